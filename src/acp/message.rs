@@ -1,0 +1,296 @@
+//! What an agent says, after decoding: the closed set of messages the core understands.
+//!
+//! The v1 messages are adapted here into upserts by id (as draft v2 does), so that the core
+//! never sees the difference between `tool_call` and `tool_call_update`.
+//! Invariant: every message an agent can send has a variant; none is dropped silently.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The id of a request as the raw JSON it came as; echoed byte for byte in the response.
+#[derive(Debug, Clone)]
+pub struct RequestId(pub Arc<RawValue>);
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl Eq for RequestId {}
+
+/// The id the agent gave a session (`sessionId`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub Arc<str>);
+
+/// The id the agent gave a tool call (`toolCallId`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolCallId(pub Arc<str>);
+
+/// One message from an agent's stdout.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// A request of the agent; it gets exactly one response with this id.
+    Request { id: RequestId, call: AgentRequest },
+    /// A notification; never answered.
+    Notification(AgentNotification),
+    /// The answer to the client's request `id`.
+    Response {
+        id: u64,
+        result: Result<Value, RpcError>,
+    },
+    /// A line that is no JSON-RPC message, at most 200 characters of it.
+    Noise(String),
+    /// A line of `bytes` bytes went past the cap and was dropped.
+    TooLong { bytes: usize },
+}
+
+/// A JSON-RPC error object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RpcError {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+/// A request an agent makes of the client.
+#[derive(Debug, Clone)]
+pub enum AgentRequest {
+    /// `fs/read_text_file`; `line` is 1-based as on the wire, 0 is read as 1.
+    ReadTextFile {
+        session: SessionId,
+        path: PathBuf,
+        line: Option<u32>,
+        limit: Option<u32>,
+    },
+    /// `fs/write_text_file`.
+    WriteTextFile {
+        session: SessionId,
+        path: PathBuf,
+        content: String,
+    },
+    /// `session/request_permission`.
+    Permission {
+        session: SessionId,
+        tool_call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+    },
+    /// A method this client does not know: answered `-32601`.
+    Unknown { method: String },
+    /// A known method with bad parameters: answered `-32602`, `why` names the field.
+    Invalid { method: String, why: String },
+}
+
+/// A notification of an agent.
+#[derive(Debug, Clone)]
+pub enum AgentNotification {
+    /// `session/update`.
+    Update { session: SessionId, update: Update },
+    /// `$/cancel_request`: the agent takes back its own request.
+    CancelRequest { id: RequestId },
+    /// A notification this client does not know; ignored, logged.
+    Unknown { method: String },
+    /// A known notification that could not be decoded even after repair.
+    Invalid { method: String, why: String },
+}
+
+/// One `session/update`.
+#[derive(Debug, Clone)]
+pub enum Update {
+    /// A piece of a message; `message` is its id where the agent gives one.
+    Chunk {
+        role: Role,
+        message: Option<String>,
+        content: Content,
+    },
+    /// `tool_call` and `tool_call_update` alike.
+    ToolCall(ToolCallPatch),
+    /// The plan, replaced whole.
+    Plan(Vec<PlanEntry>),
+    /// The commands the agent offers after `/`.
+    Commands(Vec<Command>),
+    /// The mode the session is in now.
+    Mode(String),
+    /// Config options, as they came (their interpretation is the composer's).
+    ConfigOptions(Value),
+    /// The session's title (`None` = unchanged).
+    Info { title: Option<String> },
+    /// Tokens used and the size of the context window, `cost` as text ("0.12 USD").
+    Usage {
+        used: u64,
+        size: u64,
+        cost: Option<String>,
+    },
+    /// Information for the user that is no part of the history.
+    Notice(String),
+    /// An update of a kind nobody here knows, kept whole and shown.
+    Unknown { kind: String, raw: Value },
+}
+
+/// Who a chunk of text is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    User,
+    Agent,
+    Thought,
+}
+
+/// A content block.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    Text(String),
+    /// `bytes` is the size of the decoded data.
+    Image {
+        mime: String,
+        uri: Option<String>,
+        bytes: usize,
+    },
+    Audio {
+        mime: String,
+        bytes: usize,
+    },
+    ResourceLink {
+        uri: String,
+        name: String,
+    },
+    /// An embedded resource; `text` is `None` for a blob.
+    Resource {
+        uri: String,
+        text: Option<String>,
+    },
+    /// Content of an unknown type, kept whole.
+    Unknown {
+        kind: String,
+        raw: Value,
+    },
+}
+
+/// What a message says about a tool call: the fields it carries, and no others.
+///
+/// `None` = not said. An empty `raw_input` object counts as not said, so does an empty title.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCallPatch {
+    pub id: ToolCallId,
+    pub title: Option<String>,
+    pub kind: Option<ToolKind>,
+    pub status: Option<ToolStatus>,
+    pub content: Option<Vec<ToolContent>>,
+    pub locations: Option<Vec<Location>>,
+    pub raw_input: Option<Value>,
+    pub raw_output: Option<Value>,
+    pub meta: Option<Value>,
+}
+
+/// The kind of a tool call (`kind`); unknown kinds are kept by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+    Unknown(String),
+}
+
+/// The status of a tool call. `Cancelled` is the client's own word for one that a cancel cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+/// One item of a tool call's content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolContent {
+    Content(Content),
+    /// `old` is `None` when absent or null.
+    Diff {
+        path: PathBuf,
+        old: Option<String>,
+        new: String,
+    },
+    Terminal {
+        id: String,
+    },
+    Unknown {
+        kind: String,
+        raw: Value,
+    },
+}
+
+/// A place in a file; `row` is 0-based (the wire's `line` less one).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    pub path: PathBuf,
+    pub row: Option<u32>,
+}
+
+/// One entry of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanEntry {
+    pub text: String,
+    pub priority: Priority,
+    pub status: PlanStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    High,
+    Medium,
+    Low,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// A command the agent offers (`/name`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub name: String,
+    pub description: String,
+    pub hint: Option<String>,
+}
+
+/// One option of a permission request. Its id alone says which it is: kinds may repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionOption {
+    pub id: String,
+    pub name: String,
+    pub kind: OptionKind,
+}
+
+/// The kind of a permission option. An unknown kind never counts as "allow".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OptionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+    Unknown(String),
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    EndTurn,
+    MaxTokens,
+    MaxTurnRequests,
+    Refusal,
+    Cancelled,
+    Unknown(String),
+}

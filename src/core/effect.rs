@@ -1,0 +1,114 @@
+//! Everything that shall happen, as one closed enum: the only way out of the core.
+
+use std::path::PathBuf;
+
+use super::event::AgentSpec;
+use super::format::Format;
+use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::text::{LineEdit, Text};
+use super::view::Frame;
+
+/// Something that shall happen. Its result, if there is one, comes back as an event.
+#[derive(Debug)]
+pub enum Effect {
+    Host(HostEffect),
+    Editor(EditorEffect),
+}
+
+/// What the host carries out.
+#[derive(Debug)]
+pub enum HostEffect {
+    /// Answered by `AgentStarted` or `AgentFailed`, and later by `AgentExited`.
+    Spawn { agent: AgentKey, spec: AgentSpec },
+    /// Writes one line of JSON, without its `\n`, to the agent's stdin.
+    Send { agent: AgentKey, line: String },
+    /// Closes stdin, then SIGTERM, then SIGKILL to the process group; answered by `AgentExited`.
+    Shutdown { agent: AgentKey },
+    /// Answered by `DiskRead`.
+    ReadDisk { token: Token, path: PathBuf },
+    /// Replaces a file atomically; answered by `DiskWritten`.
+    WriteDisk {
+        token: Token,
+        path: PathBuf,
+        text: Text,
+        format: Format,
+    },
+    /// Deletes a file; answered by `DiskWritten`.
+    DeleteDisk { token: Token, path: PathBuf },
+    /// Answered by `Timer` after `ms` milliseconds.
+    Timer { token: Token, ms: u64 },
+    /// One line for the log file.
+    Log { level: Level, line: String },
+}
+
+/// What the editor carries out.
+#[derive(Debug)]
+pub enum EditorEffect {
+    /// Something is dirty: ask for a frame when the screen has time for one.
+    Wake,
+    /// The answer to `FrameWanted`.
+    Frame(Frame),
+    /// Changes a buffer if it still is at `tick`; answered by `Edited`.
+    Edit {
+        token: Token,
+        buf: BufId,
+        tick: u64,
+        /// Disjoint, from the top down, in rows of the text at `tick`.
+        edits: Vec<LineEdit>,
+        save: Save,
+    },
+    /// A message for the user.
+    Notify { level: Level, text: String },
+    /// A `User` autocommand; the published snapshot is already the new one.
+    Emit(Announcement),
+}
+
+/// Whether an edited buffer is saved, and how it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Save {
+    No,
+    /// As `:write` does, hooks included, over whatever is on disk.
+    Yes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// The `User` autocommands and their data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Announcement {
+    SessionStarted {
+        session: SessionKey,
+        agent: String,
+    },
+    TurnStarted {
+        session: SessionKey,
+    },
+    TurnEnded {
+        session: SessionKey,
+        stop_reason: String,
+    },
+    PermissionRequested {
+        session: SessionKey,
+        id: u64,
+    },
+    PermissionAnswered {
+        session: SessionKey,
+        id: u64,
+        option: Option<String>,
+    },
+    ReviewChanged {
+        path: PathBuf,
+        hunks: usize,
+    },
+    AgentExited {
+        session: SessionKey,
+        agent: String,
+        status: String,
+    },
+}

@@ -1,0 +1,214 @@
+//! Everything that happens, as one closed enum: the only way into the core.
+
+use std::path::PathBuf;
+
+use super::format::Format;
+use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use super::text::{LineEdit, Text};
+use crate::acp::Message;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event {
+    // From the user, through the editor.
+    /// The user wants a session; its key is new, its window is already there.
+    Open {
+        session: SessionKey,
+        spec: AgentSpec,
+        cwd: PathBuf,
+    },
+    /// The user sends a prompt.
+    Prompt {
+        session: SessionKey,
+        text: String,
+        context: Vec<Context>,
+    },
+    Cancel {
+        session: SessionKey,
+    },
+    /// Ends the session's agent; the transcript stays.
+    Stop {
+        session: SessionKey,
+    },
+    /// Ends the session's agent and starts it again.
+    Restart {
+        session: SessionKey,
+    },
+    /// Forgets the session; its agent ends with its last session.
+    Close {
+        session: SessionKey,
+    },
+    PermissionAnswer {
+        id: PermissionId,
+        option: String,
+    },
+    Review {
+        action: ReviewAction,
+        scope: Scope,
+    },
+    /// Neovim quits: every agent is shut down.
+    Quit,
+
+    // From the editor itself.
+    /// The main thread is ready for a frame.
+    FrameWanted,
+    /// A transcript's buffer is new or was emptied: all of it is wanted again.
+    ChatShown {
+        session: SessionKey,
+    },
+    /// A file's buffer was loaded: its whole text, once.
+    BufAttached {
+        buf: BufId,
+        path: PathBuf,
+        text: Text,
+        state: BufState,
+    },
+    /// Lines of an attached buffer changed.
+    BufLines {
+        buf: BufId,
+        tick: u64,
+        edit: LineEdit,
+        author: Author,
+    },
+    /// Options of an attached buffer changed, or it was saved (then `modified` is false).
+    BufChanged {
+        buf: BufId,
+        state: BufState,
+    },
+    BufSaved {
+        buf: BufId,
+    },
+    BufDetached {
+        buf: BufId,
+    },
+    /// An `Effect::Edit` was carried out, or not.
+    Edited {
+        token: Token,
+        result: Result<EditDone, EditError>,
+    },
+
+    // From the host.
+    AgentStarted {
+        agent: AgentKey,
+        pid: u32,
+    },
+    /// The process could not be started; `why` is a sentence with the next step.
+    AgentFailed {
+        agent: AgentKey,
+        why: String,
+    },
+    AgentMessage {
+        agent: AgentKey,
+        message: Message,
+    },
+    /// The process is gone and reaped; `stderr` holds its last lines, at most 100.
+    AgentExited {
+        agent: AgentKey,
+        status: String,
+        stderr: Vec<String>,
+    },
+    /// `None` means that there is no such file.
+    DiskRead {
+        token: Token,
+        result: Result<Option<DiskText>, String>,
+    },
+    DiskWritten {
+        token: Token,
+        result: Result<(), String>,
+    },
+    Timer {
+        token: Token,
+    },
+
+    // From the core's own loop.
+    /// The inbox is empty: time for work that may wait (highlighting), a slice at a time.
+    Idle,
+    /// A task or a callback panicked; it was caught, and this is what it said.
+    Panicked {
+        place: &'static str,
+        message: String,
+    },
+}
+
+/// How to start an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSpec {
+    /// The name in the config.
+    pub name: String,
+    pub command: String,
+    pub args: Vec<String>,
+    /// Added to the user's whole environment.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+}
+
+/// What goes along with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    pub path: PathBuf,
+    /// Rows of the file, 0-based and half-open.
+    pub rows: std::ops::Range<usize>,
+    pub text: String,
+}
+
+/// The state of a buffer that its lines do not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufState {
+    pub tick: u64,
+    pub modified: bool,
+    pub readonly: bool,
+    pub format: Format,
+}
+
+/// Who changed a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The user, or a plugin of the user's.
+    User,
+    /// This client, for the agent, carrying out the edit with this token (save hooks included).
+    Client(Token),
+    /// The buffer was read again from disk.
+    Disk,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewAction {
+    Accept,
+    Reject,
+}
+
+/// Which hunks a review action is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The hunk at `row` of a buffer.
+    Hunk { buf: BufId, row: usize },
+    /// All hunks of one file.
+    File { path: PathBuf },
+    /// All hunks of all files.
+    All,
+}
+
+/// An edit that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditDone {
+    pub tick: u64,
+    /// `Some` when the buffer was to be saved: what came of it.
+    pub saved: Option<Result<(), String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditError {
+    /// The buffer has changed since the edit was computed: compute it again.
+    Stale,
+    /// The buffer is gone.
+    Gone,
+    /// Neovim refused, in its own words.
+    Refused(String),
+}
+
+/// A file as read from disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskText {
+    pub text: Text,
+    pub format: Format,
+}

@@ -1,0 +1,21 @@
+//! The newtypes that name things across rooms; each is only ever compared and copied.
+
+/// One life of an agent's process: a restart gets a new key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentKey(pub u32);
+
+/// A session as the client counts them; it exists before the agent has given it an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey(pub u32);
+
+/// A Neovim buffer handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufId(pub i32);
+
+/// Ties an effect to the event that reports its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Token(pub u64);
+
+/// An open permission request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PermissionId(pub u64);

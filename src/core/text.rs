@@ -1,0 +1,167 @@
+//! Text as lines: the rope behind documents, the ledger and merges.
+//!
+//! Invariant: every line in the rope ends with one `\n`, the last one too, so that line `n`
+//! of a [`Text`] is line `n` of a Neovim buffer. How a file ends and which bytes separate
+//! its lines is known at the edge ([`super::format`]), never here.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ropey::Rope;
+
+/// Lines of text; cloning is cheap.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    rope: Rope,
+}
+
+/// A replacement of whole lines: `removed` lines from row `start` give way to `lines`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineEdit {
+    pub start: usize,
+    pub removed: usize,
+    pub lines: Vec<String>,
+}
+
+impl Text {
+    /// Returns the text with these lines; none of them may contain `\n`.
+    pub fn from_lines<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Self {
+        let mut builder = ropey::RopeBuilder::new();
+        for line in lines {
+            debug_assert!(!line.as_ref().contains('\n'));
+            builder.append(line.as_ref());
+            builder.append("\n");
+        }
+        Self {
+            rope: builder.finish(),
+        }
+    }
+
+    /// Returns the lines of `text`; a last line without `\n` counts as a line.
+    pub fn from_text(text: &str) -> Self {
+        let mut rope = Rope::from_str(text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            rope.insert_char(rope.len_chars(), '\n');
+        }
+        Self { rope }
+    }
+
+    /// Returns the number of lines.
+    pub fn len(&self) -> usize {
+        self.rope.len_lines() - 1
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the number of bytes, each line's `\n` counted.
+    pub fn len_bytes(&self) -> usize {
+        self.rope.len_bytes()
+    }
+
+    /// Returns line `row` without its `\n`, or `None` past the end.
+    pub fn line(&self, row: usize) -> Option<Cow<'_, str>> {
+        if row >= self.len() {
+            return None;
+        }
+        let line = self.rope.line(row);
+        let line = line.byte_slice(..line.len_bytes() - 1);
+        Some(Cow::from(line))
+    }
+
+    /// Returns the lines of `rows` (cut to what is there), each without its `\n`.
+    pub fn lines(&self, rows: Range<usize>) -> impl Iterator<Item = Cow<'_, str>> {
+        let end = rows.end.min(self.len());
+        let start = rows.start.min(end);
+        self.rope.lines_at(start).take(end - start).map(|line| {
+            let line = line.byte_slice(..line.len_bytes() - 1);
+            Cow::from(line)
+        })
+    }
+
+    /// Returns the lines of `rows` as owned strings.
+    pub fn to_lines(&self, rows: Range<usize>) -> Vec<String> {
+        self.lines(rows).map(Cow::into_owned).collect()
+    }
+
+    /// Returns the text of `rows` (cut to what is there), each line with its `\n`.
+    pub fn slice(&self, rows: Range<usize>) -> Text {
+        let end = rows.end.min(self.len());
+        let start = rows.start.min(end);
+        let chars = self.rope.line_to_char(start)..self.rope.line_to_char(end);
+        Text {
+            rope: Rope::from(self.rope.slice(chars)),
+        }
+    }
+
+    /// Replaces lines as `edit` says; rows past the end are cut to it.
+    pub fn apply(&mut self, edit: &LineEdit) {
+        let start = edit.start.min(self.len());
+        let end = start.saturating_add(edit.removed).min(self.len());
+        let chars = self.rope.line_to_char(start)..self.rope.line_to_char(end);
+        self.rope.remove(chars.clone());
+        if !edit.lines.is_empty() {
+            let mut new = edit.lines.join("\n");
+            new.push('\n');
+            self.rope.insert(chars.start, &new);
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.rope.len_bytes() == other.rope.len_bytes() && self.rope == other.rope
+    }
+}
+
+impl Eq for Text {}
+
+/// The text with `\n` after every line.
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for chunk in self.rope.chunks() {
+            f.write_str(chunk)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_survive_the_round_trip() {
+        let text = Text::from_lines(["a", "", "ä"]);
+        assert_eq!(text.len(), 3);
+        assert_eq!(text.to_lines(0..9), ["a", "", "ä"]);
+        assert_eq!(text, Text::from_text("a\n\nä"));
+        assert_eq!(text.slice(1..3).to_string(), "\nä\n");
+        assert_eq!(Text::from_text("").len(), 0);
+        assert_eq!(Text::from_lines([""]).len(), 1);
+    }
+
+    #[test]
+    fn an_edit_replaces_whole_lines_and_is_cut_to_the_text() {
+        let mut text = Text::from_lines(["a", "b", "c"]);
+        text.apply(&LineEdit {
+            start: 1,
+            removed: 1,
+            lines: vec!["x".into(), "y".into()],
+        });
+        assert_eq!(text.to_lines(0..9), ["a", "x", "y", "c"]);
+        text.apply(&LineEdit {
+            start: 9,
+            removed: 9,
+            lines: vec!["end".into()],
+        });
+        assert_eq!(text.len(), 5);
+        text.apply(&LineEdit {
+            start: 0,
+            removed: 5,
+            lines: vec![],
+        });
+        assert!(text.is_empty());
+    }
+}

@@ -1,0 +1,101 @@
+//! Plain data for the screen: what the core renders and the editor applies.
+//!
+//! Nothing here knows Neovim or the model; rows are 0-based and half-open, columns are bytes.
+
+use super::ids::{BufId, PermissionId, SessionKey};
+
+/// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
+pub type Group = &'static str;
+
+/// A highlighted range of bytes in one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+    pub group: Group,
+}
+
+/// A line with its highlights, sorted by start; an inner span follows the one around it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    pub text: String,
+    pub spans: Vec<Span>,
+}
+
+/// All that changed on the screen since the last frame: one patch per dirty view.
+#[derive(Debug, Default)]
+pub struct Frame {
+    pub patches: Vec<Patch>,
+    /// More is waiting: the patches were cut so that no frame takes long to apply.
+    pub more: bool,
+}
+
+#[derive(Debug)]
+pub enum Patch {
+    /// Changes of a transcript, to be made in this order.
+    Chat {
+        session: SessionKey,
+        ops: Vec<ChatOp>,
+    },
+    /// What the chat's window bar says.
+    ChatTitle {
+        session: SessionKey,
+        title: Vec<(String, Group)>,
+    },
+    /// The permission at the head of the queue, or none.
+    Permission(Option<PermissionView>),
+    /// All hunks of one buffer.
+    Review {
+        buf: BufId,
+        tick: u64,
+        hunks: Vec<HunkView>,
+    },
+}
+
+/// A change of a transcript's lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChatOp {
+    /// Replaces `removed` lines from row `start` by `lines`.
+    Splice {
+        start: usize,
+        removed: usize,
+        lines: Vec<Line>,
+    },
+    /// Lets rows `start..end` be a fold, closed from the start; its first row stays visible.
+    Fold { start: usize, end: usize },
+}
+
+/// A permission request, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionView {
+    pub id: PermissionId,
+    pub title: String,
+    /// The kind, the command or the diff in full.
+    pub lines: Vec<Line>,
+    pub options: Vec<OptionView>,
+    /// How many more wait behind this one.
+    pub waiting: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionView {
+    pub option: String,
+    pub name: String,
+    /// The mnemonic key, next to the option's number; unique within the request.
+    pub key: Option<char>,
+    pub group: Group,
+}
+
+/// A hunk of a review as it lies in a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkView {
+    pub row: usize,
+    /// Lines of the buffer in the hunk; 0 for a pure deletion, which lies above `row`.
+    pub count: usize,
+    /// The removed lines with their changed words marked.
+    pub removed: Vec<Line>,
+    /// The changed words of the added lines: row, bytes.
+    pub words: Vec<(usize, std::ops::Range<u32>)>,
+    /// The user's text and the agent's clash here; the agent's text is offered in `removed`'s place.
+    pub conflict: bool,
+}

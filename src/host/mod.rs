@@ -1,0 +1,1 @@
+//! All that is outside the editor, on tokio.
