@@ -60,6 +60,8 @@ pub enum Event {
     BufAttached {
         buf: BufId,
         path: PathBuf,
+        /// `path` with symbolic links resolved.
+        real: PathBuf,
         text: Text,
         state: BufState,
     },
@@ -107,10 +109,9 @@ pub enum Event {
         status: String,
         stderr: Vec<String>,
     },
-    /// `None` means that there is no such file.
     DiskRead {
         token: Token,
-        result: Result<Option<DiskText>, String>,
+        result: Result<DiskFile, String>,
     },
     DiskWritten {
         token: Token,
@@ -198,12 +199,21 @@ pub struct EditDone {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditError {
-    /// The buffer has changed since the edit was computed: compute it again.
-    Stale,
+    /// The buffer is at `tick` already: compute the edit again.
+    Stale { tick: u64 },
     /// The buffer is gone.
     Gone,
     /// Neovim refused, in its own words.
     Refused(String),
+}
+
+/// What is on disk at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskFile {
+    /// The path with symbolic links resolved (of the nearest folder that exists, for a new file).
+    pub real: PathBuf,
+    /// `None` means that there is no such file.
+    pub content: Option<DiskText>,
 }
 
 /// A file as read from disk.
