@@ -1,8 +1,10 @@
 //! The wire: framing, JSON-RPC, tolerant decoding into the messages the core understands.
 //!
-//! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]).
+//! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]); what the client
+//! says is built by [`client`] and made a line by [`rpc`].
 //! Invariant: whatever bytes an agent sends, decoding neither fails nor panics.
 
+pub mod client;
 mod decode;
 mod frame;
 mod mend;

@@ -4,6 +4,7 @@ mod envelope;
 mod random;
 mod requests;
 mod tool_calls;
+mod transcripts;
 mod updates;
 
 use std::sync::Arc;
