@@ -1,0 +1,75 @@
+--- Decides which agent and folder a session is opened with, and hands both to the library.
+
+local M = {}
+
+local hinted = false
+
+--- Tells, once, how to get from the tutor to a real agent.
+local function hint()
+  if hinted then
+    return
+  end
+  hinted = true
+  local installed = {}
+  for _, found in ipairs(require("acp.agents").list()) do
+    if found.path and found.name ~= "tutor" then
+      table.insert(installed, ("`:AcpChat %s`"):format(found.name))
+    end
+  end
+  local next_step = #installed > 0 and "Installed here: " .. table.concat(installed, ", ")
+    or "`:checkhealth acp` lists the agents and how to install them"
+  local text = "acp.nvim: this is the tutor, which needs no account. %s; `default_agent` chooses one."
+  vim.notify(text:format(next_step), vim.log.levels.INFO)
+end
+
+--- Opens or focuses a session; the arguments are checked already.
+---@param opts acp.OpenOpts
+---@return acp.Session
+function M.open(opts)
+  local agents = require("acp.agents")
+  local native = require("acp.native").load()
+  local status = native.status(nil)
+  local last = status.phase ~= "none" and status.agent or nil
+  local config = require("acp.config").get()
+
+  local name = opts.agent
+  local by_default = false
+  if not name then
+    -- Without a name, an open chat is what is meant, whoever the default is.
+    name = opts.new and config.default_agent or last
+    if not name or not config.agents[name] then
+      local chosen
+      name, chosen = agents.default()
+      by_default = not chosen
+    end
+  end
+  local found = agents.require(name)
+  local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
+  local session = native.open({
+    agent = name,
+    command = found.path,
+    args = found.agent.args,
+    env = found.agent.env,
+    cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p")),
+    new = opts.new == true,
+    context = opts.context,
+  })
+  if by_default then
+    hint()
+  end
+  return session
+end
+
+--- Sends a prompt, opening a session first while there is none; the arguments are checked already.
+---@param prompt string|table[]
+---@param session acp.Session?
+---@param contexts acp.Context[]?
+function M.prompt(prompt, session, contexts)
+  local native = require("acp.native").load()
+  if not session and native.status(nil).phase == "none" then
+    session = M.open({})
+  end
+  native.prompt(session, prompt, contexts)
+end
+
+return M
