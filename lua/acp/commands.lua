@@ -2,18 +2,18 @@
 
 local M = {}
 
---- What this version cannot do yet, in the words of the sentence that says so.
-local missing = {
-  sessions = "list past sessions",
-  mode = "change the agent's mode",
-  config = "change the agent's options",
-  login = "log in to an agent: log in with the agent's own command in a terminal",
-  logout = "log out of an agent: use the agent's own command in a terminal",
-  ["undo-turn"] = "undo a whole turn: `:Acp reject all` takes back what is not accepted",
-  follow = "follow the agent",
-  terminal = "show the agent's terminals",
-  tools = "list tools",
-  tool = "offer tools to the agents",
+--- Subcommands that are reserved: what this version cannot do yet, and what to do instead.
+---@type table<string, {[1]: string, [2]: string?}>
+local reserved = {
+  sessions = { "list past sessions" },
+  mode = { "change the agent's mode" },
+  config = { "change the agent's options" },
+  login = { "log in to an agent", "use the agent's own command in a terminal" },
+  logout = { "log out of an agent", "use the agent's own command in a terminal" },
+  ["undo-turn"] = { "undo a whole turn", "`:Acp reject all` takes back what was not accepted" },
+  follow = { "follow the agent" },
+  terminal = { "show the agent's terminals" },
+  tools = { "list tools" },
 }
 
 local scopes = { "hunk", "file", "all" }
@@ -23,17 +23,12 @@ local scopes = { "hunk", "file", "all" }
 ---@field rest string The same, as typed.
 ---@field context? acp.Context The lines of the command's range.
 
---- Says that this version lacks `what`.
----@param what string A key of `missing`.
-function M.not_yet(what)
-  local text = ("acp.nvim %s cannot %s yet."):format(require("acp.version"), missing[what])
-  if missing[what]:find(":", 1, true) then
-    text = ("acp.nvim %s cannot %s."):format(
-      require("acp.version"),
-      (missing[what]:gsub(":", " yet:", 1))
-    )
-  end
-  vim.notify(text, vim.log.levels.WARN)
+--- Says what this version cannot do.
+---@param what string
+---@param instead? string
+function M.not_yet(what, instead)
+  local text = ("acp.nvim %s cannot %s yet"):format(require("acp.version"), what)
+  vim.notify(text .. (instead and ": " .. instead or "") .. ".", vim.log.levels.WARN)
 end
 
 ---@param text string
@@ -191,8 +186,8 @@ function M.run(command)
     local run = subcommands[name]
     if run then
       run({ args = vim.list_slice(command.fargs, 2), rest = rest, context = context_of(command) })
-    elseif missing[name] and name ~= "tool" then
-      M.not_yet(name)
+    elseif reserved[name] then
+      M.not_yet(unpack(reserved[name]))
     else
       local names = vim.tbl_keys(subcommands)
       table.sort(names)
@@ -234,7 +229,7 @@ end
 ---@param position integer
 ---@return string[]
 function M.complete(lead, line, position)
-  local typed = line:sub(1, position):match("%f[%w]Acp%s+(.*)$") or ""
+  local typed = line:sub(1, position):match("^.-Acp%s+(.*)$") or ""
   local name, rest = typed:match("^(%S+)%s+(.*)$")
   if not name then
     local names = vim.tbl_keys(subcommands)

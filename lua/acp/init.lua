@@ -61,22 +61,48 @@ local M = {}
 ---@field cwd? string The folder of a new session.
 ---@field context? acp.Context Lines for the next prompt.
 
----@param name string Of the argument, with its function's.
+--- Raises that an argument is wrong, where the public function was called.
+---@param name string Of the function and the argument.
 ---@param expected string
 ---@param value any
-local function bad(name, expected, value)
-  local got = type(value) == "string" and ("%q"):format(value) or type(value)
-  if type(value) == "number" then
+---@param depth? integer How many functions of this file lie between; 0 without it.
+local function bad(name, expected, value, depth)
+  local got = type(value)
+  if got == "string" then
+    got = ("%q"):format(value)
+  elseif got == "number" then
     got = tostring(value)
   end
-  -- Level 3 is the caller of the function that checks its arguments.
-  error(("acp.%s: expected %s, got %s"):format(name, expected, got), 3)
+  error(("acp.%s: expected %s, got %s"):format(name, expected, got), 3 + (depth or 0))
 end
 
 ---@param value any
 ---@return boolean
 local function is_count(value)
   return type(value) == "number" and value > 0 and value % 1 == 0
+end
+
+--- Returns the session that `opts` names.
+---@param name string The function's.
+---@param opts? acp.SessionOpts
+---@return acp.Session?
+local function session_of(name, opts)
+  if opts ~= nil and type(opts) ~= "table" then
+    bad(name .. ": opts", "table or nil", opts, 1)
+  end
+  local session = opts and opts.session
+  if session ~= nil and not is_count(session) then
+    bad(name .. ": opts.session", "a session's number or nil", session, 1)
+  end
+  return session
+end
+
+--- Returns the native module if it is in use already.
+---@return acp.Native?
+local function loaded()
+  -- Not even the loader is needed to know that nothing was loaded.
+  local native = package.loaded["acp.native"]
+  return native and native.loaded()
 end
 
 --- Merges a table over `vim.g.acp` and the defaults. Optional: everything works without.
@@ -86,9 +112,8 @@ function M.setup(opts)
     bad("setup: opts", "table or nil", opts)
   end
   require("acp.config").set(opts)
-  local native = package.loaded["acp.native"]
-  if native and native.loaded() then
-    native.configure()
+  if loaded() then
+    require("acp.native").configure()
   end
 end
 
@@ -127,21 +152,21 @@ function M.prompt(prompt, opts)
       bad(("prompt: prompt[%d]"):format(i), "a content block with a `type`", block)
     end
   end
-  local session = M._session("prompt", opts)
+  local session = session_of("prompt", opts)
   require("acp.session").prompt(prompt, session, opts and opts.contexts)
 end
 
 --- Cancels the running turn.
 ---@param opts? acp.SessionOpts
 function M.cancel(opts)
-  local session = M._session("cancel", opts)
+  local session = session_of("cancel", opts)
   require("acp.native").load().cancel(session)
 end
 
 --- Closes a session: its windows, its transcript, and its agent if that has no other session.
 ---@param opts? acp.SessionOpts
 function M.close(opts)
-  local session = M._session("close", opts)
+  local session = session_of("close", opts)
   require("acp.native").load().close(session)
 end
 
@@ -149,15 +174,15 @@ end
 ---@param opts? acp.SessionOpts
 ---@return acp.Status
 function M.status(opts)
-  local session = M._session("status", opts)
-  local native = M._loaded()
+  local session = session_of("status", opts)
+  local native = loaded()
   return native and native.status(session) or { phase = "none" }
 end
 
 --- Returns a short text for a statusline; "" while there is nothing to say.
 ---@return string
 function M.statusline()
-  local native = M._loaded()
+  local native = loaded()
   return native and native.statusline() or ""
 end
 
@@ -167,7 +192,7 @@ function M.follow(on)
   if on ~= nil and type(on) ~= "boolean" then
     bad("follow: on", "boolean or nil", on)
   end
-  require("acp.commands").not_yet("follow")
+  require("acp.commands").not_yet("follow the agent")
 end
 
 --- Offers a tool to the agents. Not in this version: it says so.
@@ -176,7 +201,7 @@ function M.tool(spec)
   if type(spec) ~= "table" then
     bad("tool: spec", "table", spec)
   end
-  require("acp.commands").not_yet("tool")
+  require("acp.commands").not_yet("offer tools to the agents")
 end
 
 M.review = {}
@@ -187,10 +212,7 @@ M.review = {}
 local function checked_scope(name, scope)
   scope = scope == nil and "hunk" or scope
   if scope ~= "hunk" and scope ~= "file" and scope ~= "all" then
-    -- One level deeper than `bad` counts on.
-    local got = type(scope) == "string" and ("%q"):format(scope) or type(scope)
-    local text = 'acp.%s: scope: expected "hunk", "file" or "all", got %s'
-    error(text:format(name, got), 3)
+    bad(name .. ": scope", '"hunk", "file" or "all"', scope, 1)
   end
   return scope
 end
@@ -232,7 +254,7 @@ function M.review.hunks(opts)
   elseif buf == 0 then
     buf = vim.api.nvim_get_current_buf()
   end
-  local native = M._loaded()
+  local native = loaded()
   return native and native.hunks(buf) or {}
 end
 
@@ -241,7 +263,7 @@ M.permission = {}
 --- Returns the permission requests that wait for an answer, oldest first.
 ---@return acp.Permission[]
 function M.permission.list()
-  local native = M._loaded()
+  local native = loaded()
   return native and native.permission_list() or {}
 end
 
@@ -255,32 +277,6 @@ function M.permission.answer(id, option_id)
     bad("permission.answer: option_id", "string", option_id)
   end
   require("acp.native").load().permission_answer(id, option_id)
-end
-
---- Returns the native module if it is in use already.
----@private
----@return acp.Native?
-function M._loaded()
-  -- Not even the loader is needed to know that nothing was loaded.
-  local native = package.loaded["acp.native"]
-  return native and native.loaded()
-end
-
---- Returns the session that `opts` names.
----@private
----@param name string
----@param opts? acp.SessionOpts
----@return acp.Session?
-function M._session(name, opts)
-  if opts ~= nil and type(opts) ~= "table" then
-    error(("acp.%s: opts: expected table or nil, got %s"):format(name, type(opts)), 3)
-  end
-  local session = opts and opts.session
-  if session ~= nil and not is_count(session) then
-    local got = type(session) == "number" and tostring(session) or type(session)
-    error(("acp.%s: opts.session: expected a session's number, got %s"):format(name, got), 3)
-  end
-  return session
 end
 
 return M

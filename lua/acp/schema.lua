@@ -152,7 +152,10 @@ local permission_keys = {
   switch = true,
   doc = "In the permission window, besides each option's number and letter.",
   fields = {
-    field("leave", keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")),
+    field(
+      "leave",
+      keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
+    ),
   },
 }
 

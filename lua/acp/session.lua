@@ -18,7 +18,8 @@ local function hint()
   end
   local next_step = #installed > 0 and "Installed here: " .. table.concat(installed, ", ")
     or "`:checkhealth acp` lists the agents and how to install them"
-  local text = "acp.nvim: this is the tutor, which needs no account. %s; `default_agent` chooses one."
+  local text =
+    "acp.nvim: this is the tutor, which needs no account. %s; `default_agent` chooses one."
   vim.notify(text:format(next_step), vim.log.levels.INFO)
 end
 
