@@ -42,7 +42,7 @@ end, {
 local map = vim.api.nvim_set_keymap
 local go = "<Cmd>execute 'Acp %s' v:count1<CR>"
 map("n", "<Plug>(acp-chat)", "<Cmd>AcpChat<CR>", { desc = "Open the chat with an agent" })
-map("x", "<Plug>(acp-chat)", ":AcpChat<CR>", { desc = "Open the chat with these lines" })
+map("x", "<Plug>(acp-chat)", ":AcpChat<CR>", { silent = true, desc = "Chat about these lines" })
 map("n", "<Plug>(acp-accept-hunk)", "<Cmd>Acp accept hunk<CR>", { desc = "Accept the hunk" })
 map("n", "<Plug>(acp-reject-hunk)", "<Cmd>Acp reject hunk<CR>", { desc = "Reject the hunk" })
 map("n", "<Plug>(acp-next-hunk)", go:format("next"), { desc = "Go to the next hunk" })

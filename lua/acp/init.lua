@@ -55,6 +55,9 @@ local M = {}
 ---@class acp.SessionOpts
 ---@field session? acp.Session Without it: the session of the tab's chat, else the one used last.
 
+---@class acp.PromptOpts: acp.SessionOpts
+---@field contexts? acp.Context[] Lines to go along.
+
 ---@class acp.OpenOpts
 ---@field agent? string A name in the configuration. Without it: see |acp-config-default_agent|.
 ---@field new? boolean A new session, also when there is one.
@@ -140,7 +143,7 @@ end
 ---
 --- While there is no session, this opens one.
 ---@param prompt string|table[]
----@param opts? acp.SessionOpts|{contexts?: acp.Context[]}
+---@param opts? acp.PromptOpts
 function M.prompt(prompt, opts)
   local is_text = type(prompt) == "string" and prompt:find("%S")
   local is_blocks = type(prompt) == "table" and #prompt > 0 and vim.islist(prompt)

@@ -167,6 +167,8 @@ end
 function M.open(path)
   local open, why = package.loadlib(path, "luaopen_acp_nvim")
   if not open then
+    -- The system's reason often starts with the path.
+    why = vim.startswith(why, path .. ": ") and why:sub(#path + 3) or why
     error(("acp.nvim: %s cannot be loaded (%s): %s."):format(path, vim.trim(why), advice()), 0)
   end
   local ok, native = pcall(open)

@@ -1,7 +1,7 @@
 --- Owns the configuration's keys: type, default and description of each, and nothing else.
 ---
 --- Validation (acp.config), the help's list of keys and the types of a user's table
---- (tools/gen-help.lua) all come from here; `doc` lines are help text.
+--- (tools/gen-help.lua) all come from here; a `doc` is one paragraph of help text.
 
 ---@class acp.schema.Node
 ---@field kind "boolean"|"string"|"number"|"enum"|"list"|"map"|"record"|"keys"
@@ -90,7 +90,7 @@ local agent = {
     field("command", {
       kind = "string",
       required = true,
-      doc = "The program, found on `$PATH` or given by its path. Every agent needs one; the presets\n"
+      doc = "The program, found on `$PATH` or given by its path. Every agent needs one; the presets "
         .. "have theirs.",
     }),
     field("args", {
@@ -108,7 +108,7 @@ local agent = {
     }),
     field("cwd", {
       kind = "string",
-      doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the\n"
+      doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the "
         .. "session starts.",
     }),
     field("install", {
@@ -185,18 +185,18 @@ local root = {
       placeholder = "name",
       item = agent,
       default = presets,
-      doc = "The agents, by the name that |:AcpChat| takes. Those of |acp-agents| are there already;\n"
+      doc = "The agents, by the name that |:AcpChat| takes. Those of |acp-agents| are there already; "
         .. "a key given here for one of them replaces just that key.",
     }),
     field("default_agent", {
       kind = "string",
-      doc = "The agent of |:AcpChat| without a name. Without it: the agent used last, else the first\n"
+      doc = "The agent of |:AcpChat| without a name. Without it: the agent used last, else the first "
         .. "of the agents in your own configuration (by name) that is installed, else the tutor.",
     }),
     field("library", {
       kind = "string",
-      doc = "The path of the plugin's library. Without it: the newest `libacp_nvim.so` (macOS:\n"
-        .. "`.dylib`) in `target/release`, `target/debug` and `lib` of the plugin's folder and in\n"
+      doc = "The path of the plugin's library. Without it: the newest `libacp_nvim.so` (macOS: "
+        .. "`.dylib`) in `target/release`, `target/debug` and `lib` of the plugin's folder and in "
         .. "`$CARGO_TARGET_DIR`. Read when the library is loaded, once.",
     }),
     field("permissions", {
@@ -207,7 +207,7 @@ local root = {
           kind = "list",
           item = { kind = "string" },
           default = {},
-          doc = "Folders outside the session's own in which an agent may read and write files\n"
+          doc = "Folders outside the session's own in which an agent may read and write files "
             .. "through Neovim.",
         }),
         field("rules", {
@@ -261,7 +261,7 @@ local root = {
           kind = "number",
           above_zero = true,
           default = 0.4,
-          doc = "How wide it is: below 1 a share of the screen, else columns. With the layout\n"
+          doc = "How wide it is: below 1 a share of the screen, else columns. With the layout "
             .. '"bottom", how high: a share of the screen, or lines.',
         }),
         field("input_height", {
@@ -282,7 +282,7 @@ local root = {
     field("keymaps", {
       kind = "record",
       class = "acp.Config.Keymaps",
-      doc = "The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or\n"
+      doc = "The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or "
         .. "`false` for none. `false` for a group switches the whole group off.",
       fields = {
         field("chat", chat_keys),
@@ -295,7 +295,7 @@ local root = {
       kind = "enum",
       values = { "debug", "info", "warn", "error" },
       default = "info",
-      doc = 'What goes to the log file. "debug" logs every message to and from the agents, with all\n'
+      doc = 'What goes to the log file. "debug" logs every message to and from the agents, with all '
         .. "they contain.",
     }),
   },

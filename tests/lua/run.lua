@@ -2,6 +2,7 @@
 local here = vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(arg[0], ":p")))
 local root = vim.fs.dirname(vim.fs.dirname(here))
 vim.opt.runtimepath:prepend(root)
+vim.o.showmode = false
 package.path = here .. "/?.lua;" .. package.path
 
 local passed, failed = 0, 0

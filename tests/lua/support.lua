@@ -4,6 +4,8 @@ local M = {}
 --- The folder of the plugin.
 M.root = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h"))
 
+local path = vim.env.PATH
+
 --- What `vim.notify` was told since the test began.
 ---@type {text: string, level: integer}[]
 M.notices = {}
@@ -17,6 +19,7 @@ function M.fresh()
   end
   vim.g.acp = nil
   vim.env.CARGO_TARGET_DIR = nil
+  vim.env.PATH = path
   vim.cmd("silent %bwipeout!")
   M.notices = {}
   vim.notify = function(text, level)
