@@ -10,6 +10,7 @@ fn lua_specs_pass() {
     let output = Command::new(&nvim)
         .args(["--clean", "--headless", "-l", "tests/lua/run.lua"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("ACP_TEST_NVIM", &nvim)
         .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .output()
         .unwrap_or_else(|error| {

@@ -87,7 +87,7 @@ return function(test)
   test("what is generated is up to date", function()
     local done = vim
       .system(
-        { vim.v.progpath, "--clean", "--headless", "-l", "tools/gen-help.lua", "--check" },
+        { support.neovim, "--clean", "--headless", "-l", "tools/gen-help.lua", "--check" },
         { cwd = support.root, text = true }
       )
       :wait(20000)

@@ -5,7 +5,7 @@ local same, contains = support.same, support.contains
 local function check(before, lua, expected)
   local done = vim
     .system({
-      vim.v.progpath,
+      support.neovim,
       "--clean",
       "--headless",
       "--cmd",

@@ -4,6 +4,10 @@ local M = {}
 --- The folder of the plugin.
 M.root = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h"))
 
+--- The Neovim to start in tests; a wrapper's program may not be startable by itself.
+local given = vim.env.ACP_TEST_NVIM
+M.neovim = given and given ~= "" and given or vim.v.progpath
+
 local path = vim.env.PATH
 
 --- What `vim.notify` was told since the test began.
