@@ -2,14 +2,8 @@
 
 local M = {}
 
-local hinted = false
-
 --- Tells, once, how to get from the tutor to a real agent.
 local function hint()
-  if hinted then
-    return
-  end
-  hinted = true
   local installed = {}
   for _, found in ipairs(require("acp.agents").list()) do
     if found.path and found.name ~= "tutor" then
@@ -20,7 +14,7 @@ local function hint()
     or "`:checkhealth acp` lists the agents and how to install them"
   local text =
     "acp.nvim: this is the tutor, which needs no account. %s; `default_agent` chooses one."
-  vim.notify(text:format(next_step), vim.log.levels.INFO)
+  vim.notify_once(text:format(next_step), vim.log.levels.INFO)
 end
 
 --- Opens or focuses a session; the arguments are checked already.
@@ -44,11 +38,12 @@ function M.open(opts)
       by_default = not chosen
     end
   end
-  local found = agents.require(name)
+  -- An open chat is shown even if its program is no longer found.
+  local found = not opts.new and name == last and agents.get(name) or agents.require(name)
   local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
   local session = native.open({
     agent = name,
-    command = found.path,
+    command = found.path or found.agent.command,
     args = found.agent.args,
     env = found.agent.env,
     cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p")),
