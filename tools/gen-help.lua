@@ -3,7 +3,8 @@
 --   nvim --clean --headless -l tools/gen-help.lua [--check]
 --
 -- The table of highlight groups comes from the library; without one it stays as it is.
-local root = vim.fs.normalize(vim.fn.fnamemodify(arg[0], ":p:h:h"))
+local this = assert(arg[0], "it is run as a script")
+local root = vim.fs.normalize(vim.fn.fnamemodify(this, ":p:h:h"))
 vim.opt.runtimepath:prepend(root)
 local schema = require("acp.schema")
 
@@ -144,7 +145,7 @@ end
 
 local function help_agents()
   local presets = {}
-  for _, field in ipairs(schema.fields) do
+  for _, field in ipairs(schema.fields or {}) do
     if field.name == "agents" then
       presets = field.default
     end
@@ -198,7 +199,7 @@ end
 
 --- Puts `body` between the line with `*tag*` and the next one that matches `stop`.
 local function fill(lines, tag, stop, body)
-  local first, last
+  local first, last ---@type integer?, integer?
   for i, line in ipairs(lines) do
     if line:find(("*%s*"):format(tag), 1, true) then
       first = i

@@ -39,7 +39,7 @@ end
 ---@param call acp.commands.Call
 ---@return acp.Scope
 local function scope_of(call)
-  local scope = call.args[1] or "hunk"
+  local scope = call.args[1] or "hunk" ---@type any
   if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
     usage(("%q is not a scope: it is `hunk`, `file` or `all`."):format(call.rest))
   end
@@ -231,7 +231,7 @@ end
 function M.complete(lead, line, position)
   local typed = line:sub(1, position):match("^.-Acp%s+(.*)$") or ""
   local name, rest = typed:match("^(%S+)%s+(.*)$")
-  if not name then
+  if not name or not rest then
     local names = vim.tbl_keys(subcommands)
     table.sort(names)
     return starting_with(lead, names)

@@ -9,7 +9,7 @@ local M = {}
 ---@field problems string[] Sentences, each starting with the key's full path.
 ---@field unknown string[] Full paths of keys that mean nothing.
 ---@field unused string[] Full paths of keys without effect in this version.
----@field own table<string, true> Agents that the user's configuration names.
+---@field own table<string, boolean> Agents that the user's configuration names.
 
 ---@type acp.Config?
 local user
@@ -59,7 +59,7 @@ local function expected(node)
   if node.kind == "enum" then
     local quoted = vim.tbl_map(function(value)
       return ("%q"):format(value)
-    end, node.values)
+    end, node.values or {})
     local last = table.remove(quoted)
     return table.concat(quoted, ", ") .. " or " .. last
   elseif node.above_zero then
@@ -77,7 +77,7 @@ end
 ---@param node acp.schema.Node
 ---@param value any
 local function wrong(into, path, node, value)
-  local got = type(value)
+  local got = type(value) ---@type string
   if node.kind == "enum" and got == "string" then
     got = ("%q"):format(value)
   elseif node.above_zero and got == "number" then
@@ -94,7 +94,7 @@ local function default(node)
     return vim.deepcopy(node.default)
   end
   local out = {}
-  for _, field in ipairs(node.fields) do
+  for _, field in ipairs(node.fields or {}) do
     out[field.name] = default(field)
   end
   return out
@@ -108,7 +108,7 @@ local mergers = {}
 
 --- Merges `value` over `base`; returns `base` where `value` is not there or wrong.
 ---@type acp.config.Merge
-local function merge(node, base, value, path, into)
+local merge = function(node, base, value, path, into)
   if value == nil or value == vim.NIL then
     return base
   end
@@ -116,7 +116,7 @@ local function merge(node, base, value, path, into)
 end
 
 ---@type acp.config.Merge
-local function merge_plain(node, base, value, path, into)
+local merge_plain = function(node, base, value, path, into)
   if type(value) ~= node.kind or node.above_zero and value <= 0 then
     wrong(into, path, node, value)
     return base
@@ -139,10 +139,11 @@ function mergers.keys(node, base, value, path, into)
   elseif type(value) == "string" then
     return { value }
   end
-  local is_list = type(value) == "table" and vim.islist(value)
-  if not is_list or vim.iter(value):any(function(key)
-    return type(key) ~= "string"
-  end) then
+  local strings = type(value) == "table" and vim.islist(value)
+  for _, key in ipairs(strings and value or {}) do
+    strings = strings and type(key) == "string"
+  end
+  if not strings then
     wrong(into, path, node, value)
     return base
   end

@@ -19,7 +19,7 @@ local function library()
     health.error(why)
     return nil
   end
-  local version = vim.version()
+  local version = vim.fn.api_info().version ---@type any
   health.ok(("Neovim %d.%d.%d"):format(version.major, version.minor, version.patch))
   -- Loading it is the only way to know that it can be loaded.
   local ok, native, path = pcall(loader.library)
@@ -40,7 +40,7 @@ local function git()
     return vim.system({ "git", "--version" }, { text = true }):wait(5000)
   end)
   if ok and done.code == 0 then
-    health.ok(("%s: %s"):format(vim.trim(done.stdout), vim.fn.exepath("git")))
+    health.ok(("%s: %s"):format(vim.trim(done.stdout or ""), vim.fn.exepath("git")))
   else
     health.warn(("git does not run: try `%s --version`"):format(vim.fn.exepath("git")))
   end

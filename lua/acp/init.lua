@@ -70,7 +70,7 @@ local M = {}
 ---@param value any
 ---@param depth? integer How many functions of this file lie between; 0 without it.
 local function bad(name, expected, value, depth)
-  local got = type(value)
+  local got = type(value) ---@type string
   if got == "string" then
     got = ("%q"):format(value)
   elseif got == "number" then
@@ -124,7 +124,7 @@ end
 ---@param opts? acp.OpenOpts
 ---@return acp.Session
 function M.open(opts)
-  opts = opts == nil and {} or opts
+  opts = opts or {}
   if type(opts) ~= "table" then
     bad("open: opts", "table or nil", opts)
   elseif opts.agent ~= nil and type(opts.agent) ~= "string" then
@@ -145,12 +145,12 @@ end
 ---@param prompt string|table[]
 ---@param opts? acp.PromptOpts
 function M.prompt(prompt, opts)
+  local blocks = type(prompt) == "table" and prompt or {}
   local is_text = type(prompt) == "string" and prompt:find("%S")
-  local is_blocks = type(prompt) == "table" and #prompt > 0 and vim.islist(prompt)
-  if not is_text and not is_blocks then
+  if not is_text and (#blocks == 0 or not vim.islist(blocks)) then
     bad("prompt: prompt", "a text or a list of content blocks", prompt)
   end
-  for i, block in ipairs(is_blocks and prompt or {}) do
+  for i, block in ipairs(blocks) do
     if type(block) ~= "table" or type(block.type) ~= "string" then
       bad(("prompt: prompt[%d]"):format(i), "a content block with a `type`", block)
     end

@@ -111,8 +111,8 @@ end
 --- Returns the folder of the plugin.
 ---@return string
 function M.root()
-  local this = debug.getinfo(1, "S").source:sub(2)
-  return vim.fs.normalize(vim.fn.fnamemodify(this, ":p:h:h:h"))
+  local this = assert(debug.getinfo(1, "S"), "a function that runs is known").source
+  return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"))
 end
 
 ---@return string
@@ -132,7 +132,7 @@ function M.find()
     local text = "acp.nvim: `library` in the configuration is %s, and there is no such file: "
     return nil, text:format(configured) .. "correct it, or leave it out and " .. advice() .. "."
   end
-  local newest, newest_time
+  local newest, newest_time ---@type string?, number?
   for _, path in ipairs(M.candidates()) do
     local stat = vim.uv.fs_stat(path)
     local time = stat and stat.mtime.sec + stat.mtime.nsec / 1e9
@@ -167,9 +167,10 @@ end
 function M.open(path)
   local open, why = package.loadlib(path, "luaopen_acp_nvim")
   if not open then
-    -- The system's reason often starts with the path.
-    why = vim.startswith(why, path .. ": ") and why:sub(#path + 3) or why
-    error(("acp.nvim: %s cannot be loaded (%s): %s."):format(path, vim.trim(why), advice()), 0)
+    local reason = vim.trim(why or "for no known reason")
+    -- It often starts with the path.
+    reason = vim.startswith(reason, path .. ": ") and reason:sub(#path + 3) or reason
+    error(("acp.nvim: %s cannot be loaded (%s): %s."):format(path, reason, advice()), 0)
   end
   local ok, native = pcall(open)
   if not ok then

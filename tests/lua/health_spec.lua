@@ -24,7 +24,7 @@ return function(test)
     local dir = support.program("my-agent")
     vim.g.acp = { agents = { mine = { command = dir .. "/my-agent" } } }
     support.fake({ log_path = "/state/acp.log" })
-    local neovim = vim.version()
+    local neovim = vim.fn.api_info().version
     local report = check({
       "start: acp.nvim " .. version,
       ("ok: Neovim %d.%d.%d"):format(neovim.major, neovim.minor, neovim.patch),
