@@ -143,9 +143,7 @@ local subcommands = {
 local function guarded(work)
   local ok, problem = pcall(work)
   if not ok then
-    -- An error of the library carries its traceback; that is for the log.
-    local text = vim.trim(tostring(problem):gsub("\nstack traceback:.*", ""))
-    vim.notify(text, vim.log.levels.ERROR)
+    vim.notify(require("acp.native").message(problem), vim.log.levels.ERROR)
   end
 end
 

@@ -24,7 +24,7 @@ local function library()
   -- Loading it is the only way to know that it can be loaded.
   local ok, native, path = pcall(loader.library)
   if not ok then
-    health.error(bare(tostring(native)))
+    health.error(bare(loader.message(native)))
     return nil
   end
   health.ok(("library %s: %s"):format(native.version, path))
@@ -89,7 +89,9 @@ local function log(native)
   if ok then
     health.info(("log file: %s (`:Acp log` opens it)"):format(path))
   else
-    health.error(("the log file's path cannot be told: %s"):format(tostring(path)))
+    health.error(
+      ("the log file's path cannot be told: %s"):format(require("acp.native").message(path))
+    )
   end
 end
 

@@ -115,6 +115,14 @@ function M.root()
   return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"))
 end
 
+--- Returns what an error says, without what the library's errors carry along for developers.
+---@param problem any As `pcall` returned it.
+---@return string
+function M.message(problem)
+  local text = tostring(problem):gsub("\nstack traceback:.*", ""):gsub("^runtime error: ", "")
+  return vim.trim(text)
+end
+
 ---@return string
 local function advice()
   return ("run `make build` in %s"):format(M.root())
@@ -174,7 +182,8 @@ function M.open(path)
   end
   local ok, native = pcall(open)
   if not ok then
-    error(("acp.nvim: %s cannot be started (%s): %s."):format(path, native, advice()), 0)
+    local reason = M.message(native)
+    error(("acp.nvim: %s cannot be started (%s): %s."):format(path, reason, advice()), 0)
   end
   local version = require("acp.version")
   if type(native) ~= "table" or native.version ~= version then

@@ -94,7 +94,7 @@ return function(test)
   test("an error of the library is a message without its traceback", function()
     support.fake({
       cancel = function()
-        error("there is no session\nstack traceback:\n\tsomewhere", 0)
+        error("runtime error: there is no session\nstack traceback:\n\tsomewhere", 0)
       end,
     })
     vim.cmd("Acp cancel")
