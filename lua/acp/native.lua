@@ -112,7 +112,7 @@ end
 ---@return string
 function M.root()
   local this = assert(debug.getinfo(1, "S"), "a function that runs is known").source
-  return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"))
+  return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"), { expand_env = false })
 end
 
 --- Returns what an error says, without what the library's errors carry along for developers.

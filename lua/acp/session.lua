@@ -2,21 +2,6 @@
 
 local M = {}
 
---- Tells, once, how to get from the tutor to a real agent.
-local function hint()
-  local installed = {}
-  for _, found in ipairs(require("acp.agents").list()) do
-    if found.path and found.name ~= "tutor" then
-      table.insert(installed, ("`:AcpChat %s`"):format(found.name))
-    end
-  end
-  local next_step = #installed > 0 and "Installed here: " .. table.concat(installed, ", ")
-    or "`:checkhealth acp` lists the agents and how to install them"
-  local text =
-    "acp.nvim: this is the tutor, which needs no account. %s; `default_agent` chooses one."
-  vim.notify_once(text:format(next_step), vim.log.levels.INFO)
-end
-
 --- Opens or focuses a session; the arguments are checked already.
 ---@param opts acp.OpenOpts
 ---@return acp.Session
@@ -46,12 +31,13 @@ function M.open(opts)
     command = found.path or found.agent.command,
     args = found.agent.args,
     env = found.agent.env,
-    cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p")),
+    cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false }),
     new = opts.new == true,
     context = opts.context,
   })
   if by_default then
-    hint()
+    -- Short enough for one line of a small screen: a longer one would wait for a key.
+    vim.notify_once("This is the tutor; `:Acp agents` lists the others.", vim.log.levels.INFO)
   end
   return session
 end
