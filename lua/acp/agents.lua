@@ -1,0 +1,90 @@
+--- Answers which agent is meant, whether it is there, and how it is started.
+
+local M = {}
+
+---@class acp.agents.Found
+---@field name string
+---@field path? string The program, or nil when it was not found.
+---@field agent acp.Agent.Resolved
+
+--- Returns the path of an agent's program, or nil.
+---@param agent acp.Agent.Resolved
+---@return string?
+local function program(agent)
+  local command = vim.fs.normalize(agent.command)
+  if command == "acp-tutor" then
+    -- The tutor is built with the library, so it lies beside it.
+    local library = require("acp.native").find()
+    local beside = library and vim.fs.dirname(library) .. "/acp-tutor"
+    if beside and vim.fn.executable(beside) == 1 then
+      return beside
+    end
+  end
+  local path = vim.fn.exepath(command)
+  return path ~= "" and path or nil
+end
+
+--- Returns the agent called `name`.
+---@param name string
+---@return acp.agents.Found?
+function M.get(name)
+  local agent = require("acp.config").get().agents[name]
+  return agent and { name = name, path = program(agent), agent = agent }
+end
+
+--- Returns all agents, by name.
+---@return acp.agents.Found[]
+function M.list()
+  local names = vim.tbl_keys(require("acp.config").get().agents)
+  table.sort(names)
+  return vim.tbl_map(M.get, names)
+end
+
+--- Returns the name of the agent for a new session, without looking at past ones.
+---@return string name
+---@return boolean chosen Whether the user's configuration says so.
+function M.default()
+  local config = require("acp.config")
+  local name = config.get().default_agent
+  if name then
+    return name, true
+  end
+  local own = vim.tbl_keys(config.report().own)
+  table.sort(own)
+  for _, candidate in ipairs(own) do
+    local found = M.get(candidate)
+    if found and found.path then
+      return candidate, true
+    end
+  end
+  -- None is installed: its missing program is what the user has to hear of.
+  return own[1] or "tutor", own[1] ~= nil
+end
+
+--- Returns how to start the agent called `name`; raises a sentence when that is impossible.
+---@param name string
+---@return acp.agents.Found
+function M.require(name)
+  local found = M.get(name)
+  if not found then
+    local names = vim.tbl_map(function(entry)
+      return entry.name
+    end, M.list())
+    local text = "acp.nvim: there is no agent %q: the configuration has %s."
+    error(text:format(name, table.concat(names, ", ")), 0)
+  elseif not found.path then
+    error("acp.nvim: " .. M.missing(found) .. ".", 0)
+  end
+  return found
+end
+
+--- Says that an agent's program was not found, and what to do; no full stop.
+---@param found acp.agents.Found
+---@return string
+function M.missing(found)
+  local correct = ("install it, or correct `agents.%s.command`"):format(found.name)
+  local text = "the agent %q needs `%s`, which was not found: %s"
+  return text:format(found.name, found.agent.command, found.agent.install or correct)
+end
+
+return M

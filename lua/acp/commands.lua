@@ -1,0 +1,242 @@
+--- Dispatches `:AcpChat` and `:Acp` and completes them. Failures become one message, no traceback.
+
+local M = {}
+
+--- Subcommands that are reserved: what this version cannot do yet, and what to do instead.
+---@type table<string, {[1]: string, [2]: string?}>
+local reserved = {
+  sessions = { "list past sessions" },
+  mode = { "change the agent's mode" },
+  config = { "change the agent's options" },
+  login = { "log in to an agent", "use the agent's own command in a terminal" },
+  logout = { "log out of an agent", "use the agent's own command in a terminal" },
+  ["undo-turn"] = { "undo a whole turn", "`:Acp reject all` takes back what was not accepted" },
+  follow = { "follow the agent" },
+  terminal = { "show the agent's terminals" },
+  tools = { "list tools" },
+}
+
+local scopes = { "hunk", "file", "all" }
+
+---@class acp.commands.Call
+---@field args string[] The words after the subcommand.
+---@field rest string The same, as typed.
+---@field context? acp.Context The lines of the command's range.
+
+--- Says what this version cannot do.
+---@param what string
+---@param instead? string
+function M.not_yet(what, instead)
+  local text = ("acp.nvim %s cannot %s yet"):format(require("acp.version"), what)
+  vim.notify(text .. (instead and ": " .. instead or "") .. ".", vim.log.levels.WARN)
+end
+
+---@param text string
+local function usage(text)
+  error("acp.nvim: " .. text, 0)
+end
+
+---@param call acp.commands.Call
+---@return acp.Scope
+local function scope_of(call)
+  local scope = call.args[1] or "hunk" ---@type any
+  if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
+    usage(("%q is not a scope: it is `hunk`, `file` or `all`."):format(call.rest))
+  end
+  return scope
+end
+
+---@param call acp.commands.Call
+---@param step fun()
+local function times(call, step)
+  local count = tonumber(call.args[1] or 1)
+  if not count or count < 1 or count % 1 ~= 0 then
+    usage(("%q is not a count: it is how many hunks to go."):format(call.rest))
+  end
+  for _ = 1, count do
+    step()
+  end
+end
+
+--- Puts all hunks into the quickfix list.
+local function review()
+  local items = vim.tbl_map(function(hunk)
+    return {
+      filename = hunk.path,
+      lnum = hunk.row + 1,
+      text = ("-%d +%d  %s"):format(#hunk.old, #hunk.new, hunk.new[1] or hunk.old[1] or ""),
+    }
+  end, require("acp").review.hunks())
+  if #items == 0 then
+    vim.notify("acp.nvim: there is nothing to review.", vim.log.levels.INFO)
+    return
+  end
+  vim.fn.setqflist({}, " ", { title = "acp review", items = items })
+  vim.cmd.copen()
+end
+
+local function log()
+  local path = require("acp.native").load().log_path()
+  if not vim.uv.fs_stat(path) then
+    usage(("there is no log yet; it will be %s."):format(path))
+  end
+  vim.cmd.tabedit(vim.fn.fnameescape(path))
+end
+
+local function agents()
+  local all = require("acp.agents")
+  local default = all.default()
+  local chunks = {}
+  for _, found in ipairs(all.list()) do
+    local mark = found.name == default and "* " or "  "
+    table.insert(chunks, { ("%s%-10s "):format(mark, found.name), "Identifier" })
+    if found.path then
+      table.insert(chunks, { found.path .. "\n" })
+    else
+      local install = found.agent.install or "correct its `command`"
+      table.insert(chunks, { ("not found: %s\n"):format(install), "Comment" })
+    end
+  end
+  chunks[#chunks][1] = vim.trim(chunks[#chunks][1])
+  vim.api.nvim_echo(chunks, false, {})
+end
+
+---@type table<string, fun(call: acp.commands.Call)>
+local subcommands = {
+  prompt = function(call)
+    if call.rest == "" then
+      usage("`:Acp prompt` needs a text; `:AcpChat` opens the window to write one in.")
+    end
+    require("acp").prompt(call.rest, { contexts = call.context and { call.context } })
+  end,
+  cancel = function()
+    require("acp").cancel()
+  end,
+  stop = function()
+    require("acp.native").load().stop(nil)
+  end,
+  restart = function()
+    require("acp.native").load().restart(nil)
+  end,
+  accept = function(call)
+    require("acp").review.accept(scope_of(call))
+  end,
+  reject = function(call)
+    require("acp").review.reject(scope_of(call))
+  end,
+  next = function(call)
+    times(call, require("acp").review.next)
+  end,
+  prev = function(call)
+    times(call, require("acp").review.prev)
+  end,
+  review = review,
+  permission = function()
+    require("acp.native").load().permission_focus()
+  end,
+  log = log,
+  agents = agents,
+}
+
+--- Runs `work`; what it raises becomes a message.
+---@param work fun()
+local function guarded(work)
+  local ok, problem = pcall(work)
+  if not ok then
+    vim.notify(require("acp.native").message(problem), vim.log.levels.ERROR)
+  end
+end
+
+--- Returns the lines of a command's range, or nil when it has none.
+---@param command vim.api.keyset.create_user_command.command_args
+---@return acp.Context?
+local function context_of(command)
+  if command.range == 0 then
+    return nil
+  end
+  local first, last = command.line1 - 1, command.line2
+  local name = vim.bo.buftype == "" and vim.api.nvim_buf_get_name(0) or ""
+  return {
+    path = name == "" and "" or vim.fn.fnamemodify(name, ":p"),
+    first = first,
+    last = last,
+    text = table.concat(vim.api.nvim_buf_get_lines(0, first, last, false), "\n"),
+  }
+end
+
+--- Runs `:AcpChat`.
+---@param command vim.api.keyset.create_user_command.command_args
+function M.chat(command)
+  guarded(function()
+    require("acp").open({
+      agent = command.fargs[1],
+      new = command.bang,
+      context = context_of(command),
+    })
+  end)
+end
+
+--- Runs `:Acp`.
+---@param command vim.api.keyset.create_user_command.command_args
+function M.run(command)
+  guarded(function()
+    local name, rest = command.args:match("^(%S+)%s*(.-)%s*$")
+    local run = subcommands[name]
+    if run then
+      run({ args = vim.list_slice(command.fargs, 2), rest = rest, context = context_of(command) })
+    elseif reserved[name] then
+      M.not_yet(unpack(reserved[name]))
+    else
+      local names = vim.tbl_keys(subcommands)
+      table.sort(names)
+      usage(("there is no `:Acp %s`; there is %s."):format(name or "", table.concat(names, ", ")))
+    end
+  end)
+end
+
+---@param lead string
+---@param words string[]
+---@return string[]
+local function starting_with(lead, words)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, lead)
+  end, words)
+end
+
+--- Completes `:AcpChat`: the agents that are installed.
+---@param lead string
+---@param line string
+---@param position integer
+---@return string[]
+function M.complete_chat(lead, line, position)
+  if line:sub(1, position):find("AcpChat!?%s+%S+%s") then
+    return {}
+  end
+  local names = {}
+  for _, found in ipairs(require("acp.agents").list()) do
+    if found.path then
+      table.insert(names, found.name)
+    end
+  end
+  return starting_with(lead, names)
+end
+
+--- Completes `:Acp`: its subcommands and their words.
+---@param lead string
+---@param line string
+---@param position integer
+---@return string[]
+function M.complete(lead, line, position)
+  local typed = line:sub(1, position):match("^.-Acp%s+(.*)$") or ""
+  local name, rest = typed:match("^(%S+)%s+(.*)$")
+  if not name or not rest then
+    local names = vim.tbl_keys(subcommands)
+    table.sort(names)
+    return starting_with(lead, names)
+  elseif (name == "accept" or name == "reject") and not rest:find("%s") then
+    return starting_with(lead, scopes)
+  end
+  return {}
+end
+
+return M

@@ -1,0 +1,260 @@
+--- Owns the configuration in force: defaults, `vim.g.acp` and the table of `setup()`, merged.
+---
+--- Invariant: whatever the user wrote, each key of the result holds a value of its type. What was
+--- wrong is reported by its full path and leaves the value below it (`vim.g.acp`'s or the default).
+
+local M = {}
+
+---@class acp.config.Report
+---@field problems string[] Sentences, each starting with the key's full path.
+---@field unknown string[] Full paths of keys that mean nothing.
+---@field unused string[] Full paths of keys without effect in this version.
+---@field own table<string, boolean> Agents that the user's configuration names.
+
+---@type acp.Config?
+local user
+---@type acp.Config.Resolved?
+local config
+---@type acp.config.Report?
+local report
+
+--- Takes the table of `setup()`; it is merged over `vim.g.acp` when it is needed.
+---@param opts acp.Config?
+function M.set(opts)
+  user, config, report = opts, nil, nil
+end
+
+--- Returns the configuration in force. Its tables are shared: do not change them.
+---@return acp.Config.Resolved
+function M.get()
+  if not config then
+    config, report = M.resolve({ vim.g.acp, user })
+  end
+  return config
+end
+
+--- Returns what the last merge found.
+---@return acp.config.Report
+function M.report()
+  M.get()
+  ---@cast report -nil
+  return report
+end
+
+---@param path string
+---@param key any
+---@return string
+local function join(path, key)
+  if type(key) ~= "string" then
+    return ("%s[%s]"):format(path, tostring(key))
+  elseif not key:find("^[%w_-]+$") then
+    return ("%s[%q]"):format(path, key)
+  end
+  return path == "" and key or path .. "." .. key
+end
+
+---@param node acp.schema.Node
+---@return string
+local function expected(node)
+  if node.kind == "enum" then
+    local quoted = vim.tbl_map(function(value)
+      return ("%q"):format(value)
+    end, node.values or {})
+    local last = table.remove(quoted)
+    return table.concat(quoted, ", ") .. " or " .. last
+  elseif node.above_zero then
+    return "a number above 0"
+  elseif node.kind == "keys" then
+    return "string, list of strings or false"
+  elseif node.kind == "map" or node.kind == "record" then
+    return node.switch and "table or false" or "table"
+  end
+  return node.kind
+end
+
+---@param into acp.config.Report
+---@param path string
+---@param node acp.schema.Node
+---@param value any
+local function wrong(into, path, node, value)
+  local got = type(value) ---@type string
+  if node.kind == "enum" and got == "string" then
+    got = ("%q"):format(value)
+  elseif node.above_zero and got == "number" then
+    got = tostring(value)
+  end
+  local where = path == "" and "the configuration" or path
+  table.insert(into.problems, ("%s: expected %s, got %s"):format(where, expected(node), got))
+end
+
+---@param node acp.schema.Node
+---@return any
+local function default(node)
+  if node.kind ~= "record" or node.default ~= nil then
+    return vim.deepcopy(node.default)
+  end
+  local out = {}
+  for _, field in ipairs(node.fields or {}) do
+    out[field.name] = default(field)
+  end
+  return out
+end
+
+---@alias acp.config.Merge
+---| fun(node: acp.schema.Node, base: any, value: any, path: string, into: acp.config.Report): any
+
+---@type table<string, acp.config.Merge>
+local mergers = {}
+
+--- Merges `value` over `base`; returns `base` where `value` is not there or wrong.
+---@type acp.config.Merge
+local merge = function(node, base, value, path, into)
+  if value == nil or value == vim.NIL then
+    return base
+  end
+  return mergers[node.kind](node, base, value, path, into)
+end
+
+---@type acp.config.Merge
+local merge_plain = function(node, base, value, path, into)
+  if type(value) ~= node.kind or node.above_zero and value <= 0 then
+    wrong(into, path, node, value)
+    return base
+  end
+  return value
+end
+mergers.boolean, mergers.string, mergers.number = merge_plain, merge_plain, merge_plain
+
+function mergers.enum(node, base, value, path, into)
+  if not vim.tbl_contains(node.values, value) then
+    wrong(into, path, node, value)
+    return base
+  end
+  return value
+end
+
+function mergers.keys(node, base, value, path, into)
+  if value == false then
+    return {}
+  elseif type(value) == "string" then
+    return { value }
+  end
+  local strings = type(value) == "table" and vim.islist(value)
+  for _, key in ipairs(strings and value or {}) do
+    strings = strings and type(key) == "string"
+  end
+  if not strings then
+    wrong(into, path, node, value)
+    return base
+  end
+  return value
+end
+
+--- A list replaces the one below it, whole or not at all.
+function mergers.list(node, base, value, path, into)
+  if type(value) ~= "table" or not vim.islist(value) then
+    wrong(into, path, node, value)
+    return base
+  end
+  local problems = #into.problems
+  for i, item in ipairs(value) do
+    if node.item then
+      merge(node.item, nil, item, join(path, i), into)
+    end
+  end
+  return #into.problems == problems and value or base
+end
+
+function mergers.map(node, base, value, path, into)
+  if type(value) ~= "table" then
+    wrong(into, path, node, value)
+    return base
+  end
+  local out = vim.deepcopy(base or {})
+  for key, item in vim.spairs(value) do
+    if type(key) ~= "string" or node.item and key:find("^%S+$") == nil then
+      local text = "%s: expected a name without blanks as the key"
+      table.insert(into.problems, text:format(join(path, key)))
+    elseif node.item then
+      out[key] = merge(node.item, out[key], item, join(path, key), into)
+    else
+      out[key] = item
+    end
+  end
+  return out
+end
+
+function mergers.record(node, base, value, path, into)
+  local off = node.switch and value == false
+  if type(value) ~= "table" and not off then
+    wrong(into, path, node, value)
+    return base
+  end
+  local out, known = base or default(node), {}
+  for _, field in ipairs(node.fields) do
+    local given, at = value and value[field.name], join(path, field.name)
+    if off then
+      given = false
+    end
+    local problems = #into.problems
+    out[field.name] = merge(field, out[field.name], given, at, into)
+    known[field.name] = true
+    if field.unused and given ~= nil and not vim.deep_equal(given, field.default) then
+      table.insert(into.unused, at)
+    elseif field.required and out[field.name] == nil then
+      if #into.problems == problems then
+        wrong(into, at, field, given)
+      end
+      return nil
+    end
+  end
+  for key in pairs(value or {}) do
+    if not known[key] then
+      table.insert(into.unknown, join(path, key))
+    end
+  end
+  return out
+end
+
+---@param path string
+---@return string
+local function absolute(path)
+  local full = vim.fn.fnamemodify(vim.fs.normalize(path), ":p")
+  return #full > 1 and (full:gsub("/$", "")) or full
+end
+
+--- Merges tables of the user's, the later over the earlier, over the defaults.
+---@param layers table<integer, any> `nil` is allowed for each of the two.
+---@return acp.Config.Resolved
+---@return acp.config.Report
+function M.resolve(layers)
+  local schema = require("acp.schema")
+  ---@type acp.config.Report
+  local into = { problems = {}, unknown = {}, unused = {}, own = {} }
+  local out = default(schema)
+  for i = 1, 2 do
+    local layer = layers[i]
+    out = merge(schema, out, layer, "", into)
+    local agents = type(layer) == "table" and layer.agents
+    for name in pairs(type(agents) == "table" and agents or {}) do
+      into.own[name] = out.agents[name] and true
+    end
+  end
+
+  local name = out.default_agent
+  if name and not out.agents[name] then
+    local known = table.concat(vim.fn.sort(vim.tbl_keys(out.agents)), ", ")
+    local text = "default_agent: there is no agent %q; there are %s"
+    table.insert(into.problems, text:format(name, known))
+    out.default_agent = nil
+  end
+  out.library = out.library and absolute(out.library)
+  out.permissions.allowed_dirs = vim.tbl_map(absolute, out.permissions.allowed_dirs)
+  for _, agent in pairs(out.agents) do
+    agent.cwd = agent.cwd and absolute(agent.cwd)
+  end
+  table.sort(into.unknown)
+  return out, into
+end
+
+return M

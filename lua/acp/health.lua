@@ -1,0 +1,109 @@
+--- `:checkhealth acp`: what the plugin needs, what is there, and what to do about the rest.
+
+local M = {}
+
+local health = vim.health
+
+---@param text string A sentence of the plugin's.
+---@return string
+local function bare(text)
+  return (text:gsub("^acp%.nvim:? ", ""))
+end
+
+---@return acp.Native?
+local function library()
+  health.start("acp.nvim " .. require("acp.version"))
+  local loader = require("acp.native")
+  local why = loader.unsupported()
+  if why then
+    health.error(why)
+    return nil
+  end
+  local version = vim.fn.api_info().version ---@type any
+  health.ok(("Neovim %d.%d.%d"):format(version.major, version.minor, version.patch))
+  -- Loading it is the only way to know that it can be loaded.
+  local ok, native, path = pcall(loader.library)
+  if not ok then
+    health.error(bare(loader.message(native)))
+    return nil
+  end
+  health.ok(("library %s: %s"):format(native.version, path))
+  return native
+end
+
+local function git()
+  if vim.fn.executable("git") == 0 then
+    health.info("git was not found: this version does without, later ones record turns with it")
+    return
+  end
+  local ok, done = pcall(function()
+    return vim.system({ "git", "--version" }, { text = true }):wait(5000)
+  end)
+  if ok and done.code == 0 then
+    health.ok(("%s: %s"):format(vim.trim(done.stdout or ""), vim.fn.exepath("git")))
+  else
+    health.warn(("git does not run: try `%s --version`"):format(vim.fn.exepath("git")))
+  end
+end
+
+local function agents()
+  health.start("acp.nvim: agents")
+  local all = require("acp.agents")
+  local own = require("acp.config").report().own
+  for _, found in ipairs(all.list()) do
+    if found.path then
+      health.ok(("%s: %s"):format(found.name, found.path))
+    elseif own[found.name] then
+      health.warn(all.missing(found))
+    else
+      local install = found.agent.install
+      health.info(("%s: `%s` was not found: %s"):format(found.name, found.agent.command, install))
+    end
+  end
+  health.info(("`:AcpChat` starts %s, until another one was used"):format((all.default())))
+end
+
+local function configuration()
+  health.start("acp.nvim: configuration")
+  local report = require("acp.config").report()
+  for _, problem in ipairs(report.problems) do
+    health.error(problem)
+  end
+  for _, path in ipairs(report.unknown) do
+    health.warn(("%s: there is no such key: see |acp-config-keys|"):format(path))
+  end
+  for _, path in ipairs(report.unused) do
+    health.info(("%s: not used in this version"):format(path))
+  end
+  if #report.problems == 0 and #report.unknown == 0 then
+    health.ok("no mistakes in the configuration")
+  end
+end
+
+---@param native acp.Native?
+local function log(native)
+  if not native then
+    return
+  end
+  local ok, path = pcall(native.log_path)
+  if ok then
+    health.info(("log file: %s (`:Acp log` opens it)"):format(path))
+  else
+    health.error(
+      ("the log file's path cannot be told: %s"):format(require("acp.native").message(path))
+    )
+  end
+end
+
+function M.check()
+  local native = library()
+  if not native and require("acp.native").unsupported() then
+    return
+  end
+  git()
+  log(native)
+  agents()
+  configuration()
+end
+
+return M

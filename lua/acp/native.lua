@@ -1,0 +1,198 @@
+--- Owns the native library: finds it by explicit path, checks it, loads it once.
+---
+--- Invariant: nothing of it runs in a Neovim or on a system it was not made for, and a library of
+--- another version than these files is never used.
+
+local M = {}
+
+--- The functions of the library, as src/editor defines them.
+---@class acp.Native
+---@field version string
+---@field setup fun(config: acp.Config.Resolved)
+---@field open fun(spec: acp.native.Open): integer
+---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?)
+---@field cancel fun(session: integer?)
+---@field stop fun(session: integer?)
+---@field restart fun(session: integer?)
+---@field close fun(session: integer?)
+---@field status fun(session: integer?): acp.Status
+---@field statusline fun(): string
+---@field accept fun(scope: acp.Scope)
+---@field reject fun(scope: acp.Scope)
+---@field next fun()
+---@field prev fun()
+---@field hunks fun(buf: integer?): acp.Hunk[]
+---@field permission_list fun(): acp.Permission[]
+---@field permission_answer fun(id: integer, option: string)
+---@field permission_focus fun()
+---@field sessions fun(): {session: integer, agent: string, title: string, phase: acp.Phase}[]
+---@field log_path fun(): string
+---@field highlights fun(): {name: string, link: string}[]
+
+---@class acp.native.Open
+---@field agent string The agent's name in the configuration.
+---@field command string
+---@field args string[]
+---@field env table<string, string>
+---@field cwd string Absolute.
+---@field new boolean
+---@field context? acp.Context
+
+---@type acp.Native?
+local library
+---@type string?
+local library_path
+local is_set_up = false
+
+--- Returns the native module, loading it and handing it the configuration if need be.
+---
+--- Raises one sentence that says what to do when that is impossible.
+---@return acp.Native
+function M.load()
+  local native = M.library()
+  if not is_set_up then
+    M.configure()
+  end
+  return native
+end
+
+--- Returns the native module if it is in use already; never loads it.
+---@return acp.Native?
+function M.loaded()
+  return is_set_up and library or nil
+end
+
+--- Hands the configuration in force to the library, if it is loaded, and tells what is wrong in it.
+function M.configure()
+  if not library then
+    return
+  end
+  local config = require("acp.config")
+  library.setup(config.get())
+  is_set_up = true
+  local problems = config.report().problems
+  if #problems > 0 then
+    local text = "acp.nvim: the configuration has mistakes; what is below them stays in force:\n  "
+    vim.notify(text .. table.concat(problems, "\n  "), vim.log.levels.WARN)
+  end
+end
+
+--- Returns the library and its path, checked and loaded, without starting to use it.
+---
+--- Raises as `load` does.
+---@return acp.Native
+---@return string path
+function M.library()
+  if library and library_path then
+    return library, library_path
+  end
+  local why = M.unsupported()
+  if why then
+    error(why, 0)
+  end
+  local path, problem = M.find()
+  if not path then
+    error(problem, 0)
+  end
+  library, library_path = M.open(path), path
+  return library, path
+end
+
+--- Returns why this Neovim cannot use the plugin, in one sentence, or nil.
+---@return string?
+function M.unsupported()
+  if vim.fn.has("nvim-0.10") == 0 then
+    return "acp.nvim needs Neovim 0.10 or newer: please update Neovim."
+  elseif vim.fn.has("win32") == 1 then
+    return "acp.nvim does not work on Windows: use it in WSL, on Linux or on macOS."
+  end
+end
+
+--- Returns the folder of the plugin.
+---@return string
+function M.root()
+  local this = assert(debug.getinfo(1, "S"), "a function that runs is known").source
+  return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"), { expand_env = false })
+end
+
+--- Returns what an error says, without what the library's errors carry along for developers.
+---@param problem any As `pcall` returned it.
+---@return string
+function M.message(problem)
+  local text = tostring(problem):gsub("\nstack traceback:.*", ""):gsub("^runtime error: ", "")
+  return vim.trim(text)
+end
+
+---@return string
+local function advice()
+  return ("run `make build` in %s"):format(M.root())
+end
+
+--- Returns the path of the library: the configured one, else the newest of those that were built.
+---@return string? path
+---@return string? problem Why there is none, and what to do.
+function M.find()
+  local configured = require("acp.config").get().library
+  if configured then
+    if vim.uv.fs_stat(configured) then
+      return configured
+    end
+    local text = "acp.nvim: `library` in the configuration is %s, and there is no such file: "
+    return nil, text:format(configured) .. "correct it, or leave it out and " .. advice() .. "."
+  end
+  local newest, newest_time ---@type string?, number?
+  for _, path in ipairs(M.candidates()) do
+    local stat = vim.uv.fs_stat(path)
+    local time = stat and stat.mtime.sec + stat.mtime.nsec / 1e9
+    if time and (not newest_time or time > newest_time) then
+      newest, newest_time = path, time
+    end
+  end
+  if newest then
+    return newest
+  end
+  return nil, "acp.nvim: its library has not been built yet: " .. advice() .. "."
+end
+
+--- Returns the places in which a library may be.
+---@return string[]
+function M.candidates()
+  local root = M.root()
+  local dirs = { root .. "/target/release", root .. "/target/debug", root .. "/lib" }
+  local target = vim.env.CARGO_TARGET_DIR
+  if target and target ~= "" then
+    vim.list_extend(dirs, { target .. "/release", target .. "/debug" })
+  end
+  local extension = vim.uv.os_uname().sysname == "Darwin" and "dylib" or "so"
+  return vim.tbl_map(function(dir)
+    return ("%s/libacp_nvim.%s"):format(dir, extension)
+  end, dirs)
+end
+
+--- Loads the library at `path` and checks its version.
+---@param path string
+---@return acp.Native
+function M.open(path)
+  local open, why = package.loadlib(path, "luaopen_acp_nvim")
+  if not open then
+    local reason = vim.trim(why or "for no known reason")
+    -- It often starts with the path.
+    reason = vim.startswith(reason, path .. ": ") and reason:sub(#path + 3) or reason
+    error(("acp.nvim: %s cannot be loaded (%s): %s."):format(path, reason, advice()), 0)
+  end
+  local ok, native = pcall(open)
+  if not ok then
+    local reason = M.message(native)
+    error(("acp.nvim: %s cannot be started (%s): %s."):format(path, reason, advice()), 0)
+  end
+  local version = require("acp.version")
+  if type(native) ~= "table" or native.version ~= version then
+    local theirs = type(native) == "table" and native.version or "unknown"
+    -- The system keeps a library it has loaded, so a new build is only seen by a new Neovim.
+    local text = "acp.nvim: %s is version %s, its Lua files are %s: %s and restart Neovim."
+    error(text:format(path, theirs, version, advice()), 0)
+  end
+  return native
+end
+
+return M

@@ -1,0 +1,304 @@
+--- Owns the configuration's keys: type, default and description of each, and nothing else.
+---
+--- Validation (acp.config), the help's list of keys and the types of a user's table
+--- (tools/gen-help.lua) all come from here; a `doc` is one paragraph of help text.
+
+---@class acp.schema.Node
+---@field kind "boolean"|"string"|"number"|"enum"|"list"|"map"|"record"|"keys"
+---@field doc? string
+---@field default? any Of everything but records and maps of records.
+---@field required? boolean A record without it is dropped.
+---@field unused? boolean Accepted, without effect in this version.
+---@field values? string[] Of an enum.
+---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
+---@field fields? acp.schema.Field[] Of a record, in the order of the help.
+---@field class? string Of a record: its type's name.
+---@field placeholder? string Of a map: what the help calls a key.
+---@field switch? boolean Of a record: `false` switches all its keys off.
+---@field above_zero? boolean Of a number.
+
+---@class acp.schema.Field: acp.schema.Node
+---@field name string
+
+---@param default string|string[]
+---@param doc string
+---@return acp.schema.Node
+local function keys(default, doc)
+  return { kind = "keys", default = type(default) == "table" and default or { default }, doc = doc }
+end
+
+---@param name string
+---@param node acp.schema.Node
+---@return acp.schema.Field
+local function field(name, node)
+  ---@cast node acp.schema.Field
+  node.name = name
+  return node
+end
+
+--- The agents that are known without any configuration, by name.
+---@type table<string, acp.Agent>
+local presets = {
+  tutor = {
+    command = "acp-tutor",
+    install = "run `make build` in the plugin's folder",
+  },
+  claude = {
+    command = "claude-agent-acp",
+    install = "npm install -g @agentclientprotocol/claude-agent-acp",
+  },
+  codex = {
+    command = "codex-acp",
+    install = "npm install -g @agentclientprotocol/codex-acp",
+  },
+  gemini = {
+    command = "gemini",
+    args = { "--acp" },
+    install = "npm install -g @google/gemini-cli",
+  },
+  opencode = {
+    command = "opencode",
+    args = { "acp" },
+    install = "npm install -g opencode-ai",
+  },
+  goose = {
+    command = "goose",
+    args = { "acp" },
+    install = "see https://block.github.io/goose",
+  },
+  qwen = {
+    command = "qwen",
+    args = { "--acp" },
+    install = "npm install -g @qwen-code/qwen-code",
+  },
+  kimi = {
+    command = "kimi",
+    args = { "acp" },
+    install = "npm install -g @moonshot-ai/kimi-code",
+  },
+}
+for _, preset in pairs(presets) do
+  preset.args = preset.args or {}
+  preset.env = {}
+end
+
+---@type acp.schema.Node
+local agent = {
+  kind = "record",
+  class = "acp.Agent",
+  fields = {
+    field("command", {
+      kind = "string",
+      required = true,
+      doc = "The program, found on `$PATH` or given by its path. Every agent needs one; the presets "
+        .. "have theirs.",
+    }),
+    field("args", {
+      kind = "list",
+      item = { kind = "string" },
+      default = {},
+      doc = "Its arguments. They replace a preset's.",
+    }),
+    field("env", {
+      kind = "map",
+      placeholder = "name",
+      item = { kind = "string" },
+      default = {},
+      doc = "Variables added to Neovim's own environment, which the agent gets whole.",
+    }),
+    field("cwd", {
+      kind = "string",
+      doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the "
+        .. "session starts.",
+    }),
+    field("install", {
+      kind = "string",
+      doc = "What to do when the command is not found, shown by |:checkhealth| and `:Acp agents`.",
+    }),
+  },
+}
+
+---@type acp.schema.Node
+local chat_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Chat",
+  switch = true,
+  doc = "In the transcript, in normal mode.",
+  fields = {
+    field("input", keys({ "i", "a", "o" }, "Goes to the input window and starts insert mode.")),
+    field("cancel", keys("<C-c>", "Cancels the turn.")),
+    field("close", keys("q", "Closes the chat's windows. The session goes on.")),
+  },
+}
+
+---@type acp.schema.Node
+local input_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Input",
+  switch = true,
+  doc = "In the input window.",
+  fields = {
+    field("send", keys("<CR>", "Normal mode: sends the prompt.")),
+    field("send_insert", keys("<C-s>", "Insert mode: sends the prompt.")),
+    field("cancel", keys("<C-c>", "Normal and insert mode: cancels the turn.")),
+    field("close", keys("q", "Normal mode: closes the chat's windows. The session goes on.")),
+  },
+}
+
+---@type acp.schema.Node
+local permission_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Permission",
+  switch = true,
+  doc = "In the permission window, besides each option's number and letter.",
+  fields = {
+    field(
+      "leave",
+      keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
+    ),
+  },
+}
+
+---@type acp.schema.Node
+local review_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Review",
+  switch = true,
+  doc = "In normal mode, in a buffer with hunks to review, as long as it has any.",
+  fields = {
+    field("accept_hunk", keys("<LocalLeader>a", "Accepts the hunk at the cursor.")),
+    field("reject_hunk", keys("<LocalLeader>r", "Rejects the hunk at the cursor.")),
+    field("accept_file", keys("<LocalLeader>A", "Accepts all hunks of the buffer.")),
+    field("reject_file", keys("<LocalLeader>R", "Rejects all hunks of the buffer.")),
+    field("next_hunk", keys("]a", "Goes to the next hunk.")),
+    field("prev_hunk", keys("[a", "Goes to the previous hunk.")),
+  },
+}
+
+---@type acp.schema.Node
+local root = {
+  kind = "record",
+  class = "acp.Config",
+  fields = {
+    field("agents", {
+      kind = "map",
+      placeholder = "name",
+      item = agent,
+      default = presets,
+      doc = "The agents, by the name that |:AcpChat| takes. Those of |acp-agents| are there already; "
+        .. "a key given here for one of them replaces just that key.",
+    }),
+    field("default_agent", {
+      kind = "string",
+      doc = "The agent of |:AcpChat| without a name. Without it: the agent used last, else the first "
+        .. "of the agents in your own configuration (by name) that is installed, else the tutor.",
+    }),
+    field("library", {
+      kind = "string",
+      doc = "The path of the plugin's library. Without it: the newest `libacp_nvim.so` (macOS: "
+        .. "`.dylib`) in `target/release`, `target/debug` and `lib` of the plugin's folder and in "
+        .. "`$CARGO_TARGET_DIR`. Read when the library is loaded, once.",
+    }),
+    field("permissions", {
+      kind = "record",
+      class = "acp.Config.Permissions",
+      fields = {
+        field("allowed_dirs", {
+          kind = "list",
+          item = { kind = "string" },
+          default = {},
+          doc = "Folders outside the session's own in which an agent may read and write files "
+            .. "through Neovim.",
+        }),
+        field("rules", {
+          kind = "list",
+          item = { kind = "map" },
+          default = {},
+          unused = true,
+          doc = "Answers given without asking.",
+        }),
+      },
+    }),
+    field("review", {
+      kind = "record",
+      class = "acp.Config.Review",
+      doc = "How hunks look in a buffer. See |acp-review|.",
+      fields = {
+        field("signs", {
+          kind = "boolean",
+          default = true,
+          doc = "Signs beside changed lines.",
+        }),
+        field("virtual_lines", {
+          kind = "boolean",
+          default = true,
+          doc = "Removed lines as virtual lines above the hunk.",
+        }),
+        field("word_diff", {
+          kind = "boolean",
+          default = true,
+          doc = "Changed words of a line are marked.",
+        }),
+      },
+    }),
+    field("follow", {
+      kind = "boolean",
+      default = false,
+      unused = true,
+      doc = "The editor goes along with the agent from file to file.",
+    }),
+    field("chat", {
+      kind = "record",
+      class = "acp.Config.Chat",
+      fields = {
+        field("layout", {
+          kind = "enum",
+          values = { "right", "left", "bottom", "tab" },
+          default = "right",
+          doc = "Where the chat opens: at a side of the tab page, or in a tab page of its own.",
+        }),
+        field("width", {
+          kind = "number",
+          above_zero = true,
+          default = 0.4,
+          doc = "How wide it is: below 1 a share of the screen, else columns. With the layout "
+            .. '"bottom", how high: a share of the screen, or lines.',
+        }),
+        field("input_height", {
+          kind = "number",
+          above_zero = true,
+          default = 6,
+          doc = "How many lines the input window has.",
+        }),
+      },
+    }),
+    field("mcp_servers", {
+      kind = "list",
+      item = { kind = "map" },
+      default = {},
+      unused = true,
+      doc = "MCP servers that the agents shall connect to.",
+    }),
+    field("keymaps", {
+      kind = "record",
+      class = "acp.Config.Keymaps",
+      doc = "The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or "
+        .. "`false` for none. `false` for a group switches the whole group off.",
+      fields = {
+        field("chat", chat_keys),
+        field("input", input_keys),
+        field("permission", permission_keys),
+        field("review", review_keys),
+      },
+    }),
+    field("log_level", {
+      kind = "enum",
+      values = { "debug", "info", "warn", "error" },
+      default = "info",
+      doc = 'What goes to the log file. "debug" logs every message to and from the agents, with all '
+        .. "they contain.",
+    }),
+  },
+}
+
+return root

@@ -1,0 +1,57 @@
+--- Decides which agent and folder a session is opened with, and hands both to the library.
+
+local M = {}
+
+--- Opens or focuses a session; the arguments are checked already.
+---@param opts acp.OpenOpts
+---@return acp.Session
+function M.open(opts)
+  local agents = require("acp.agents")
+  local native = require("acp.native").load()
+  local status = native.status(nil)
+  local last = status.phase ~= "none" and status.agent or nil
+  local config = require("acp.config").get()
+
+  local name = opts.agent
+  local by_default = false
+  if not name then
+    -- Without a name, an open chat is what is meant, whoever the default is.
+    name = opts.new and config.default_agent or last
+    if not name or not config.agents[name] then
+      local chosen
+      name, chosen = agents.default()
+      by_default = not chosen
+    end
+  end
+  -- An open chat is shown even if its program is no longer found.
+  local found = not opts.new and name == last and agents.get(name) or agents.require(name)
+  local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
+  local session = native.open({
+    agent = name,
+    command = found.path or found.agent.command,
+    args = found.agent.args,
+    env = found.agent.env,
+    cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false }),
+    new = opts.new == true,
+    context = opts.context,
+  })
+  if by_default then
+    -- Short enough for one line of a small screen: a longer one would wait for a key.
+    vim.notify_once("This is the tutor; `:Acp agents` lists the others.", vim.log.levels.INFO)
+  end
+  return session
+end
+
+--- Sends a prompt, opening a session first while there is none; the arguments are checked already.
+---@param prompt string|table[]
+---@param session acp.Session?
+---@param contexts acp.Context[]?
+function M.prompt(prompt, session, contexts)
+  local native = require("acp.native").load()
+  if not session and native.status(nil).phase == "none" then
+    session = M.open({})
+  end
+  native.prompt(session, prompt, contexts)
+end
+
+return M

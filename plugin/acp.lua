@@ -1,0 +1,56 @@
+-- Commands and <Plug> mappings. Nothing is required before the first of them is used.
+if vim.g.loaded_acp then
+  return
+end
+vim.g.loaded_acp = 1
+
+if vim.fn.has("nvim-0.10") == 0 then
+  -- Older ones may lack nvim_create_user_command, so this is plain Vim script.
+  for _, name in ipairs({ "AcpChat", "Acp" }) do
+    vim.cmd(
+      ("command! -nargs=* -bang -range %s echohl ErrorMsg | "):format(name)
+        .. "echomsg 'acp.nvim needs Neovim 0.10 or newer: please update Neovim.' | echohl None"
+    )
+  end
+  return
+end
+
+vim.api.nvim_create_user_command("AcpChat", function(command)
+  require("acp.commands").chat(command)
+end, {
+  nargs = "?",
+  bang = true,
+  bar = true,
+  range = true,
+  desc = "Open or focus the chat with an agent",
+  complete = function(...)
+    return require("acp.commands").complete_chat(...)
+  end,
+})
+
+vim.api.nvim_create_user_command("Acp", function(command)
+  require("acp.commands").run(command)
+end, {
+  nargs = "+",
+  range = true,
+  desc = "Prompt, cancel, review, answer: see :help :Acp",
+  complete = function(...)
+    return require("acp.commands").complete(...)
+  end,
+})
+
+local map = vim.api.nvim_set_keymap
+local go = "<Cmd>execute 'Acp %s' v:count1<CR>"
+map("n", "<Plug>(acp-chat)", "<Cmd>AcpChat<CR>", { desc = "Open the chat with an agent" })
+map("x", "<Plug>(acp-chat)", ":AcpChat<CR>", { silent = true, desc = "Chat about these lines" })
+map("n", "<Plug>(acp-accept-hunk)", "<Cmd>Acp accept hunk<CR>", { desc = "Accept the hunk" })
+map("n", "<Plug>(acp-reject-hunk)", "<Cmd>Acp reject hunk<CR>", { desc = "Reject the hunk" })
+map("n", "<Plug>(acp-next-hunk)", go:format("next"), { desc = "Go to the next hunk" })
+map("n", "<Plug>(acp-prev-hunk)", go:format("prev"), { desc = "Go to the previous hunk" })
+map("n", "<Plug>(acp-follow)", "<Cmd>Acp follow<CR>", { desc = "Follow the agent" })
+-- A question may come up in any mode.
+local ask = "<C-\\><C-n><Cmd>Acp permission<CR>"
+for _, mode in ipairs({ "n", "x", "i", "t" }) do
+  map(mode, "<Plug>(acp-permission)", ask, { desc = "Go to the permission request" })
+  map(mode, "<Plug>(acp-cancel)", "<Cmd>Acp cancel<CR>", { desc = "Cancel the agent's turn" })
+end

@@ -1,0 +1,236 @@
+local support = require("support")
+local same, contains, raises = support.same, support.contains, support.raises
+
+local IDLE = { phase = "idle", session = 3, agent = "mine" }
+local NONE = { phase = "none" }
+
+--- Fails unless the library was told just this (questions left out).
+local function check(expected, calls)
+  local deeds = vim.tbl_filter(function(call)
+    return call[1] ~= "status" and call[1] ~= "setup"
+  end, calls)
+  same(expected, deeds)
+end
+
+local function open_call(calls)
+  return vim.iter(calls):find(function(call)
+    return call[1] == "open"
+  end)[2]
+end
+
+return function(test)
+  test("questions are answered without the library", function()
+    local acp = require("acp")
+    acp.setup({ log_level = "warn" })
+    same(NONE, acp.status())
+    same(NONE, acp.status({ session = 7 }))
+    same("", acp.statusline())
+    same({}, acp.review.hunks())
+    same({}, acp.permission.list())
+    same(nil, package.loaded["acp.native"])
+  end)
+
+  test("a loader that has loaded nothing answers the same", function()
+    local calls = support.fake()
+    same(NONE, require("acp").status())
+    same("", require("acp").statusline())
+    same({}, calls)
+  end)
+
+  test("arguments go through as they are", function()
+    local hunk = { path = "/a", row = 0 }
+    local calls = support.fake({ status = IDLE, statusline = "x", hunks = { hunk } })
+    local acp = require("acp")
+    acp.prompt("hello\n  there", { session = 3 })
+    acp.prompt({ { type = "text", text = "hi" } })
+    acp.cancel()
+    acp.cancel({ session = 2 })
+    acp.close({ session = 2 })
+    acp.review.accept()
+    acp.review.reject("all")
+    acp.review.next()
+    acp.review.prev()
+    acp.permission.answer(4, "allow")
+    check({
+      { "prompt", 3, "hello\n  there" },
+      { "prompt", nil, { { type = "text", text = "hi" } } },
+      { "cancel" },
+      { "cancel", 2 },
+      { "close", 2 },
+      { "accept", "hunk" },
+      { "reject", "all" },
+      { "next" },
+      { "prev" },
+      { "permission_answer", 4, "allow" },
+    }, calls)
+    same(IDLE, acp.status({ session = 3 }))
+    same("x", acp.statusline())
+    same({ hunk }, acp.review.hunks({ buf = 0 }))
+    same({ "hunks", vim.api.nvim_get_current_buf() }, calls[#calls])
+  end)
+
+  test("open hands over the agent, its program and an absolute folder", function()
+    local dir = support.program("my-agent")
+    local calls = support.fake({ status = NONE, open = 5 })
+    local acp = require("acp")
+    acp.setup({
+      agents = { mine = { command = dir .. "/my-agent", args = { "acp" }, env = { A = "b" } } },
+    })
+    same(5, acp.open({ agent = "mine", cwd = ".", new = true }))
+    same({
+      agent = "mine",
+      command = dir .. "/my-agent",
+      args = { "acp" },
+      env = { A = "b" },
+      cwd = vim.fs.normalize(vim.fn.getcwd()),
+      new = true,
+    }, open_call(calls))
+    same({}, support.notices)
+  end)
+
+  test("a folder may have any name", function()
+    local dir = support.program("my-agent")
+    local odd = vim.fs.dirname(dir) .. "/a $HOME b"
+    vim.fn.mkdir(odd, "p")
+    local calls = support.fake({ status = NONE, open = 5 })
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    require("acp").open({ cwd = odd })
+    same(odd, open_call(calls).cwd)
+  end)
+
+  test("without a name, an open session's agent is meant, a new one gets the default", function()
+    local dir = support.program("my-agent")
+    local calls = support.fake({ status = IDLE, open = 3 })
+    local agent = { command = dir .. "/my-agent" }
+    local acp = require("acp")
+    acp.setup({ agents = { mine = agent, other = agent }, default_agent = "other" })
+    acp.open()
+    acp.open({ new = true })
+    same({ "mine", false }, { calls[2][2].agent, calls[2][2].new })
+    same({ "other", true }, { calls[4][2].agent, calls[4][2].new })
+  end)
+
+  test("without a session or a default, the first own agent that is installed is meant", function()
+    local dir = support.program("my-agent")
+    local calls = support.fake({ status = NONE, open = 1 })
+    require("acp").setup({
+      agents = { a = { command = "/nowhere/agent" }, b = { command = dir .. "/my-agent" } },
+    })
+    require("acp").open()
+    same("b", open_call(calls).agent)
+  end)
+
+  test("without any configuration it is the tutor, with one hint", function()
+    local dir = support.program("acp-tutor")
+    local calls = support.fake({ status = NONE, open = 1 })
+    require("acp.native").find = function()
+      return dir .. "/libacp_nvim.so"
+    end
+    require("acp").open()
+    require("acp").open()
+    same("tutor", open_call(calls).agent)
+    same(dir .. "/acp-tutor", open_call(calls).command)
+    same(1, #support.notices)
+    contains("This is the tutor", support.notices[1].text)
+  end)
+
+  test("an agent that is not installed is named, with what to do", function()
+    local calls = support.fake({ status = NONE })
+    require("acp").setup({ agents = { claude = { command = "/nowhere/claude-agent-acp" } } })
+    raises("npm install -g @agentclientprotocol/claude-agent-acp", function()
+      require("acp").open({ agent = "claude" })
+    end)
+    raises('there is no agent "clod": the configuration has claude, codex', function()
+      require("acp").open({ agent = "clod" })
+    end)
+    check({}, calls)
+  end)
+
+  test("an open chat is shown even if its program has gone", function()
+    local calls = support.fake({ status = IDLE, open = 3 })
+    require("acp").setup({ agents = { mine = { command = "/nowhere/agent" } } })
+    same(3, require("acp").open())
+    same("/nowhere/agent", open_call(calls).command)
+    raises("/nowhere/agent", function()
+      require("acp").open({ new = true })
+    end)
+  end)
+
+  test("a prompt without a session opens one first", function()
+    local dir = support.program("my-agent")
+    local calls = support.fake({ status = NONE, open = 8 })
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    require("acp").prompt("hello")
+    same({ "prompt", 8, "hello" }, calls[#calls])
+  end)
+
+  test("what is not there yet says so", function()
+    require("acp").follow(true)
+    require("acp").tool({})
+    local version = require("acp.version")
+    same(("acp.nvim %s cannot follow the agent yet."):format(version), support.notices[1].text)
+    same(
+      ("acp.nvim %s cannot offer tools to the agents yet."):format(version),
+      support.notices[2].text
+    )
+  end)
+
+  test("a bad argument is named where it was given, and nothing happens", function()
+    local calls = support.fake({ status = IDLE })
+    local acp = require("acp")
+    for _, case in ipairs({
+      { "acp.setup: opts: expected table or nil, got 5", acp.setup, 5 },
+      { 'acp.open: opts: expected table or nil, got "claude"', acp.open, "claude" },
+      { "acp.open: opts.agent: expected string or nil, got 1", acp.open, { agent = 1 } },
+      { "acp.open: opts.new: expected boolean or nil, got 1", acp.open, { new = 1 } },
+      {
+        'acp.open: opts.cwd: expected an existing folder or nil, got "/nowhere"',
+        acp.open,
+        { cwd = "/nowhere" },
+      },
+      {
+        'acp.prompt: prompt: expected a text or a list of content blocks, got " "',
+        acp.prompt,
+        " ",
+      },
+      { "acp.prompt: prompt: expected a text or a list of content blocks, got nil", acp.prompt },
+      {
+        "acp.prompt: prompt[1]: expected a content block with a `type`, got table",
+        acp.prompt,
+        { {} },
+      },
+      { "acp.cancel: opts: expected table or nil, got 1", acp.cancel, 1 },
+      {
+        'acp.close: opts.session: expected a session\'s number or nil, got "1"',
+        acp.close,
+        { session = "1" },
+      },
+      {
+        "acp.status: opts.session: expected a session's number or nil, got 0.5",
+        acp.status,
+        { session = 0.5 },
+      },
+      {
+        'acp.review.accept: scope: expected "hunk", "file" or "all", got "line"',
+        acp.review.accept,
+        "line",
+      },
+      {
+        "acp.review.hunks: opts.buf: expected a buffer's number or nil, got 99999",
+        acp.review.hunks,
+        { buf = 99999 },
+      },
+      { "acp.permission.answer: id: expected a request's number, got nil", acp.permission.answer },
+      { "acp.permission.answer: option_id: expected string, got 2", acp.permission.answer, 1, 2 },
+      { 'acp.follow: on: expected boolean or nil, got "yes"', acp.follow, "yes" },
+      { "acp.tool: spec: expected table, got nil", acp.tool },
+    }) do
+      local problem = raises(case[1], function()
+        local value, more = case[3], case[4]
+        case[2](value, more)
+      end)
+      contains("api_spec.lua", problem)
+    end
+    same({}, calls)
+  end)
+end

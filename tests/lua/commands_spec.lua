@@ -1,0 +1,206 @@
+local support = require("support")
+local same, contains = support.same, support.contains
+
+local IDLE = { phase = "idle", session = 3, agent = "mine" }
+
+--- Runs a command and fails unless the library was told just this (questions left out).
+local function check(command, expected)
+  local calls = support.fake({ status = IDLE, open = 3 })
+  vim.cmd(command)
+  local deeds = vim.tbl_filter(function(call)
+    return call[1] ~= "status"
+  end, calls)
+  same(expected, deeds)
+end
+
+local function complete(line)
+  return vim.fn.getcompletion(line, "cmdline")
+end
+
+local function press(keys)
+  vim.api.nvim_feedkeys(vim.keycode(keys), "xt", false)
+end
+
+return function(test)
+  vim.g.loaded_acp = nil
+  dofile(support.root .. "/plugin/acp.lua")
+
+  test("subcommands reach the library", function()
+    check("Acp cancel", { { "cancel" } })
+    check("Acp stop", { { "stop" } })
+    check("Acp restart", { { "restart" } })
+    check("Acp accept", { { "accept", "hunk" } })
+    check("Acp accept file", { { "accept", "file" } })
+    check("Acp reject all", { { "reject", "all" } })
+    check("Acp next", { { "next" } })
+    check("Acp prev 2", { { "prev" }, { "prev" } })
+    check("Acp permission", { { "permission_focus" } })
+    same({}, support.notices)
+  end)
+
+  test("a prompt's text goes as typed, bars and quotes included", function()
+    check([[Acp prompt  say  "a | b"  ]], { { "prompt", nil, [[say  "a | b"]] } })
+  end)
+
+  test("a range goes along as lines with rows and text", function()
+    local path = vim.fs.normalize(vim.fn.tempname())
+    vim.fn.writefile({ "one", "two", "three" }, path)
+    vim.cmd.edit(path)
+    vim.api.nvim_buf_set_lines(0, 1, 2, false, { "TWO" })
+    local context = { path = path, first = 1, last = 3, text = "TWO\nthree" }
+    check("2,3Acp prompt explain", { { "prompt", nil, "explain", { context } } })
+
+    local dir = support.program("my-agent")
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    local calls = support.fake({ status = IDLE, open = 3 })
+    vim.cmd("2,3AcpChat")
+    same(context, calls[2][2].context)
+  end)
+
+  test("a buffer without a file gives its lines without a path", function()
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, { "one", "two" })
+    local context = { path = "", first = 0, last = 2, text = "one\ntwo" }
+    check("%Acp prompt explain", { { "prompt", nil, "explain", { context } } })
+  end)
+
+  test("AcpChat names the agent, its bang asks for a new session", function()
+    local dir = support.program("my-agent")
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    local calls = support.fake({ status = IDLE, open = 3 })
+    vim.cmd("AcpChat mine")
+    vim.cmd("AcpChat! mine")
+    same({ "mine", false }, { calls[2][2].agent, calls[2][2].new })
+    same({ "mine", true }, { calls[4][2].agent, calls[4][2].new })
+  end)
+
+  test("mistakes are one message without a traceback", function()
+    check("Acp foo", {})
+    check("Acp accept line", {})
+    check("Acp next many", {})
+    check("Acp prompt", {})
+    check("AcpChat clod", {})
+    same(5, #support.notices)
+    contains("there is no `:Acp foo`; there is accept, agents", support.notices[1].text)
+    contains('"line" is not a scope', support.notices[2].text)
+    contains('"many" is not a count', support.notices[3].text)
+    contains("needs a text", support.notices[4].text)
+    contains('there is no agent "clod"', support.notices[5].text)
+    for _, notice in ipairs(support.notices) do
+      same(vim.log.levels.ERROR, notice.level)
+      same(nil, notice.text:find("\n"))
+    end
+  end)
+
+  test("an error of the library is a message without its traceback", function()
+    support.fake({
+      cancel = function()
+        error("runtime error: there is no session\nstack traceback:\n\tsomewhere", 0)
+      end,
+    })
+    vim.cmd("Acp cancel")
+    same({ { text = "there is no session", level = vim.log.levels.ERROR } }, support.notices)
+  end)
+
+  test("reserved subcommands say that they are not there yet, and are not offered", function()
+    local names = { "sessions", "mode", "config", "login", "logout", "undo-turn", "follow" }
+    vim.list_extend(names, { "terminal", "tools" })
+    for i, name in ipairs(names) do
+      check("Acp " .. name, {})
+      contains(" yet", support.notices[i].text)
+      same(false, vim.list_contains(complete("Acp "), name))
+    end
+    same(#names, #support.notices)
+  end)
+
+  test("review fills the quickfix list", function()
+    support.fake({
+      hunks = { { path = "/tmp/a.txt", row = 4, count = 1, old = { "x" }, new = { "y" } } },
+    })
+    require("acp.native").load()
+    vim.cmd("Acp review")
+    local item = vim.fn.getqflist()[1]
+    same({ 5, "-1 +1  y" }, { item.lnum, item.text })
+    same("/tmp/a.txt", vim.api.nvim_buf_get_name(item.bufnr))
+    vim.cmd.cclose()
+  end)
+
+  test("review without hunks says so", function()
+    vim.cmd("Acp review")
+    contains("nothing to review", support.notices[1].text)
+  end)
+
+  test("log opens the library's log, or says where it will be", function()
+    local path = vim.fs.normalize(vim.fn.tempname())
+    support.fake({ log_path = path })
+    vim.cmd("Acp log")
+    contains("there is no log yet; it will be " .. path, support.notices[1].text)
+    vim.fn.writefile({ "a line" }, path)
+    vim.cmd("Acp log")
+    same(path, vim.api.nvim_buf_get_name(0))
+  end)
+
+  test("agents lists each with its program or how to install it", function()
+    local dir = support.program("my-agent")
+    require("acp").setup({
+      agents = {
+        mine = { command = dir .. "/my-agent" },
+        claude = { command = "/nowhere/claude" },
+      },
+    })
+    local text = vim.api.nvim_exec2("Acp agents", { output = true }).output
+    contains(("* mine       %s/my-agent"):format(dir), text)
+    contains("  claude     not found: npm install -g @agentclientprotocol/", text)
+  end)
+
+  test("completion knows subcommands, scopes and installed agents", function()
+    local all = { "accept", "agents", "cancel", "log", "next", "permission", "prev", "prompt" }
+    vim.list_extend(all, { "reject", "restart", "review", "stop" })
+    same(all, complete("Acp "))
+    same({ "accept", "agents" }, complete("Acp a"))
+    same({ "hunk", "file", "all" }, complete("Acp accept "))
+    same({ "file" }, complete("silent 1,2Acp reject f"))
+    same({}, complete("Acp accept file "))
+    same({}, complete("Acp cancel "))
+
+    local dir = support.program("my-agent")
+    require("acp").setup({
+      agents = {
+        mine = { command = dir .. "/my-agent" },
+        missing = { command = "/nowhere/agent" },
+      },
+    })
+    same({ "mine" }, complete("AcpChat mi"))
+    same({ "mine" }, complete("AcpChat! mi"))
+    same({}, complete("AcpChat mine "))
+  end)
+
+  test("the <Plug> mappings lead to the commands", function()
+    local calls = support.fake({ status = IDLE, open = 3 })
+    press("<Plug>(acp-accept-hunk)")
+    press("<Plug>(acp-reject-hunk)")
+    press("<Plug>(acp-next-hunk)")
+    press("2<Plug>(acp-prev-hunk)")
+    press("<Plug>(acp-permission)")
+    press("<Plug>(acp-cancel)")
+    press("i<Plug>(acp-cancel)<Esc>")
+    same({
+      { "accept", "hunk" },
+      { "reject", "hunk" },
+      { "next" },
+      { "prev" },
+      { "prev" },
+      { "permission_focus" },
+      { "cancel" },
+      { "cancel" },
+    }, calls)
+  end)
+
+  test("the visual chat mapping takes the lines along", function()
+    local dir = support.program("my-agent")
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    local calls = support.fake({ status = IDLE, open = 3 })
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, { "one", "two", "three" })
+    press("jVj<Plug>(acp-chat)")
+    same({ path = "", first = 1, last = 3, text = "two\nthree" }, calls[2][2].context)
+  end)
+end

@@ -1,0 +1,165 @@
+local support = require("support")
+local same, contains = support.same, support.contains
+
+--- Merges `layers`; returns the configuration and the one problem, or all of them.
+local function check(layers, expected)
+  local config, report = require("acp.config").resolve(layers)
+  same(expected, report.problems)
+  return config, report
+end
+
+return function(test)
+  test("an empty configuration has every default and no problem", function()
+    local config, report = check({}, {})
+    same({}, report.unknown)
+    same("right", config.chat.layout)
+    same({ "<C-c>" }, config.keymaps.chat.cancel)
+    same({ "--acp" }, config.agents.gemini.args)
+    same({}, config.agents.claude.env)
+    same(nil, config.default_agent)
+  end)
+
+  test("defaults are not shared between two merges", function()
+    local config = check({}, {})
+    config.agents.claude.command = "changed"
+    config.permissions.allowed_dirs[1] = "changed"
+    local again = check({}, {})
+    same("claude-agent-acp", again.agents.claude.command)
+    same({}, again.permissions.allowed_dirs)
+  end)
+
+  test("a wrong type is named by its full path, and the default stays", function()
+    local opts = { agents = { claude = { command = 5 } } }
+    local config = check({ opts }, { "agents.claude.command: expected string, got number" })
+    same("claude-agent-acp", config.agents.claude.command)
+  end)
+
+  test("all problems are found at once", function()
+    check({
+      {
+        chat = { layout = "top", width = -1, input_height = "six" },
+        keymaps = { chat = { close = 3 }, review = { next_hunk = { "]a", 5 } } },
+        review = true,
+        log_level = {},
+        agents = { claude = { args = { "a", 2 }, env = { X = 1 } } },
+      },
+    }, {
+      "agents.claude.args[2]: expected string, got number",
+      "agents.claude.env.X: expected string, got number",
+      "review: expected table, got boolean",
+      'chat.layout: expected "right", "left", "bottom" or "tab", got "top"',
+      "chat.width: expected a number above 0, got -1",
+      "chat.input_height: expected a number above 0, got string",
+      "keymaps.chat.close: expected string, list of strings or false, got number",
+      "keymaps.review.next_hunk: expected string, list of strings or false, got table",
+      'log_level: expected "debug", "info", "warn" or "error", got table',
+    })
+  end)
+
+  test("what is right beside a mistake is kept", function()
+    local config = check(
+      { { chat = { layout = "top", width = 80 } } },
+      { 'chat.layout: expected "right", "left", "bottom" or "tab", got "top"' }
+    )
+    same(80, config.chat.width)
+    same("right", config.chat.layout)
+  end)
+
+  test("setup's table goes over vim.g.acp key by key", function()
+    vim.g.acp =
+      { chat = { width = 0.3, layout = "left" }, agents = { claude = { env = { A = "1" } } } }
+    local module = require("acp.config")
+    module.set({ chat = { layout = "tab" }, agents = { claude = { args = { "-x" } } } })
+    local config = module.get()
+    same(0.3, config.chat.width)
+    same("tab", config.chat.layout)
+    same({ A = "1" }, config.agents.claude.env)
+    same({ "-x" }, config.agents.claude.args)
+    same("claude-agent-acp", config.agents.claude.command)
+    same({ claude = true }, module.report().own)
+  end)
+
+  test("a mistake in setup's table leaves the value of vim.g.acp", function()
+    local config = check({ { log_level = "warn" }, { log_level = 1 } }, {
+      'log_level: expected "debug", "info", "warn" or "error", got number',
+    })
+    same("warn", config.log_level)
+  end)
+
+  test("vim.g.acp that is no table is a problem", function()
+    vim.g.acp = "claude"
+    same(
+      { "the configuration: expected table, got string" },
+      require("acp.config").report().problems
+    )
+  end)
+
+  test("a value from Vim script may be v:null", function()
+    vim.cmd("let g:acp = #{library: v:null, review: #{signs: v:false}}")
+    local module = require("acp.config")
+    same({}, module.report().problems)
+    same(nil, module.get().library)
+    same(false, module.get().review.signs)
+  end)
+
+  test("unknown keys are collected with their full path", function()
+    local _, report = check({
+      { agnets = {}, chat = { widht = 1 }, agents = { claude = { cmd = "x" } }, keymaps = { 5 } },
+    }, {})
+    same({ "agents.claude.cmd", "agnets", "chat.widht", "keymaps[1]" }, report.unknown)
+  end)
+
+  test("an agent without a command is dropped and named", function()
+    local config = check({ { agents = { mine = { args = { "acp" } } } } }, {
+      "agents.mine.command: expected string, got nil",
+    })
+    same(nil, config.agents.mine)
+  end)
+
+  test("an agent with a wrong command is dropped and named once", function()
+    local config = check({ { agents = { mine = { command = {} } } } }, {
+      "agents.mine.command: expected string, got table",
+    })
+    same(nil, config.agents.mine)
+  end)
+
+  test("an agent's name is one word", function()
+    check({ { agents = { ["my agent"] = { command = "x" } } } }, {
+      'agents["my agent"]: expected a name without blanks as the key',
+    })
+    check({ { agents = { { command = "x" } } } }, {
+      "agents[1]: expected a name without blanks as the key",
+    })
+  end)
+
+  test("default_agent must be an agent", function()
+    local config, report = require("acp.config").resolve({ { default_agent = "clod" } })
+    contains('default_agent: there is no agent "clod"; there are claude, codex', report.problems[1])
+    same(nil, config.default_agent)
+  end)
+
+  test("keys become lists, false an empty one, and a group can be switched off", function()
+    local config = check({
+      { keymaps = { chat = { close = "Q", cancel = false, input = { "i" } }, review = false } },
+    }, {})
+    same({ input = { "i" }, cancel = {}, close = { "Q" } }, config.keymaps.chat)
+    for name, list in pairs(config.keymaps.review) do
+      same({}, list)
+      same("string", type(name))
+    end
+  end)
+
+  test("folders become absolute", function()
+    local home = vim.fs.normalize("~")
+    local config = check({ { permissions = { allowed_dirs = { "~/notes/", "sub" } } } }, {})
+    same({ home .. "/notes", vim.fn.getcwd() .. "/sub" }, config.permissions.allowed_dirs)
+  end)
+
+  test("keys without effect are reported when they ask for something", function()
+    local _, report = check(
+      { { follow = true, mcp_servers = {}, permissions = { rules = {} } } },
+      {}
+    )
+    same({ "follow" }, report.unused)
+  end)
+end

@@ -1,0 +1,90 @@
+local support = require("support")
+local same, contains = support.same, support.contains
+
+--- Returns the report's lines, as `kind: text`.
+local function check(expected)
+  local lines = {}
+  for _, kind in ipairs({ "start", "ok", "info", "warn", "error" }) do
+    vim.health[kind] = function(text)
+      table.insert(lines, kind .. ": " .. text)
+    end
+  end
+  require("acp.health").check()
+  local report = table.concat(lines, "\n") .. "\n"
+  for _, line in ipairs(expected) do
+    contains(line .. "\n", report)
+  end
+  return report
+end
+
+return function(test)
+  local version = require("acp.version")
+
+  test("all is well", function()
+    local dir = support.program("my-agent")
+    vim.g.acp = { agents = { mine = { command = dir .. "/my-agent" } } }
+    support.fake({ log_path = "/state/acp.log" })
+    local neovim = vim.fn.api_info().version
+    local report = check({
+      "start: acp.nvim " .. version,
+      ("ok: Neovim %d.%d.%d"):format(neovim.major, neovim.minor, neovim.patch),
+      ("ok: library %s: /fake/libacp_nvim.so"):format(version),
+      "info: log file: /state/acp.log (`:Acp log` opens it)",
+      ("ok: mine: %s/my-agent"):format(dir),
+      "info: `:AcpChat` starts mine, until another one was used",
+      "ok: no mistakes in the configuration",
+    })
+    contains("ok: git version ", report)
+    same(nil, report:find("error: "))
+    same(nil, report:find("warn: "))
+    same({}, support.notices)
+  end)
+
+  test("each mistake has its line with the full key", function()
+    vim.g.acp = {
+      agents = { claude = { command = "/nowhere/claude", comand = 1 } },
+      chat = { width = "wide" },
+      follow = true,
+      library = "/nowhere/libacp_nvim.so",
+    }
+    local report = check({
+      "error: chat.width: expected a number above 0, got string",
+      "warn: agents.claude.comand: there is no such key: see |acp-config-keys|",
+      "info: follow: not used in this version",
+      'warn: the agent "claude" needs `/nowhere/claude`, which was not found: '
+        .. "npm install -g @agentclientprotocol/claude-agent-acp",
+    })
+    contains(
+      "error: `library` in the configuration is /nowhere/libacp_nvim.so, and there is no",
+      report
+    )
+    same(nil, report:find("no mistakes"))
+    same({}, support.notices)
+  end)
+
+  test("a preset that is not installed says how to install it", function()
+    support.fake()
+    vim.env.PATH = "/nowhere"
+    local report = check({
+      "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli",
+      "info: git was not found: this version does without, later ones record turns with it",
+    })
+    contains("info: `:AcpChat` starts tutor", report)
+  end)
+
+  test("an old Neovim is all that is told", function()
+    local has = vim.fn.has
+    vim.fn.has = function(name)
+      return name == "nvim-0.10" and 0 or has(name)
+    end
+    local ok, report = pcall(check, {})
+    vim.fn.has = has
+    same(true, ok)
+    same(
+      ("start: acp.nvim %s\nerror: acp.nvim needs Neovim 0.10 or newer: please update Neovim.\n"):format(
+        version
+      ),
+      report
+    )
+  end)
+end
