@@ -19,6 +19,9 @@ mod process;
 mod wire;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
