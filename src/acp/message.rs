@@ -31,7 +31,7 @@ pub struct SessionId(pub Arc<str>);
 pub struct ToolCallId(pub Arc<str>);
 
 /// One message from an agent's stdout.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// A request of the agent; it gets exactly one response with this id.
     Request { id: RequestId, call: AgentRequest },
@@ -57,7 +57,11 @@ pub struct RpcError {
 }
 
 /// A request an agent makes of the client.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and moved a few times; a box would cost each reader"
+)]
 pub enum AgentRequest {
     /// `fs/read_text_file`; `line` is 1-based as on the wire, 0 is read as 1.
     ReadTextFile {
@@ -85,7 +89,11 @@ pub enum AgentRequest {
 }
 
 /// A notification of an agent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and moved a few times; a box would cost each reader"
+)]
 pub enum AgentNotification {
     /// `session/update`.
     Update { session: SessionId, update: Update },
@@ -98,7 +106,11 @@ pub enum AgentNotification {
 }
 
 /// One `session/update`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "made once and moved a few times; a box would cost each reader"
+)]
 pub enum Update {
     /// A piece of a message; `message` is its id where the agent gives one.
     Chunk {

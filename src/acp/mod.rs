@@ -1,7 +1,18 @@
 //! The wire: framing, JSON-RPC, tolerant decoding into the messages the core understands.
 //!
+//! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]); what the client
+//! says is built by [`client`] and made a line by [`rpc`].
 //! Invariant: whatever bytes an agent sends, decoding neither fails nor panics.
 
+pub mod client;
+mod decode;
+mod frame;
+mod mend;
 mod message;
+mod raw;
+pub mod rpc;
+#[cfg(test)]
+mod tests;
 
+pub use frame::{Frame, LineDecoder, MAX_LINE};
 pub use message::*;

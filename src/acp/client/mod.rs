@@ -1,0 +1,223 @@
+//! What the client says: parameters of its calls, and its answers.
+//!
+//! Invariant: all of it is built of the official types, so nothing is sent that the protocol
+//! does not have. [`super::rpc`] makes lines of it.
+
+mod answers;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use agent_client_protocol_schema::{ProtocolVersion, v1};
+use serde::Serialize;
+
+use super::message::SessionId;
+pub use answers::*;
+
+pub const INITIALIZE: &str = "initialize";
+pub const NEW_SESSION: &str = "session/new";
+pub const PROMPT: &str = "session/prompt";
+pub const CANCEL: &str = "session/cancel";
+pub const CANCEL_REQUEST: &str = "$/cancel_request";
+
+/// The version this client speaks. Version 2 is a draft, and asking for it changes agents.
+pub const PROTOCOL_VERSION: u16 = ProtocolVersion::V1.as_u16();
+
+/// A block of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptBlock {
+    Text(String),
+    /// Text that goes along whole; only for agents with `embedded_context`.
+    Resource {
+        uri: String,
+        text: String,
+        mime: Option<String>,
+    },
+    /// A file the agent may read by itself.
+    ResourceLink {
+        uri: String,
+        name: String,
+    },
+}
+
+/// Returns the parameters of `initialize`: who the client is and what it can do.
+pub fn initialize() -> impl Serialize {
+    let fs = v1::FileSystemCapabilities::new()
+        .read_text_file(true)
+        .write_text_file(true);
+    let info = v1::Implementation::new("acp.nvim", env!("CARGO_PKG_VERSION")).title("Neovim");
+    v1::InitializeRequest::new(ProtocolVersion::V1)
+        .client_capabilities(v1::ClientCapabilities::new().fs(fs))
+        .client_info(info)
+}
+
+/// Returns the parameters of `session/new`; `cwd` must be absolute.
+///
+/// The protocol has only text for paths: what is not UTF-8 in `cwd` is replaced.
+pub fn new_session(cwd: &Path) -> impl Serialize + use<> {
+    let cwd = PathBuf::from(cwd.to_string_lossy().into_owned());
+    v1::NewSessionRequest::new(cwd)
+}
+
+/// Returns the parameters of `session/prompt`.
+pub fn prompt(session: &SessionId, blocks: Vec<PromptBlock>) -> impl Serialize + use<> {
+    let blocks = blocks.into_iter().map(block).collect();
+    v1::PromptRequest::new(session.0.clone(), blocks)
+}
+
+/// Returns the parameters of `session/cancel`.
+pub fn cancel(session: &SessionId) -> impl Serialize + use<> {
+    v1::CancelNotification::new(session.0.clone())
+}
+
+/// Returns the parameters of `$/cancel_request` for the client's own request `id`.
+pub fn cancel_request(id: u64) -> impl Serialize {
+    // The client counts from 0, so an id beyond `i64` does not come up.
+    let id = i64::try_from(id).unwrap_or(i64::MAX);
+    v1::CancelRequestNotification::new(v1::RequestId::Number(id))
+}
+
+/// Returns the answer to `session/request_permission`: the option the user chose.
+pub fn selected(option: &str) -> impl Serialize + use<> {
+    let outcome = v1::SelectedPermissionOutcome::new(option.to_owned());
+    v1::RequestPermissionResponse::new(v1::RequestPermissionOutcome::Selected(outcome))
+}
+
+/// Returns the answer to `session/request_permission` when the turn was cancelled.
+pub fn cancelled() -> impl Serialize {
+    v1::RequestPermissionResponse::new(v1::RequestPermissionOutcome::Cancelled)
+}
+
+/// Returns the answer to `fs/read_text_file`.
+pub fn file_content(content: String) -> impl Serialize {
+    v1::ReadTextFileResponse::new(content)
+}
+
+/// Returns the answer to `fs/write_text_file`.
+pub fn file_written() -> impl Serialize {
+    v1::WriteTextFileResponse::new()
+}
+
+/// Returns the `file://` URI of an absolute path, percent-encoded byte by byte.
+pub fn file_uri(path: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+fn block(block: PromptBlock) -> v1::ContentBlock {
+    match block {
+        PromptBlock::Text(text) => v1::ContentBlock::Text(v1::TextContent::new(text)),
+        PromptBlock::Resource { uri, text, mime } => {
+            let text = v1::TextResourceContents::new(text, uri).mime_type(mime);
+            let text = v1::EmbeddedResourceResource::TextResourceContents(text);
+            v1::ContentBlock::Resource(v1::EmbeddedResource::new(text))
+        }
+        PromptBlock::ResourceLink { uri, name } => {
+            v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::rpc;
+    use super::*;
+
+    fn session() -> SessionId {
+        SessionId("s".into())
+    }
+
+    fn check(sent: impl Serialize, want: Value) {
+        assert_eq!(serde_json::to_value(sent).unwrap(), want);
+    }
+
+    #[test]
+    fn initialize_offers_what_works_and_no_more() {
+        check(
+            initialize(),
+            json!({
+                "protocolVersion": 1,
+                "clientCapabilities": {
+                    "fs": {"readTextFile": true, "writeTextFile": true},
+                    "terminal": false,
+                    "auth": {"terminal": false},
+                },
+                "clientInfo": {
+                    "name": "acp.nvim",
+                    "title": "Neovim",
+                    "version": env!("CARGO_PKG_VERSION"),
+                },
+            }),
+        );
+    }
+
+    #[test]
+    fn a_session_and_a_prompt_are_what_the_protocol_has() {
+        check(
+            new_session(Path::new("/a b")),
+            json!({"cwd": "/a b", "mcpServers": []}),
+        );
+        let blocks = vec![
+            PromptBlock::Text("hi".into()),
+            PromptBlock::Resource {
+                uri: "file:///a".into(),
+                text: "x".into(),
+                mime: None,
+            },
+            PromptBlock::ResourceLink {
+                uri: "file:///b".into(),
+                name: "b".into(),
+            },
+        ];
+        check(
+            prompt(&session(), blocks),
+            json!({"sessionId": "s", "prompt": [
+                {"type": "text", "text": "hi"},
+                {"type": "resource", "resource": {"text": "x", "uri": "file:///a"}},
+                {"type": "resource_link", "name": "b", "uri": "file:///b"},
+            ]}),
+        );
+        check(cancel(&session()), json!({"sessionId": "s"}));
+        check(cancel_request(7), json!({"requestId": 7}));
+    }
+
+    #[test]
+    fn answers_are_what_the_protocol_has() {
+        check(
+            selected("yes"),
+            json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
+        );
+        check(cancelled(), json!({"outcome": {"outcome": "cancelled"}}));
+        check(file_content("a\n".into()), json!({"content": "a\n"}));
+        check(file_written(), json!({}));
+    }
+
+    #[test]
+    fn a_path_that_is_not_text_can_still_be_sent() {
+        let path = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff"));
+        let line = rpc::request(1, NEW_SESSION, new_session(path));
+        assert!(line.contains("/a\u{fffd}"), "{line}");
+    }
+
+    #[test]
+    fn file_uris_are_percent_encoded() {
+        let check = |path: &[u8], want| {
+            let path = Path::new(std::ffi::OsStr::from_bytes(path));
+            assert_eq!(file_uri(path), want);
+        };
+        check(b"/home/a/b.rs", "file:///home/a/b.rs");
+        check(b"/a b/#1?%", "file:///a%20b/%231%3F%25");
+        check("/ä\n".as_bytes(), "file:///%C3%A4%0A");
+        check(b"/\xff", "file:///%FF");
+    }
+}

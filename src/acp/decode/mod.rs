@@ -1,0 +1,101 @@
+//! Parameters of an agent's calls, read tolerantly: the official type where nothing is lost by
+//! it, else mended field by field, else kept raw.
+//!
+//! Invariant: nothing an agent says is left out because a part of it is odd. A call becomes
+//! `Invalid` only where no answer to it could make sense.
+
+mod content;
+mod requests;
+mod tool_calls;
+mod updates;
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::message::{AgentNotification, AgentRequest, RequestId, SessionId};
+use super::raw;
+
+const READ: &str = "fs/read_text_file";
+const WRITE: &str = "fs/write_text_file";
+const PERMISSION: &str = "session/request_permission";
+const UPDATE: &str = "session/update";
+const CANCEL: &str = "$/cancel_request";
+
+/// Tells whether `method` is a request this client knows.
+pub fn is_request(method: &str) -> bool {
+    matches!(method, READ | WRITE | PERMISSION)
+}
+
+/// Tells whether `method` is a notification this client knows.
+pub fn is_notification(method: &str) -> bool {
+    matches!(method, UPDATE | CANCEL)
+}
+
+/// Reads a request; `id` stands in for the id of a tool call that has none.
+pub fn request(id: &RequestId, method: &str, params: Option<&RawValue>) -> AgentRequest {
+    let read = match method {
+        READ => requests::read_text_file(params),
+        WRITE => requests::write_text_file(params),
+        PERMISSION => requests::permission(id, params),
+        _ => Ok(AgentRequest::Unknown {
+            method: method.to_owned(),
+        }),
+    };
+    read.unwrap_or_else(|why| AgentRequest::Invalid {
+        method: method.to_owned(),
+        why,
+    })
+}
+
+/// Reads a notification.
+pub fn notification(method: &str, params: Option<&RawValue>) -> AgentNotification {
+    let read = match method {
+        UPDATE => session_update(params),
+        CANCEL => cancel_request(params),
+        _ if is_request(method) => Err("id: missing".to_owned()),
+        _ => Ok(AgentNotification::Unknown {
+            method: method.to_owned(),
+        }),
+    };
+    read.unwrap_or_else(|why| AgentNotification::Invalid {
+        method: method.to_owned(),
+        why,
+    })
+}
+
+fn session_update(params: Option<&RawValue>) -> Result<AgentNotification, String> {
+    let [session, update] = fields(params, ["sessionId", "update"])?;
+    Ok(AgentNotification::Update {
+        session: session_id(session)?,
+        update: updates::update(required(update, "update")?),
+    })
+}
+
+fn cancel_request(params: Option<&RawValue>) -> Result<AgentNotification, String> {
+    // Some implementations name the field as the Language Server Protocol does.
+    let [request, id] = fields(params, ["requestId", "id"])?;
+    let id = required(request.or(id), "requestId")?;
+    Ok(AgentNotification::CancelRequest {
+        id: RequestId(Arc::from(id.to_owned())),
+    })
+}
+
+/// Returns the named fields of a call's parameters.
+fn fields<'a, const N: usize>(
+    params: Option<&'a RawValue>,
+    names: [&str; N],
+) -> Result<raw::Fields<'a, N>, String> {
+    let params = params.ok_or("params: missing")?;
+    raw::fields(params.get(), names).ok_or_else(|| "params: not an object".to_owned())
+}
+
+fn required<'a>(field: Option<&'a RawValue>, name: &str) -> Result<&'a RawValue, String> {
+    field.ok_or_else(|| format!("params.{name}: missing"))
+}
+
+fn session_id(field: Option<&RawValue>) -> Result<SessionId, String> {
+    let id = raw::word(required(field, "sessionId")?);
+    let id = id.ok_or("params.sessionId: not a string")?;
+    Ok(SessionId(Arc::from(&*id)))
+}

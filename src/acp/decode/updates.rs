@@ -1,0 +1,229 @@
+//! `session/update`: from the kinds of version 1 to upserts.
+//!
+//! Invariant: an update that cannot be read as its kind is [`Update::Unknown`] with all of it.
+
+use agent_client_protocol_schema::v1;
+use serde_json::value::RawValue;
+
+use super::super::message::{Command, Content, PlanEntry, PlanStatus, Priority, Role, Update};
+use super::super::raw;
+use super::{content, tool_calls};
+
+/// Reads an update.
+pub fn update(raw: &RawValue) -> Update {
+    // Chunks are by far the most frequent, so what they need is read in the same pass.
+    let read = raw::fields(raw.get(), ["sessionUpdate", "content", "messageId"]);
+    let [kind, content, message] = read.unwrap_or_default();
+    let kind = kind.and_then(raw::word).unwrap_or("unknown".into());
+    let chunk = |role| {
+        Some(Update::Chunk {
+            role,
+            message: message.and_then(raw::text),
+            content: content::block(content?),
+        })
+    };
+    let update = match &*kind {
+        "user_message_chunk" => chunk(Role::User),
+        "agent_message_chunk" => chunk(Role::Agent),
+        "agent_thought_chunk" => chunk(Role::Thought),
+        "tool_call" => tool_call(raw),
+        "tool_call_update" => tool_call_update(raw),
+        "plan" => plan(raw),
+        "available_commands_update" => commands(raw),
+        "current_mode_update" => mode(raw),
+        "config_option_update" => config_options(raw),
+        "session_info_update" => info(raw),
+        "usage_update" => usage(raw),
+        "notice" => notice(raw),
+        "compaction_update" => compaction(raw),
+        "compaction_summary_chunk" => compaction_summary(raw),
+        _ => None,
+    };
+    update.unwrap_or_else(|| Update::Unknown {
+        kind: kind.into_owned(),
+        raw: raw::value(raw),
+    })
+}
+
+fn tool_call(raw: &RawValue) -> Option<Update> {
+    let fields = tool_calls::fields(raw)?;
+    Some(Update::ToolCall(fields.first_patch(fields.id()?)))
+}
+
+fn tool_call_update(raw: &RawValue) -> Option<Update> {
+    let fields = tool_calls::fields(raw)?;
+    let id = fields.id()?;
+    Some(Update::ToolCall(fields.patch(|| id)))
+}
+
+fn plan(raw: &RawValue) -> Option<Update> {
+    let [entries] = raw::fields(raw.get(), ["entries"])?;
+    let entries = raw::list(entries?)?;
+    Some(Update::Plan(entries.into_iter().map(plan_entry).collect()))
+}
+
+fn plan_entry(raw: &RawValue) -> PlanEntry {
+    let Some(entry) = raw::typed::<v1::PlanEntry>(raw) else {
+        return mended_plan_entry(raw);
+    };
+    PlanEntry {
+        text: entry.content,
+        priority: match entry.priority {
+            v1::PlanEntryPriority::High => Priority::High,
+            v1::PlanEntryPriority::Low => Priority::Low,
+            _ => Priority::Medium,
+        },
+        status: match entry.status {
+            v1::PlanEntryStatus::Completed => PlanStatus::Completed,
+            v1::PlanEntryStatus::InProgress => PlanStatus::InProgress,
+            _ => PlanStatus::Pending,
+        },
+    }
+}
+
+/// Reads an entry the official type does not take; an unknown status is told in its text.
+fn mended_plan_entry(raw: &RawValue) -> PlanEntry {
+    let read = raw::fields(raw.get(), ["content", "priority", "status"]);
+    let [text, priority, status] = read.unwrap_or([Some(raw), None, None]);
+    let text = text.and_then(raw::text);
+    let mut text = text.unwrap_or_else(|| raw.get().to_owned());
+    let status = match &*status.and_then(raw::word).unwrap_or_default() {
+        "pending" | "" => PlanStatus::Pending,
+        "in_progress" => PlanStatus::InProgress,
+        "completed" => PlanStatus::Completed,
+        other => {
+            text.push_str(&format!(" ({other})"));
+            match other {
+                // Nothing is left to be done about these.
+                "cancelled" | "canceled" | "skipped" => PlanStatus::Completed,
+                _ => PlanStatus::Pending,
+            }
+        }
+    };
+    let priority = match &*priority.and_then(raw::word).unwrap_or_default() {
+        "high" => Priority::High,
+        "low" => Priority::Low,
+        _ => Priority::Medium,
+    };
+    PlanEntry {
+        text,
+        priority,
+        status,
+    }
+}
+
+fn commands(raw: &RawValue) -> Option<Update> {
+    let [commands] = raw::fields(raw.get(), ["availableCommands"])?;
+    let commands = raw::list(commands?)?;
+    let commands = commands.into_iter().filter_map(command).collect();
+    Some(Update::Commands(commands))
+}
+
+/// Reads a command; one without a name cannot be called and is left out.
+fn command(raw: &RawValue) -> Option<Command> {
+    let read = raw::fields(raw.get(), ["name", "description", "input"]);
+    // A bare string is a name.
+    let [name, description, input] = read.unwrap_or([Some(raw), None, None]);
+    let name = raw::text(name?)?;
+    let hint = input.and_then(|input| {
+        let [hint] = raw::fields(input.get(), ["hint"])?;
+        raw::text(hint?)
+    });
+    Some(Command {
+        name: name.trim_start_matches('/').to_owned(),
+        description: description.and_then(raw::text).unwrap_or_default(),
+        hint,
+    })
+}
+
+fn mode(raw: &RawValue) -> Option<Update> {
+    let [current, id] = raw::fields(raw.get(), ["currentModeId", "modeId"])?;
+    raw::text(current.or(id)?).map(Update::Mode)
+}
+
+fn config_options(raw: &RawValue) -> Option<Update> {
+    let [options] = raw::fields(raw.get(), ["configOptions"])?;
+    Some(Update::ConfigOptions(raw::value(options?)))
+}
+
+fn info(raw: &RawValue) -> Option<Update> {
+    let [title] = raw::fields(raw.get(), ["title"])?;
+    let title = title.and_then(raw::text).filter(|title| !title.is_empty());
+    Some(Update::Info { title })
+}
+
+fn usage(raw: &RawValue) -> Option<Update> {
+    let [used, size, money] = raw::fields(raw.get(), ["used", "size", "cost"])?;
+    let used = used.and_then(raw::whole);
+    let size = size.and_then(raw::whole);
+    if used.is_none() && size.is_none() {
+        return None;
+    }
+    Some(Update::Usage {
+        used: used.unwrap_or_default(),
+        size: size.unwrap_or_default(),
+        cost: money.and_then(cost),
+    })
+}
+
+/// Returns a cost as text: "0.12 USD", and four decimals below a cent.
+fn cost(raw: &RawValue) -> Option<String> {
+    let [amount, currency] = raw::fields(raw.get(), ["amount", "currency"])?;
+    let amount: f64 = raw::word(amount?)?.parse().ok()?;
+    let currency = currency.and_then(raw::text).unwrap_or_default();
+    let number = if amount > 0.0 && amount < 0.01 {
+        format!("{amount:.4}")
+    } else {
+        format!("{amount:.2}")
+    };
+    Some(format!("{number} {currency}").trim_end().to_owned())
+}
+
+fn notice(raw: &RawValue) -> Option<Update> {
+    let [severity, title, description] =
+        raw::fields(raw.get(), ["severity", "title", "description"])?;
+    let parts = [title, description].map(|part| part.and_then(raw::text));
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
+    if text.is_empty() {
+        return None;
+    }
+    Some(Update::Notice(
+        match &*severity.and_then(raw::word).unwrap_or_default() {
+            "warning" => format!("Warning: {text}"),
+            "error" => format!("Error: {text}"),
+            _ => text,
+        },
+    ))
+}
+
+/// Reads the state of a compaction (the agent shortens what it remembers) as a notice.
+fn compaction(raw: &RawValue) -> Option<Update> {
+    let [status, summary, error] = raw::fields(raw.get(), ["status", "summary", "error"])?;
+    let mut text = match &*raw::word(status?)? {
+        "in_progress" => "The agent is compacting the conversation.".to_owned(),
+        "completed" => "The agent has compacted the conversation.".to_owned(),
+        "failed" => "The agent could not compact the conversation.".to_owned(),
+        "cancelled" => "Compacting the conversation was cancelled.".to_owned(),
+        other => format!("Compacting the conversation: {other}."),
+    };
+    let summary = summary.map(content::block).and_then(|block| match block {
+        Content::Text(text) => Some(text),
+        _ => None,
+    });
+    for more in [error.and_then(raw::text), summary].into_iter().flatten() {
+        text.push_str("\n\n");
+        text.push_str(&more);
+    }
+    Some(Update::Notice(text))
+}
+
+/// Reads a piece of a compaction's summary as a thought, which is where a user looks for it.
+fn compaction_summary(raw: &RawValue) -> Option<Update> {
+    let [id, content] = raw::fields(raw.get(), ["compactionId", "content"])?;
+    let id = id.and_then(raw::text).unwrap_or_default();
+    Some(Update::Chunk {
+        role: Role::Thought,
+        message: Some(format!("compaction {id}")),
+        content: content::block(content?),
+    })
+}

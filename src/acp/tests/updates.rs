@@ -1,0 +1,296 @@
+//! `session/update`, but for tool calls.
+
+use serde_json::json;
+
+use super::*;
+
+fn check(json: &str, want: Update) {
+    assert_eq!(update(json), want, "{json}");
+}
+
+fn check_unknown(json: &str, kind: &str) {
+    let raw = serde_json::from_str(json).unwrap();
+    let kind = kind.to_owned();
+    check(json, Update::Unknown { kind, raw });
+}
+
+fn check_content(block: &str, want: Content) {
+    let json = format!(r#"{{"sessionUpdate":"agent_message_chunk","content":{block}}}"#);
+    let chunk = Update::Chunk {
+        role: Role::Agent,
+        message: None,
+        content: want,
+    };
+    check(&json, chunk);
+}
+
+fn text(text: &str) -> Content {
+    Content::Text(text.to_owned())
+}
+
+#[test]
+fn chunks_are_from_three_sides() {
+    let check = |kind: &str, role| {
+        let json = format!(
+            r#"{{"content":{{"type":"text","text":"a\nb"}},"messageId":"m","sessionUpdate":"{kind}"}}"#
+        );
+        let message = Some("m".to_owned());
+        let content = text("a\nb");
+        check(
+            &json,
+            Update::Chunk {
+                role,
+                message,
+                content,
+            },
+        );
+    };
+    check("user_message_chunk", Role::User);
+    check("agent_message_chunk", Role::Agent);
+    check("agent_thought_chunk", Role::Thought);
+}
+
+#[test]
+fn a_message_id_may_be_a_number() {
+    check(
+        r#"{"sessionUpdate":"agent_message_chunk","messageId":12,"content":"x"}"#,
+        Update::Chunk {
+            role: Role::Agent,
+            message: Some("12".to_owned()),
+            content: text("x"),
+        },
+    );
+}
+
+#[test]
+fn text_is_read_in_every_wrapping() {
+    check_content(r#"{"type":"text","text":"a","annotations":3}"#, text("a"));
+    check_content(r#"{"text":"a"}"#, text("a"));
+    check_content(r#""a""#, text("a"));
+    check_content(r#"{"type":"text","text":null}"#, text(""));
+    check_content(r#"{"type":"text","text":12}"#, text("12"));
+    check_content(r#"[{"type":"text","text":"a"},"b"]"#, text("ab"));
+}
+
+#[test]
+fn binary_data_is_counted_and_dropped() {
+    let image = |uri: Option<&str>, bytes| Content::Image {
+        mime: "image/png".to_owned(),
+        uri: uri.map(str::to_owned),
+        bytes,
+    };
+    let check = |data: &str, bytes| {
+        let json = format!(r#"{{"type":"image","data":"{data}","mimeType":"image/png"}}"#);
+        check_content(&json, image(None, bytes));
+    };
+    check("", 0);
+    check("YQ==", 1);
+    check("YWI=", 2);
+    check("YWJj", 3);
+    check("YWJjZA", 4);
+    check_content(
+        r#"{"type":"image","mimeType":"image/png","uri":"file:///a"}"#,
+        image(Some("file:///a"), 0),
+    );
+    let mime = "application/octet-stream".to_owned();
+    check_content(
+        r#"{"type":"audio","data":"YWJj"}"#,
+        Content::Audio { mime, bytes: 3 },
+    );
+}
+
+#[test]
+fn resources_are_kept_with_their_text() {
+    let resource = |uri: &str, text: Option<&str>| Content::Resource {
+        uri: uri.to_owned(),
+        text: text.map(str::to_owned),
+    };
+    check_content(
+        r#"{"type":"resource","resource":{"uri":"u","text":"t"}}"#,
+        resource("u", Some("t")),
+    );
+    check_content(
+        r#"{"type":"resource","resource":{"uri":"u","blob":"YQ=="}}"#,
+        resource("u", None),
+    );
+    check_content(
+        r#"{"type":"resource","resource":{"text":"t"}}"#,
+        resource("", Some("t")),
+    );
+    let uri = "file:///a".to_owned();
+    let name = uri.clone();
+    check_content(
+        r#"{"type":"resource_link","uri":"file:///a"}"#,
+        Content::ResourceLink { uri, name },
+    );
+}
+
+#[test]
+fn content_nobody_knows_is_kept_whole() {
+    let check = |json: &str, kind: &str| {
+        let raw = serde_json::from_str(json).unwrap();
+        let kind = kind.to_owned();
+        check_content(json, Content::Unknown { kind, raw });
+    };
+    check(r#"{"type":"hologram","data":{"x":1}}"#, "hologram");
+    check(r#"{"type":"text","text":{"x":1}}"#, "text");
+    check(r#"{"x":1}"#, "unknown");
+    check("[[1]]", "unknown");
+}
+
+#[test]
+fn a_plan_keeps_every_entry() {
+    let entry = |text: &str, priority, status| PlanEntry {
+        text: text.to_owned(),
+        priority,
+        status,
+    };
+    check(
+        r#"{"sessionUpdate":"plan","entries":[
+            {"content":"a","priority":"high","status":"completed"},
+            {"content":"b","priority":"low","status":"in_progress"},
+            {"content":"c"},
+            {"content":"d","priority":"urgent","status":"cancelled"},
+            {"content":"e","priority":"medium","status":"blocked"},
+            "f",
+            {"x":1}]}"#,
+        Update::Plan(vec![
+            entry("a", Priority::High, PlanStatus::Completed),
+            entry("b", Priority::Low, PlanStatus::InProgress),
+            entry("c", Priority::Medium, PlanStatus::Pending),
+            entry("d (cancelled)", Priority::Medium, PlanStatus::Completed),
+            entry("e (blocked)", Priority::Medium, PlanStatus::Pending),
+            entry("f", Priority::Medium, PlanStatus::Pending),
+            entry(r#"{"x":1}"#, Priority::Medium, PlanStatus::Pending),
+        ]),
+    );
+    check(
+        r#"{"sessionUpdate":"plan","entries":[]}"#,
+        Update::Plan(vec![]),
+    );
+}
+
+#[test]
+fn commands_need_only_a_name() {
+    let command = |name: &str, description: &str, hint: Option<&str>| Command {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        hint: hint.map(str::to_owned),
+    };
+    check(
+        r#"{"sessionUpdate":"available_commands_update","availableCommands":[
+            {"name":"a","description":"A","input":{"hint":"file"}},
+            {"name":"/b","input":null}, "c", {"description":"no name"}]}"#,
+        Update::Commands(vec![
+            command("a", "A", Some("file")),
+            command("b", "", None),
+            command("c", "", None),
+        ]),
+    );
+}
+
+#[test]
+fn mode_options_and_title_are_read() {
+    check(
+        r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#,
+        Update::Mode("plan".to_owned()),
+    );
+    check(
+        r#"{"sessionUpdate":"config_option_update","configOptions":[{"type":"new"}]}"#,
+        Update::ConfigOptions(json!([{"type": "new"}])),
+    );
+    let info = |title: Option<&str>| Update::Info {
+        title: title.map(str::to_owned),
+    };
+    check(
+        r#"{"sessionUpdate":"session_info_update","title":"T"}"#,
+        info(Some("T")),
+    );
+    check(
+        r#"{"sessionUpdate":"session_info_update","title":null}"#,
+        info(None),
+    );
+}
+
+#[test]
+fn usage_has_its_cost_as_text() {
+    let check = |cost: &str, want: Option<&str>| {
+        let json =
+            format!(r#"{{"sessionUpdate":"usage_update","used":5.0,"size":"9","cost":{cost}}}"#);
+        let cost = want.map(str::to_owned);
+        let (used, size) = (5, 9);
+        check(&json, Update::Usage { used, size, cost });
+    };
+    check("null", None);
+    check(r#"{"amount":0.1234,"currency":"USD"}"#, Some("0.12 USD"));
+    check(r#"{"amount":0.0012,"currency":"EUR"}"#, Some("0.0012 EUR"));
+    check(r#"{"amount":0,"currency":"USD"}"#, Some("0.00 USD"));
+    check(r#"{"amount":"2"}"#, Some("2.00"));
+    check(r#"{"currency":"USD"}"#, None);
+}
+
+#[test]
+fn notices_and_compactions_are_told() {
+    let check = |json: &str, want: &str| check(json, Update::Notice(want.to_owned()));
+    check(
+        r#"{"sessionUpdate":"notice","severity":"warning","title":"Slow","description":"busy"}"#,
+        "Warning: Slow: busy",
+    );
+    check(r#"{"sessionUpdate":"notice","title":"Hi"}"#, "Hi");
+    check(
+        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"in_progress"}"#,
+        "The agent is compacting the conversation.",
+    );
+    check(
+        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"failed","error":"why"}"#,
+        "The agent could not compact the conversation.\n\nwhy",
+    );
+    check(
+        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"completed","summary":[{"type":"text","text":"s"}]}"#,
+        "The agent has compacted the conversation.\n\ns",
+    );
+}
+
+#[test]
+fn a_compaction_summary_is_a_thought() {
+    check(
+        r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"c","content":{"type":"text","text":"s"}}"#,
+        Update::Chunk {
+            role: Role::Thought,
+            message: Some("compaction c".to_owned()),
+            content: text("s"),
+        },
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_kept_whole() {
+    check_unknown(
+        r#"{"sessionUpdate":"state_update","state":"idle"}"#,
+        "state_update",
+    );
+    check_unknown(
+        r#"{"sessionUpdate":"agent_message_chunk"}"#,
+        "agent_message_chunk",
+    );
+    check_unknown(r#"{"sessionUpdate":"plan","entries":{}}"#, "plan");
+    check_unknown(r#"{"sessionUpdate":"usage_update"}"#, "usage_update");
+    check_unknown(r#"{"sessionUpdate":"notice","severity":"info"}"#, "notice");
+    check_unknown(r#"{"sessionUpdate":"tool_call","title":"x"}"#, "tool_call");
+    check_unknown(r#"{"content":1}"#, "unknown");
+    check_unknown(r#""x""#, "unknown");
+}
+
+#[test]
+fn an_update_without_a_session_says_what_is_missing() {
+    let check = |params: &str, why: &str| {
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{params}}}"#);
+        let method = "session/update".to_owned();
+        let why = why.to_owned();
+        let want = AgentNotification::Invalid { method, why };
+        assert_eq!(one(&line), Message::Notification(want), "{line}");
+    };
+    check(r#"{"update":{}}"#, "params.sessionId: missing");
+    check(r#"{"sessionId":"s"}"#, "params.update: missing");
+    check("[]", "params: not an object");
+}
