@@ -295,7 +295,7 @@ async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, tools: &Tools) -> Result<Pr
 }
 
 /// Spawns a task of an agent's; when it panics, the agent is ended.
-fn spawn_guarded<T: Send + 'static>(
+pub(super) fn spawn_guarded<T: Send + 'static>(
     place: &'static str,
     agent: &Arc<Agent>,
     tools: &Tools,

@@ -16,7 +16,6 @@ mod guard;
 mod log;
 mod pipes;
 mod process;
-mod wire;
 mod write;
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::log::{Log, cut};
-use super::wire::{Frame, LineDecoder};
+use crate::acp::{Frame, LineDecoder, Message};
 use crate::core::effect::Level;
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
@@ -135,22 +135,17 @@ pub(super) async fn read_stdout(
     }
 }
 
-/// Returns the size of a frame and the messages in it.
-fn decode(frame: Frame<'_>, name: &str, log: &Log) -> (usize, Vec<crate::acp::Message>) {
-    let size = match &frame {
-        Frame::Line(line) => {
-            if log.takes(Level::Debug) {
-                let shown = line.get(..LOGGED_BYTES).unwrap_or(line);
-                log.line(
-                    Level::Debug,
-                    name,
-                    &format!("-> {}", String::from_utf8_lossy(shown)),
-                );
-            }
-            line.len()
-        }
+/// Returns the bytes of a frame that are held and the messages in it.
+fn decode(frame: Frame<'_>, name: &str, log: &Log) -> (usize, Vec<Message>) {
+    let Frame::Line(line) = frame else {
+        return (0, frame.decode());
     };
-    (size, frame.decode())
+    if log.takes(Level::Debug) {
+        let shown = line.get(..LOGGED_BYTES).unwrap_or(line);
+        let shown = String::from_utf8_lossy(shown);
+        log.line(Level::Debug, name, &format!("-> {shown}"));
+    }
+    (line.len(), frame.decode())
 }
 
 /// Reads stderr to its end, logs it, and returns its last lines, oldest first.

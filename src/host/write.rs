@@ -2,7 +2,8 @@
 //!
 //! The new content is written to a temporary file in the same folder, brought to the disk, and
 //! renamed over the old one. Symbolic links are followed: what they lead to is replaced, the links
-//! stay. Mode and owner are kept, the latter where the system lets us.
+//! stay. Mode, owner and extended attributes (access lists among them) are kept, as far as the
+//! system lets us.
 //!
 //! A file with several names (hard links), or one that cannot be renamed over (a mount point), is
 //! overwritten in place, as `'backupcopy'` `auto` does, so that all its names keep the same
@@ -16,7 +17,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, Gid, Mode, Uid};
+use rustix::fs::{Access, Gid, Mode, Uid, XattrFlags};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::disk::{Refusal, is_missing};
@@ -25,6 +26,9 @@ use crate::core::text::Text;
 
 /// How the name of every temporary file here begins; whoever watches a folder may ignore these.
 pub const TEMP_PREFIX: &str = ".acp-";
+
+/// What all names of a file's extended attributes take at most, and each value (Linux' limits).
+const ATTRIBUTE_BYTES: usize = 64 << 10;
 
 /// How many symbolic links are followed; as many as Linux does.
 const LINKS: usize = 40;
@@ -114,6 +118,7 @@ fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<(), Refusal> 
     }
     let folder = folder(target);
     let temp = temp_file(folder, bytes, Permissions::from_mode(0o600))?;
+    keep_attributes(temp.as_file(), target);
     keep_owner_and_mode(temp.as_file(), meta)?;
     match temp.persist(target) {
         Ok(_) => {
@@ -137,6 +142,26 @@ fn temp_file(folder: &Path, bytes: &[u8], mode: Permissions) -> io::Result<Named
     temp.write_all(bytes)?;
     temp.as_file().sync_all()?;
     Ok(temp)
+}
+
+/// Gives a new file the extended attributes of the one it replaces, as far as that can be done.
+///
+/// What a program may do beyond its user (`security.capability`) goes with its old content.
+fn keep_attributes(file: &File, old: &Path) {
+    let mut names = vec![0; ATTRIBUTE_BYTES];
+    let mut value = vec![0; ATTRIBUTE_BYTES];
+    let listed = rustix::fs::listxattr(old, &mut names[..]).unwrap_or(0);
+    let names = names.get(..listed).unwrap_or_default();
+    for name in names.split(|&b| b == 0).filter(|name| !name.is_empty()) {
+        if name == b"security.capability" {
+            continue;
+        }
+        if let Ok(size) = rustix::fs::getxattr(old, name, &mut value[..])
+            && let Some(value) = value.get(..size)
+        {
+            let _ = rustix::fs::fsetxattr(file, name, value, XattrFlags::empty());
+        }
+    }
 }
 
 /// Gives a new file the owner, the group and the mode of the one it replaces.

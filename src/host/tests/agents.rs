@@ -1,5 +1,7 @@
 //! Agents: started, heard, talked to, gone.
 
+use super::super::agent::spawn_guarded;
+use super::super::command::command;
 use super::*;
 
 /// Runs a script that ends by itself, and compares what it said and how it ended.
@@ -79,7 +81,7 @@ fn what_cannot_be_started_is_said_with_the_next_step() {
 fn path_of_the_agents_own_environment_decides() {
     let run = Run::new();
     let mut spec = run.script("exit 4");
-    let shell = super::super::command::command(&spec, &run.host.tools.environment)
+    let shell = command(&spec, &run.host.tools.environment)
         .expect("a shell")
         .get_program()
         .to_owned();
@@ -94,7 +96,7 @@ fn path_of_the_agents_own_environment_decides() {
 #[test]
 fn the_whole_environment_goes_along_and_the_specs_wins() {
     let run = Run::with(|config| {
-        let variables = [("A", "users"), ("B", "users = \n two")];
+        let variables = [("A", "users"), ("B", "users=\n=two")];
         let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
         let all = variables.map(|(name, value)| (name.into(), value.into()));
         config.environment = Environment::from_variables(all.into_iter().chain(path));
@@ -107,7 +109,7 @@ fn the_whole_environment_goes_along_and_the_specs_wins() {
     let cwd = cwd.display().to_string();
     assert_eq!(
         run.life().lines,
-        ["own", "users = ", " two", "own", &cwd, "0"]
+        ["own", "users=", "=two", "own", &cwd, "0"]
     );
 }
 
@@ -155,6 +157,41 @@ fn a_long_line_arrives_whole_and_in_its_place() {
     assert!(life.lines[1].starts_with("xxx"));
     assert_eq!(life.lines[2], "b");
     assert_eq!(life.stderr[0].len(), 4096 + "…".len());
+}
+
+#[test]
+fn a_line_past_the_cap_is_told_and_the_stream_goes_on() {
+    let run = Run::new();
+    run.started("head -c 80000000 /dev/zero | tr '\\0' x; echo; echo after");
+    match run.next() {
+        Event::AgentMessage {
+            message: Message::TooLong { bytes },
+            ..
+        } => assert_eq!(bytes, 80_000_000),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(run.life().lines, ["after"]);
+}
+
+#[test]
+fn a_panic_in_a_task_of_an_agent_ends_that_agent_only() {
+    let run = Run::new();
+    run.started("echo ready; while :; do sleep 1; done");
+    assert_eq!(run.line(), "ready");
+    let agent = run.host.tools.agent(AGENT).expect("an agent");
+    let work = async { panic!("a test") };
+    spawn_guarded::<()>("a task", &agent, &run.host.tools, work);
+    match run.next() {
+        Event::Panicked { place, message } => {
+            assert_eq!((place, message.as_str()), ("a task", "a test"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        run.life().status,
+        "killed by SIGTERM (15): an internal error of this client"
+    );
+    assert_eq!(run.whole_life("exit 1").status, "exit code 1");
 }
 
 #[test]

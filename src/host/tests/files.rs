@@ -180,6 +180,23 @@ fn a_write_keeps_the_mode_and_follows_links() {
 }
 
 #[test]
+fn a_write_keeps_extended_attributes() {
+    let run = Run::new();
+    run.file("file", b"old\n", 0o644);
+    let path = run.path("file");
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(&path, "user.acp", b"kept", flags).is_err() {
+        // A file system without them has none to lose.
+        return;
+    }
+    run.write("file", "new").expect("written");
+    assert_eq!(read(&path), "new\n");
+    let mut value = [0; 16];
+    let size = rustix::fs::getxattr(&path, "user.acp", &mut value[..]).expect("the attribute");
+    assert_eq!(&value[..size], b"kept");
+}
+
+#[test]
 fn a_new_file_gets_its_folders_and_the_usual_mode() {
     let run = Run::new();
     run.write("one/two/file", "x").expect("written");
