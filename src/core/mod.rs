@@ -6,6 +6,7 @@ pub mod effect;
 pub mod event;
 pub mod format;
 pub mod ids;
+pub mod inbox;
 pub mod ledger;
 pub mod markdown;
 pub mod text;

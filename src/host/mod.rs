@@ -1,1 +1,301 @@
-//! All that is outside the editor, on tokio.
+//! All that is outside the editor, on tokio: agents, files, timers, the log.
+//!
+//! [`Host`] carries out [`HostEffect`]s and reports [`Event`]s; it decides nothing.
+//!
+//! Invariants: [`Host::run`] never waits. Every effect that asks for an answer gets exactly one.
+//! A panic in here ends one operation, and the core is told.
+//!
+//! When Neovim itself is killed (`kill -9`), nothing of this runs: the agents' stdin closes, which
+//! ends those that behave. (Linux could signal them, by PR_SET_PDEATHSIG, but that needs unsafe
+//! code between fork and exec, and it follows the death of a thread, not of the process.)
+
+mod agent;
+mod command;
+mod disk;
+mod guard;
+mod log;
+mod pipes;
+mod process;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::time::timeout;
+
+use self::agent::Agent;
+pub use self::command::Environment;
+use self::disk::{Disk, Operation};
+use self::guard::{guarded, guarded_call};
+use self::log::Log;
+pub use self::write::TEMP_PREFIX;
+use crate::core::effect::{HostEffect, Level};
+use crate::core::event::Event;
+use crate::core::ids::AgentKey;
+use crate::core::inbox::Inbox;
+
+/// How the host is to run.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    pub log_path: PathBuf,
+    /// Lines below this level are not written; `Debug` includes what goes over the wire.
+    pub log_level: Level,
+    /// What agents see of the user's environment.
+    ///
+    /// With `ACP_TEST_PANIC=host` in it, the first read of a file panics: it is how the tests of
+    /// the whole plugin show that Neovim survives that. Looked at once, when the host starts.
+    pub environment: Environment,
+    pub limits: Limits,
+}
+
+impl HostConfig {
+    /// Returns a config with the usual limits; captures the environment, so call it on Neovim's
+    /// main thread.
+    pub fn new(log_path: PathBuf, log_level: Level) -> Self {
+        Self {
+            log_path,
+            log_level,
+            environment: Environment::capture(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// The times and sizes the host keeps to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// From stdin being closed to SIGTERM.
+    pub term_after: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub kill_after: Duration,
+    /// From an agent's exit until its output is no longer waited for: children of its may hold
+    /// the pipes open.
+    pub exit_grace: Duration,
+    /// The bytes that may wait for an agent to read its stdin; with more it is ended as dead.
+    pub stdin_backlog: usize,
+    /// The largest file that is read.
+    pub file_bytes: u64,
+    /// The size at which the log file is rotated.
+    pub log_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            term_after: Duration::from_millis(300),
+            kill_after: Duration::from_secs(1),
+            exit_grace: Duration::from_millis(500),
+            stdin_backlog: 256 << 20,
+            file_bytes: 64 << 20,
+            log_bytes: 5 << 20,
+        }
+    }
+}
+
+/// The room's door: effects go in here, events come out of the inbox.
+///
+/// Dropping it without [`Host::shutdown`] kills every agent at once.
+#[derive(Debug)]
+pub struct Host {
+    /// There until the host is shut down or dropped.
+    runtime: Option<Runtime>,
+    tools: Tools,
+    disk: Disk,
+}
+
+impl Host {
+    /// Starts the host's threads; agents and files come by effects.
+    ///
+    /// A log file that cannot be written is no error: nothing is logged then.
+    ///
+    /// # Errors
+    /// The system gives no threads or no event queue.
+    pub fn start(inbox: Inbox, config: HostConfig) -> io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(32)
+            .thread_name("acp-host")
+            .enable_all()
+            .build()?;
+        let panic = config.environment.has("ACP_TEST_PANIC", "host");
+        let tools = Tools {
+            runtime: runtime.handle().clone(),
+            inbox,
+            log: Log::start(config.log_path, config.log_level, config.limits.log_bytes),
+            environment: config.environment,
+            agents: Arc::default(),
+            limits: config.limits,
+        };
+        Ok(Self {
+            runtime: Some(runtime),
+            disk: Disk::new(tools.limits.file_bytes, panic),
+            tools,
+        })
+    }
+
+    /// Carries out an effect, or sees to it that it is; never waits.
+    pub fn run(&self, effect: HostEffect) {
+        match effect {
+            HostEffect::Spawn { agent, spec } => self.spawn(agent, spec),
+            HostEffect::Send { agent, line } => match self.tools.agent(agent) {
+                Some(agent) => agent.send(line),
+                None => self.say(
+                    Level::Debug,
+                    &format!("{agent:?} is gone: not sent: {line}"),
+                ),
+            },
+            HostEffect::Shutdown { agent } => {
+                if let Some(agent) = self.tools.agent(agent) {
+                    agent.end();
+                }
+            }
+            HostEffect::ReadDisk { token, path } => self.file(path, Operation::Read { token }),
+            HostEffect::WriteDisk {
+                token,
+                path,
+                text,
+                format,
+            } => {
+                let operation = Operation::Write {
+                    token,
+                    text,
+                    format,
+                };
+                self.file(path, operation);
+            }
+            HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
+            HostEffect::Timer { token, ms } => {
+                let inbox = self.tools.inbox.clone();
+                self.tools.spawn("a timer", async move {
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
+                    inbox.send(Event::Timer { token });
+                });
+            }
+            HostEffect::Log { level, line } => self.say(level, &line),
+        }
+    }
+
+    /// Ends every agent, all at once, and lets what is being written to disk be finished; after
+    /// `deadline` the agents that are left are killed.
+    ///
+    /// Waits for that, so well-behaved agents make it quick. Not to be called from a task.
+    pub fn shutdown(mut self, deadline: Duration) {
+        let agents = self.tools.all_agents();
+        for agent in &agents {
+            // Leaves a quarter of the time for SIGKILL to work.
+            agent.end_within(self.usual_end().min(deadline * 3 / 4));
+        }
+        let disk = self.disk.clone();
+        let done = async {
+            for agent in &agents {
+                agent.gone().await;
+            }
+            disk.idle().await;
+        };
+        if let Some(runtime) = self.runtime.take() {
+            // When the time is over, it is over.
+            let _ = runtime.block_on(async { timeout(deadline, done).await });
+            for agent in &agents {
+                agent.kill();
+            }
+            self.tools.log.flush(LOG_FLUSH);
+            runtime.shutdown_background();
+        }
+    }
+
+    fn usual_end(&self) -> Duration {
+        self.tools.limits.term_after + self.tools.limits.kill_after
+    }
+
+    fn spawn(&self, key: AgentKey, spec: crate::core::event::AgentSpec) {
+        let mut agents = self.tools.lock();
+        let agent = Agent::start(key, spec, &self.tools);
+        if let Some(old) = agents.insert(key, agent) {
+            // Each life has a key of its own; should one be used twice, no process is orphaned.
+            old.end();
+        }
+    }
+
+    fn file(&self, path: PathBuf, operation: Operation) {
+        self.disk.run(path, operation, &self.tools);
+    }
+
+    fn say(&self, level: Level, line: &str) {
+        self.tools.log.line(level, "core", line);
+    }
+}
+
+/// How long the end of the host waits for the log's disk.
+const LOG_FLUSH: Duration = Duration::from_millis(200);
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            for agent in self.tools.all_agents() {
+                agent.kill();
+            }
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What every task of the host may use; cloning is cheap.
+#[derive(Debug, Clone)]
+struct Tools {
+    runtime: Handle,
+    inbox: Inbox,
+    log: Log,
+    environment: Environment,
+    /// The agents that live, or are starting or ending.
+    agents: Arc<Mutex<HashMap<AgentKey, Arc<Agent>>>>,
+    limits: Limits,
+}
+
+impl Tools {
+    /// Spawns a task behind the guard.
+    fn spawn(&self, place: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let inbox = self.inbox.clone();
+        self.runtime
+            .spawn(async move { guarded(place, &inbox, work).await });
+    }
+
+    /// Runs work that blocks, behind the guard; `None` when it panicked or the host is ending.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        place: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let inbox = self.inbox.clone();
+        let work = move || guarded_call(place, &inbox, work);
+        self.runtime.spawn_blocking(work).await.ok().flatten()
+    }
+
+    fn agent(&self, key: AgentKey) -> Option<Arc<Agent>> {
+        self.lock().get(&key).cloned()
+    }
+
+    fn all_agents(&self) -> Vec<Arc<Agent>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn forget(&self, agent: &Arc<Agent>) {
+        let mut agents = self.lock();
+        if agents
+            .get(&agent.key())
+            .is_some_and(|there| Arc::ptr_eq(there, agent))
+        {
+            agents.remove(&agent.key());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentKey, Arc<Agent>>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

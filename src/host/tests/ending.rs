@@ -1,0 +1,179 @@
+//! The end of agents and of the host: nobody is left behind, nobody else is touched.
+
+use super::*;
+
+/// Keeps a shell going; it looks for signals twenty times a second.
+const FOR_EVER: &str = "while :; do sleep 0.05; done";
+
+/// Makes the limits short, for scripts that ignore what they are told.
+fn short(config: &mut HostConfig) {
+    config.limits.term_after = Duration::from_millis(50);
+    config.limits.kill_after = Duration::from_millis(200);
+}
+
+/// Ends an agent that has said its children's pids, and compares how it ended.
+fn check(script: &str, status: &str) {
+    let run = Run::with(short);
+    let pid = run.started(script);
+    let mut all = vec![pid];
+    loop {
+        match run.line().as_str() {
+            "ready" => break,
+            child => all.push(child.parse().expect("a pid")),
+        }
+    }
+    run.shut_down_agent();
+    assert_eq!(run.life().status, status, "{script}");
+    for pid in all {
+        wait_for("the group to be gone", || !runs(pid));
+    }
+    // Reaped: not even a zombie is left of the agent itself.
+    assert_eq!(state(pid), None, "{script}");
+}
+
+#[test]
+fn agents_are_asked_before_they_are_killed() {
+    // Its input ends.
+    check("echo ready; cat; exit 5", "exit code 5");
+    // It must be told.
+    check(
+        &format!("trap 'exit 6' TERM; echo ready; {FOR_EVER}"),
+        "exit code 6",
+    );
+    check(&format!("echo ready; {FOR_EVER}"), "killed by SIGTERM (15)");
+    // It does not listen.
+    check(
+        &format!("trap '' TERM; echo ready; {FOR_EVER}"),
+        "killed by SIGKILL (9)",
+    );
+}
+
+#[test]
+fn the_whole_group_ends_with_the_agent() {
+    // A launcher: the signal reaches the child as well.
+    check(
+        "sleep 100 & echo $!; echo ready; wait",
+        "killed by SIGTERM (15)",
+    );
+    // The launcher ends with its input, the child lives on, deaf to SIGTERM.
+    check(
+        "(trap '' TERM; while :; do sleep 0.05; done) <&- >&- 2>&- & echo $!; echo ready; cat",
+        "exit code 0",
+    );
+}
+
+#[test]
+fn the_group_of_an_agent_that_dies_by_itself_is_ended_too() {
+    let run = Run::with(short);
+    run.started("sleep 100 & echo $!; exit 7");
+    let child = run.line().parse().expect("a pid");
+    assert_eq!(run.life().status, "exit code 7");
+    wait_for("the child to be gone", || !runs(child));
+}
+
+#[test]
+fn an_exit_does_not_wait_for_a_child_that_holds_the_pipes() {
+    let run = Run::with(|config| {
+        config.limits.exit_grace = Duration::from_millis(50);
+        config.limits.term_after = DEADLINE;
+    });
+    // The child goes on writing into the same pipe, without a pause.
+    run.started("(while :; do echo noise; done) & echo last; kill -9 $$");
+    let life = run.life();
+    assert_eq!(life.status, "killed by SIGKILL (9)");
+    assert!(life.lines.contains(&"last".to_owned()));
+    // The host ends that child, however long it would have been let live.
+    let begin = Instant::now();
+    run.host.shutdown(Duration::from_millis(500));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn what_an_agent_wrote_before_it_died_arrives_however_late_it_is_read() {
+    let run = Run::with(|config| {
+        config.limits.exit_grace = Duration::from_millis(1);
+        config.limits.term_after = DEADLINE;
+    });
+    // More than there is room for; then the agent dies while a child holds the pipe.
+    let pid = run.started(
+        "head -c 70000000 /dev/zero | tr '\\0' x | fold -w 1000000; echo; \
+         sleep 100 & echo last; kill -9 $$",
+    );
+    wait_for("the core to be behind", || {
+        run.outlet.agent_messages() >= 60
+    });
+    let mut lines = 0;
+    loop {
+        match run.line().as_str() {
+            "last" => break,
+            line => {
+                assert!(line.starts_with("xxx"), "{line}");
+                lines += 1;
+            }
+        }
+    }
+    assert_eq!(lines, 70);
+    assert_eq!(run.life().status, "killed by SIGKILL (9)");
+    assert_eq!(state(pid), None);
+}
+
+#[test]
+fn a_well_behaved_agent_makes_the_end_of_the_host_quick() {
+    let run = Run::with(|config| config.limits.term_after = DEADLINE);
+    let pid = run.started("echo ready; cat");
+    assert_eq!(run.line(), "ready");
+    let begin = Instant::now();
+    run.host.shutdown(DEADLINE);
+    // Far from the third of the deadline at which SIGTERM would have come.
+    assert!(begin.elapsed() < DEADLINE / 6, "{:?}", begin.elapsed());
+    assert_eq!(state(pid), None);
+}
+
+#[test]
+fn the_end_of_the_host_kills_whoever_is_left_at_the_deadline() {
+    let run = Run::new();
+    let mut pids = Vec::new();
+    for key in 1..=3 {
+        let spec = run.script(&format!("trap '' TERM; echo ready; {FOR_EVER}"));
+        let agent = AgentKey(key);
+        run.host.run(HostEffect::Spawn { agent, spec });
+    }
+    let mut ready = 0;
+    while ready < 3 || pids.len() < 3 {
+        match run.next() {
+            Event::AgentStarted { pid, .. } => pids.push(pid),
+            Event::AgentMessage { .. } => ready += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    let begin = Instant::now();
+    // A core that reads no more changes nothing.
+    run.host.shutdown(Duration::from_millis(600));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    for pid in pids {
+        wait_for("the agent to be gone", || !runs(pid));
+    }
+}
+
+#[test]
+fn a_host_that_is_dropped_leaves_no_agent_behind() {
+    let run = Run::new();
+    let pid = run.started(&format!("trap '' TERM; echo ready; {FOR_EVER}"));
+    assert_eq!(run.line(), "ready");
+    drop(run);
+    wait_for("the agent to be gone", || !runs(pid));
+}
+
+#[test]
+fn children_of_others_are_left_to_them() {
+    let run = Run::new();
+    // As Neovim's own job: it ends while agents come and go, and is reaped by its owner.
+    let mut job = std::process::Command::new("sh")
+        .args(["-c", "exit 9"])
+        .spawn()
+        .expect("a job");
+    wait_for("the job's end", || state(job.id()) == Some('Z'));
+    assert_eq!(run.whole_life("exit 1").status, "exit code 1");
+    assert_eq!(state(job.id()), Some('Z'));
+    assert_eq!(job.wait().expect("the job's status").code(), Some(9));
+}
