@@ -15,13 +15,19 @@ pub enum Event {
     Open {
         session: SessionKey,
         spec: AgentSpec,
-        cwd: PathBuf,
+        /// The folders the agent may read and write in, `spec.cwd` among them, each also with
+        /// its symbolic links resolved.
+        roots: Vec<PathBuf>,
     },
     /// The user sends a prompt.
     Prompt {
         session: SessionKey,
-        text: String,
-        context: Vec<Context>,
+        prompt: Prompt,
+    },
+    /// What shall go along with the session's next prompt.
+    Attach {
+        session: SessionKey,
+        prompt: Prompt,
     },
     Cancel {
         session: SessionKey,
@@ -53,7 +59,11 @@ pub enum Event {
     /// The main thread is ready for a frame.
     FrameWanted,
     /// A transcript's buffer is new or was emptied: all of it is wanted again.
-    ChatShown {
+    ChatEmpty {
+        session: SessionKey,
+    },
+    /// A window shows a transcript anew: its folds are wanted again.
+    FoldsWanted {
         session: SessionKey,
     },
     /// A file's buffer was loaded: its whole text, once.
@@ -86,6 +96,7 @@ pub enum Event {
     /// An `Effect::Edit` was carried out, or not.
     Edited {
         token: Token,
+        buf: BufId,
         result: Result<EditDone, EditError>,
     },
 
@@ -121,9 +132,6 @@ pub enum Event {
         token: Token,
     },
 
-    // From the core's own loop.
-    /// The inbox is empty: time for work that may wait (highlighting), a slice at a time.
-    Idle,
     /// A task or a callback panicked; it was caught, and this is what it said.
     Panicked {
         place: &'static str,
@@ -143,7 +151,15 @@ pub struct AgentSpec {
     pub cwd: PathBuf,
 }
 
-/// What goes along with a prompt.
+/// A prompt: a text, lines of files that go along, content blocks as the protocol has them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prompt {
+    pub text: String,
+    pub context: Vec<Context>,
+    pub blocks: Vec<serde_json::Value>,
+}
+
+/// Lines of a file that go along with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
     pub path: PathBuf,

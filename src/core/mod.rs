@@ -2,12 +2,27 @@
 //!
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
+pub mod chat;
+mod connection;
+pub mod diffview;
+pub mod documents;
 pub mod effect;
 pub mod event;
+pub mod files;
 pub mod format;
+pub mod frame;
+pub mod groups;
 pub mod ids;
 pub mod inbox;
 pub mod ledger;
 pub mod markdown;
+pub mod model;
+pub mod permission;
+pub mod reviews;
+pub mod snapshot;
 pub mod text;
+pub mod toolview;
+pub mod transcript;
+mod turn;
+pub mod update;
 pub mod view;

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use super::Tools;
 use super::guard::guarded;
 use super::write::write;
-use crate::core::event::{DiskText, Event};
+use crate::core::event::{DiskFile, DiskText, Event};
 use crate::core::format::Format;
 use crate::core::ids::Token;
 use crate::core::text::Text;
@@ -125,11 +125,13 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
     let event = match operation {
         Operation::Read { token } => {
             let work = move || {
+                let real = crate::paths::resolved(&file);
                 assert!(
                     !here.panic.swap(false, Ordering::Relaxed),
                     "asked to by ACP_TEST_PANIC"
                 );
-                read(&file, here.file_cap)
+                let content = read(&file, here.file_cap)?;
+                Ok(DiskFile { real, content })
             };
             let result = tools.blocking("reading a file", work).await;
             Event::DiskRead {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::message::SessionId;
 pub use answers::*;
@@ -38,6 +39,8 @@ pub enum PromptBlock {
         uri: String,
         name: String,
     },
+    /// A block in the protocol's own form; what is no block goes out as text.
+    Raw(Value),
 }
 
 /// Returns the parameters of `initialize`: who the client is and what it can do.
@@ -122,6 +125,11 @@ fn block(block: PromptBlock) -> v1::ContentBlock {
         }
         PromptBlock::ResourceLink { uri, name } => {
             v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri))
+        }
+        PromptBlock::Raw(raw) => {
+            let text = raw.to_string();
+            let as_text = |_| v1::ContentBlock::Text(v1::TextContent::new(text));
+            serde_json::from_value(raw).unwrap_or_else(as_text)
         }
     }
 }

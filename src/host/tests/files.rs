@@ -18,7 +18,9 @@ impl Run {
             Event::DiskRead {
                 token: TOKEN,
                 result,
-            } => result.map_err(|why| self.without_folder(&why)),
+            } => result
+                .map(|file| file.content)
+                .map_err(|why| self.without_folder(&why)),
             other => panic!("{other:?}"),
         }
     }

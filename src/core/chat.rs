@@ -1,0 +1,337 @@
+//! The transcript on the screen: entries as lines, and the smallest changes that bring the
+//! chat's buffer up to date.
+//!
+//! Invariant: the buffer is the entries' lines one after another; a clean entry is never
+//! touched again, and what one frame changes is bounded by [`FRAME_BYTES`].
+
+use super::effect::Level;
+use super::markdown::{self, Change};
+use super::toolview;
+use super::transcript::{Entry, Message, Transcript};
+use super::view::{ChatOp, Line, Span};
+use crate::acp::{PlanEntry, PlanStatus};
+
+/// How much text one frame may bring, so that applying it takes a few milliseconds at most.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// What of a transcript is on the screen.
+#[derive(Debug, Default)]
+pub struct ChatView {
+    blocks: Vec<Block>,
+}
+
+/// The lines of one entry as the buffer has them.
+#[derive(Debug, Default)]
+struct Block {
+    /// A blank line stands before the entry.
+    lead: bool,
+    rows: usize,
+    /// The lines of entries that are rendered whole; empty for messages, which stream.
+    lines: Vec<Line>,
+    folded: bool,
+}
+
+impl ChatView {
+    /// Forgets what is on the screen: the next frame brings everything again.
+    pub fn reset(&mut self, transcript: &mut Transcript) {
+        self.blocks.clear();
+        for index in 0..transcript.entries().len() {
+            if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+                transcript.entry_mut(index)
+            {
+                let text = message.markdown.text().to_owned();
+                message.markdown = markdown::Markdown::new();
+                message.markdown.push(&text);
+            }
+        }
+        transcript.set_all_dirty();
+    }
+
+    /// Returns the folds of everything on the screen, for a window that has none yet.
+    pub fn folds(&self) -> Vec<ChatOp> {
+        let mut start = 0;
+        let mut folds = Vec::new();
+        for block in &self.blocks {
+            let first = start + usize::from(block.lead);
+            start += block.rows;
+            if block.folded {
+                folds.push(ChatOp::Fold {
+                    start: first,
+                    end: start,
+                });
+            }
+        }
+        folds
+    }
+
+    /// Renders what is dirty, up to the budget; `true` when more is left.
+    pub fn render(&mut self, transcript: &mut Transcript, ops: &mut Vec<ChatOp>) -> bool {
+        let mut budget = FRAME_BYTES;
+        let dirty: Vec<usize> = transcript.dirty().iter().copied().collect();
+        let mut start = 0;
+        let mut passed = 0;
+        for index in dirty {
+            if budget == 0 {
+                return true;
+            }
+            self.make_blocks(transcript, index);
+            start += rows(&self.blocks, passed..index);
+            passed = index;
+            let Some(block) = self.blocks.get_mut(index) else {
+                continue;
+            };
+            let Some(entry) = transcript.entry_mut(index) else {
+                continue;
+            };
+            if !block.sync(entry, start, &mut budget, ops) {
+                return true;
+            }
+            transcript.set_clean(index);
+        }
+        false
+    }
+
+    fn make_blocks(&mut self, transcript: &Transcript, upto: usize) {
+        let entries = transcript.entries();
+        for index in self.blocks.len()..=upto {
+            let previous = index.checked_sub(1).and_then(|index| entries.get(index));
+            let lead = match (previous, entries.get(index)) {
+                (None, _) => false,
+                (Some(Entry::Tool(_)), Some(Entry::Tool(_))) => false,
+                _ => true,
+            };
+            self.blocks.push(Block {
+                lead,
+                ..Block::default()
+            });
+        }
+    }
+}
+
+fn rows(blocks: &[Block], range: std::ops::Range<usize>) -> usize {
+    blocks
+        .get(range)
+        .map_or(0, |blocks| blocks.iter().map(|block| block.rows).sum())
+}
+
+impl Block {
+    /// Brings the buffer up to date with one entry; `false` when the budget ended first.
+    fn sync(
+        &mut self,
+        entry: &mut Entry,
+        start: usize,
+        budget: &mut usize,
+        ops: &mut Vec<ChatOp>,
+    ) -> bool {
+        if self.lead && self.rows == 0 {
+            ops.push(splice(start, 0, vec![Line::default()]));
+            self.rows = 1;
+        }
+        let first = start + usize::from(self.lead);
+        match entry {
+            Entry::User(message) => self.sync_message(message, Style::User, first, budget, ops),
+            Entry::Agent(message) => self.sync_message(message, Style::Plain, first, budget, ops),
+            Entry::Thought(message) => {
+                self.sync_message(message, Style::Thought, first, budget, ops)
+            }
+            Entry::Tool(tool) => {
+                self.sync_whole(toolview::lines(tool), Fold::Below, first, budget, ops)
+            }
+            Entry::Plan(plan) => self.sync_whole(plan_lines(plan), Fold::None, first, budget, ops),
+            Entry::Notice { level, text } => {
+                self.sync_whole(notice_lines(*level, text), Fold::None, first, budget, ops)
+            }
+            Entry::Unknown { kind, raw } => {
+                let mut lines = vec![toolview::whole_line(
+                    format!("? update of an unknown kind: {kind}"),
+                    "AcpDim",
+                )];
+                lines.extend(toolview::json_lines(raw));
+                self.sync_whole(lines, Fold::Below, first, budget, ops)
+            }
+        }
+    }
+
+    /// Streams a message: only what its markdown says has changed goes to the buffer.
+    fn sync_message(
+        &mut self,
+        message: &mut Message,
+        style: Style,
+        first: usize,
+        budget: &mut usize,
+        ops: &mut Vec<ChatOp>,
+    ) -> bool {
+        let body = if style == Style::Thought {
+            self.fold_header(first, ops);
+            first + 1
+        } else {
+            first
+        };
+        while let Some(change) = message.markdown.render(*budget) {
+            let Change {
+                start,
+                removed,
+                mut lines,
+            } = change;
+            let bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+            *budget = budget.saturating_sub(bytes.max(1));
+            for (row, line) in (start..).zip(&mut lines) {
+                style.decorate(row, line);
+            }
+            self.rows = self.rows - removed.min(self.rows) + lines.len();
+            ops.push(splice(body + start, removed, lines));
+            if *budget == 0 {
+                break;
+            }
+        }
+        if style == Style::Thought && !self.folded {
+            self.folded = true;
+            let end = first + self.rows - usize::from(self.lead);
+            ops.push(ChatOp::Fold { start: first, end });
+        }
+        !message.markdown.is_dirty()
+    }
+
+    /// Puts down the header of a thought and the blank line that ends its fold: lines that come
+    /// later go in between, so that the fold grows with them.
+    fn fold_header(&mut self, first: usize, ops: &mut Vec<ChatOp>) {
+        if self.rows > usize::from(self.lead) {
+            return;
+        }
+        let header = toolview::whole_line("∴ Thought".into(), "AcpThought");
+        ops.push(splice(first, 0, vec![header, Line::default()]));
+        self.rows += 2;
+    }
+
+    /// Replaces an entry's lines where they differ from what the buffer has.
+    fn sync_whole(
+        &mut self,
+        mut lines: Vec<Line>,
+        fold: Fold,
+        first: usize,
+        budget: &mut usize,
+        ops: &mut Vec<ChatOp>,
+    ) -> bool {
+        if fold == Fold::Below && lines.len() > 1 {
+            lines.push(Line::default());
+        }
+        let same = |(old, new): &(&Line, &Line)| old == new;
+        let head = self.lines.iter().zip(&lines).take_while(same).count();
+        let rest = self.lines.len().min(lines.len()) - head;
+        let tail = self.lines.iter().rev().zip(lines.iter().rev());
+        let tail = tail.take(rest).take_while(same).count();
+        let removed = self.lines.len() - head - tail;
+        let new: Vec<Line> = lines
+            .get(head..lines.len() - tail)
+            .unwrap_or_default()
+            .to_vec();
+        if removed > 0 || !new.is_empty() {
+            let bytes: usize = new.iter().map(|line| line.text.len() + 1).sum();
+            *budget = budget.saturating_sub(bytes.max(1));
+            ops.push(splice(first + head, removed, new));
+        }
+        self.rows = self.rows - self.lines.len() + lines.len();
+        if lines.len() <= 1 {
+            self.folded = false;
+        } else if fold == Fold::Below && !self.folded {
+            self.folded = true;
+            let end = first + lines.len();
+            ops.push(ChatOp::Fold { start: first, end });
+        }
+        self.lines = lines;
+        true
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    None,
+    /// Everything below the first line.
+    Below,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    User,
+    Thought,
+}
+
+impl Style {
+    /// Adds what tells the speakers apart to a line of a message.
+    fn decorate(self, row: usize, line: &mut Line) {
+        let (mark, group) = match self {
+            Style::Plain => return,
+            Style::User => (if row == 0 { "❯ " } else { "  " }, "AcpUser"),
+            Style::Thought => ("  ", "AcpThought"),
+        };
+        line.text.insert_str(0, mark);
+        let shift = u32::try_from(mark.len()).unwrap_or(0);
+        for span in &mut line.spans {
+            span.start += shift;
+            span.end += shift;
+        }
+        let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+        let start = if self == Style::User { shift } else { 0 };
+        line.spans.insert(0, Span { start, end, group });
+        if self == Style::User && row == 0 {
+            let group = "AcpUserMark";
+            line.spans.insert(
+                0,
+                Span {
+                    start: 0,
+                    end: shift,
+                    group,
+                },
+            );
+        }
+    }
+}
+
+fn splice(start: usize, removed: usize, lines: Vec<Line>) -> ChatOp {
+    ChatOp::Splice {
+        start,
+        removed,
+        lines,
+    }
+}
+
+fn plan_lines(plan: &[PlanEntry]) -> Vec<Line> {
+    let done = |entry: &&PlanEntry| entry.status == PlanStatus::Completed;
+    let done = plan.iter().filter(done).count();
+    let mut lines = vec![toolview::whole_line(
+        format!("Plan {done}/{}", plan.len()),
+        "AcpTitle",
+    )];
+    lines.extend(plan.iter().map(|entry| {
+        let (mark, group) = match entry.status {
+            PlanStatus::Pending => ("○", "AcpPlanPending"),
+            PlanStatus::InProgress => ("◐", "AcpPlanRunning"),
+            PlanStatus::Completed => ("✓", "AcpPlanDone"),
+        };
+        let text = entry.text.replace('\n', " ");
+        let high = match entry.priority {
+            crate::acp::Priority::High => " !",
+            _ => "",
+        };
+        let mut line = toolview::whole_line(format!("  {mark} {text}{high}"), group);
+        if entry.status != PlanStatus::Pending
+            && let Some(span) = line.spans.first_mut()
+        {
+            span.end = 2 + u32::try_from(mark.len()).unwrap_or(0);
+        }
+        line
+    }));
+    lines
+}
+
+fn notice_lines(level: Level, text: &str) -> Vec<Line> {
+    let group = match level {
+        Level::Debug | Level::Info => "AcpNotice",
+        Level::Warn => "AcpWarning",
+        Level::Error => "AcpError",
+    };
+    text.lines()
+        .map(|line| toolview::whole_line(line.to_owned(), group))
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! Mirrors of the file buffers Neovim has loaded: what an agent reads without the main thread.
+//!
+//! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::event::BufState;
+use super::ids::BufId;
+use super::text::{LineEdit, Text};
+
+/// A loaded file buffer.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub path: PathBuf,
+    /// `path` with symbolic links resolved.
+    pub real: PathBuf,
+    pub text: Text,
+    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen.
+    pub saved: Option<Text>,
+    pub state: BufState,
+}
+
+impl Document {
+    /// Returns `rows` of the text as it would be written.
+    ///
+    /// A buffer always has a line; one empty line alone is an empty file.
+    pub fn to_wire(&self, rows: Range<usize>) -> String {
+        if self.line_count() == 0 {
+            return String::new();
+        }
+        self.state.format.to_wire(&self.text, rows)
+    }
+
+    /// Returns the number of lines the file would have.
+    pub fn line_count(&self) -> usize {
+        if self.text.len() == 1 && self.text.len_bytes() == 1 {
+            0
+        } else {
+            self.text.len()
+        }
+    }
+}
+
+/// All documents, by buffer.
+#[derive(Debug, Default)]
+pub struct Documents {
+    by_buf: BTreeMap<BufId, Document>,
+}
+
+impl Documents {
+    pub fn attach(
+        &mut self,
+        buf: BufId,
+        path: PathBuf,
+        real: PathBuf,
+        text: Text,
+        state: BufState,
+    ) {
+        let saved = match self.by_buf.get(&buf) {
+            Some(known) if state.modified => known.saved.clone(),
+            None if state.modified => None,
+            _ => Some(text.clone()),
+        };
+        let document = Document {
+            path,
+            real,
+            text,
+            saved,
+            state,
+        };
+        self.by_buf.insert(buf, document);
+    }
+
+    pub fn detach(&mut self, buf: BufId) -> Option<Document> {
+        self.by_buf.remove(&buf)
+    }
+
+    pub fn edit(&mut self, buf: BufId, tick: u64, edit: &LineEdit) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.text.apply(edit);
+            document.state.tick = tick;
+            document.state.modified = true;
+        }
+    }
+
+    pub fn set_state(&mut self, buf: BufId, state: BufState) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.state = state;
+        }
+    }
+
+    pub fn set_saved(&mut self, buf: BufId) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.saved = Some(document.text.clone());
+            document.state.modified = false;
+        }
+    }
+
+    /// Notes that the buffer's changedtick has moved on without a change of its lines.
+    pub fn catch_up(&mut self, buf: BufId, tick: u64) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.state.tick = tick;
+        }
+    }
+
+    /// Notes what others have written to the file.
+    pub fn set_disk(&mut self, buf: BufId, text: Text) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.saved = Some(text);
+        }
+    }
+
+    pub fn get(&self, buf: BufId) -> Option<&Document> {
+        self.by_buf.get(&buf)
+    }
+
+    /// Returns the document of a file, whichever of its names is given.
+    pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
+        self.by_buf
+            .iter()
+            .find(|(_, document)| document.path == path || document.real == path)
+            .map(|(buf, document)| (*buf, document))
+    }
+}

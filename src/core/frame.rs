@@ -1,0 +1,188 @@
+//! Frames: what changed on the screen since the last one, when the editor asks for it.
+//!
+//! Invariant: the editor is woken once per batch of changes, and one frame is out at a time; a
+//! blocked editor costs no memory but the transcript itself.
+
+use std::collections::BTreeSet;
+
+use super::effect::{EditorEffect, Effect};
+use super::ids::{BufId, SessionKey};
+use super::ledger::words;
+use super::model::{Effects, Model, Phase};
+use super::reviews::FileReview;
+use super::view::{ChatOp, Frame, Group, HunkView, Line, Patch, Span};
+
+/// Text in a removed line longer than this is cut: it is shown, not edited.
+const MAX_REMOVED_LINE: usize = 1000;
+
+#[derive(Debug, Default)]
+pub struct FrameState {
+    /// The editor was woken and has not asked for a frame since.
+    woken: bool,
+    pub permission_dirty: bool,
+    /// Sessions whose folds a window wants.
+    pub folds_wanted: BTreeSet<SessionKey>,
+    titles: std::collections::BTreeMap<SessionKey, Vec<(String, Group)>>,
+}
+
+impl Model {
+    /// Wakes the editor if something is dirty and it does not know yet.
+    pub(super) fn wake_if_dirty(&mut self, fx: &mut Effects) {
+        if !self.frame.woken && self.is_dirty() {
+            self.frame.woken = true;
+            fx.push(Effect::Editor(EditorEffect::Wake));
+        }
+    }
+
+    fn is_dirty(&self) -> bool {
+        self.frame.permission_dirty
+            || !self.reviews.dirty.is_empty()
+            || !self.frame.folds_wanted.is_empty()
+            || self
+                .sessions
+                .values()
+                .any(|session| !session.transcript.dirty().is_empty())
+            || self
+                .sessions
+                .keys()
+                .any(|key| self.frame.titles.get(key) != Some(&self.chat_title(*key)))
+    }
+
+    /// Composes the frame the editor asked for.
+    pub(super) fn compose(&mut self, fx: &mut Effects) {
+        self.frame.woken = false;
+        let mut frame = Frame::default();
+        self.chat_patches(&mut frame);
+        self.title_patches(&mut frame);
+        if std::mem::take(&mut self.frame.permission_dirty) {
+            frame
+                .patches
+                .push(Patch::Permission(self.permission_view()));
+        }
+        for path in std::mem::take(&mut self.reviews.dirty) {
+            let found = self.documents.find(&path);
+            if let (Some((buf, document)), Some(file)) = (found, self.reviews.get(&path)) {
+                frame
+                    .patches
+                    .push(review_patch(buf, document.state.tick, file));
+            }
+        }
+        fx.push(Effect::Editor(EditorEffect::Frame(frame)));
+    }
+
+    fn chat_patches(&mut self, frame: &mut Frame) {
+        for (key, session) in &mut self.sessions {
+            let mut ops = Vec::new();
+            frame.more |= session.chat.render(&mut session.transcript, &mut ops);
+            if self.frame.folds_wanted.remove(key) {
+                ops.retain(|op| !matches!(op, ChatOp::Fold { .. }));
+                ops.extend(session.chat.folds());
+            }
+            if !ops.is_empty() {
+                frame.patches.push(Patch::Chat { session: *key, ops });
+            }
+        }
+    }
+
+    fn title_patches(&mut self, frame: &mut Frame) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys {
+            let title = self.chat_title(key);
+            if self.frame.titles.get(&key) != Some(&title) {
+                self.frame.titles.insert(key, title.clone());
+                let session = key;
+                frame.patches.push(Patch::ChatTitle { session, title });
+            }
+        }
+    }
+
+    /// Returns what the chat's window bar says: the agent, how it stands, the plan, the review.
+    fn chat_title(&self, key: SessionKey) -> Vec<(String, Group)> {
+        let Some(session) = self.sessions.get(&key) else {
+            return Vec::new();
+        };
+        let phase = self.phase(key);
+        let (word, group) = match phase {
+            Phase::Starting => ("starting", "AcpToolPending"),
+            Phase::Idle => ("idle", "AcpDim"),
+            Phase::Running => ("working", "AcpToolRunning"),
+            Phase::Waiting => ("waits for you", "AcpWarning"),
+            Phase::Dead => ("not running", "AcpToolFailed"),
+        };
+        let cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let word = if cancelled { "cancelling" } else { word };
+        let mut title = vec![
+            (session.spec.name.clone(), "AcpTitle"),
+            (word.into(), group),
+        ];
+        if let Some((done, all)) = session.transcript.plan_progress() {
+            title.push((format!("plan {done}/{all}"), "AcpDim"));
+        }
+        let (files, hunks) = self.reviews.counts(key);
+        if hunks > 0 {
+            let text = format!("{} in {}", plural(hunks, "hunk"), plural(files, "file"));
+            title.push((text, "AcpSign"));
+        }
+        if let Some(name) = &session.title {
+            title.push((name.clone(), "AcpDim"));
+        }
+        title
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+fn review_patch(buf: BufId, tick: u64, file: &FileReview) -> Patch {
+    let hunks = file.ledger.hunks().iter();
+    let hunks = hunks.map(|hunk| {
+        let old = match &hunk.conflict {
+            Some(theirs) => theirs.clone(),
+            None => file.ledger.base().to_lines(hunk.old.clone()),
+        };
+        let new = file.ledger.current().to_lines(hunk.new.clone());
+        let old_refs: Vec<&str> = old.iter().map(String::as_str).collect();
+        let new_refs: Vec<&str> = new.iter().map(String::as_str).collect();
+        let changed = words(&old_refs, &new_refs);
+        let mut removed: Vec<Line> = old.iter().map(|line| removed_line(line)).collect();
+        for (row, range) in changed.old {
+            if let Some(line) = removed.get_mut(row)
+                && (range.end as usize) <= line.text.len()
+            {
+                line.spans.push(Span {
+                    start: range.start,
+                    end: range.end,
+                    group: "AcpDeleteWord",
+                });
+            }
+        }
+        let start = hunk.new.start;
+        HunkView {
+            row: start,
+            count: hunk.new.len(),
+            removed,
+            words: changed
+                .new
+                .into_iter()
+                .map(|(row, range)| (start + row, range))
+                .collect(),
+            conflict: hunk.conflict.is_some(),
+        }
+    });
+    Patch::Review {
+        buf,
+        tick,
+        hunks: hunks.collect(),
+    }
+}
+
+fn removed_line(line: &str) -> Line {
+    let end = line
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= MAX_REMOVED_LINE)
+        .unwrap_or(line.len());
+    super::diffview::whole(line.get(..end).unwrap_or(line).to_owned(), "AcpDelete")
+}

@@ -1,0 +1,320 @@
+//! All the state there is, owned by the core thread alone.
+//!
+//! Invariant: everything the screen and the public API show is derived from here.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+
+use super::chat::ChatView;
+use super::documents::Documents;
+use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use super::event::{AgentSpec, Prompt};
+use super::files::{FileJob, WriteQueue};
+use super::frame::FrameState;
+use super::ids::{AgentKey, SessionKey, Token};
+use super::permission::Permissions;
+use super::reviews::{RejectJob, Reviews};
+use super::text::Text;
+use super::transcript::Transcript;
+use crate::acp::client::{self, Initialized};
+use crate::acp::{self, RequestId, RpcError, SessionId, Update, rpc};
+
+/// The effects of one event, in order.
+pub type Effects = Vec<Effect>;
+
+#[derive(Debug, Default)]
+pub struct Model {
+    pub agents: BTreeMap<AgentKey, Agent>,
+    pub sessions: BTreeMap<SessionKey, Session>,
+    pub documents: Documents,
+    pub reviews: Reviews,
+    pub permissions: Permissions,
+    pub(super) jobs: HashMap<Token, Job>,
+    pub(super) writes: WriteQueue,
+    pub(super) frame: FrameState,
+    /// Time limits, in milliseconds.
+    pub limits: Limits,
+    next_agent: u32,
+    next_token: u64,
+}
+
+/// How long an agent may take to answer a control request.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub control_ms: u64,
+}
+
+impl Default for Limits {
+    /// Half a minute more than a launcher needs that downloads its agent first.
+    fn default() -> Self {
+        Self { control_ms: 90_000 }
+    }
+}
+
+/// One life of an agent's process.
+#[derive(Debug)]
+pub struct Agent {
+    pub spec: AgentSpec,
+    pub state: AgentState,
+    pub info: Option<Initialized>,
+    /// The client's requests that have no response yet.
+    pub pending: HashMap<u64, Call>,
+    pub next_id: u64,
+    /// Updates for sessions whose id is not known yet: they may precede the answer to
+    /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
+    pub early: Vec<(SessionId, Update)>,
+}
+
+/// How many updates are kept for sessions that are being created.
+pub const EARLY_UPDATES: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentState {
+    Starting,
+    Ready,
+    /// The client has asked it to end.
+    Leaving,
+}
+
+/// A request of the client's, and whom its answer concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    Initialize,
+    NewSession(SessionKey),
+    Prompt(SessionKey),
+}
+
+impl Call {
+    pub fn method(&self) -> &'static str {
+        match self {
+            Call::Initialize => client::INITIALIZE,
+            Call::NewSession(_) => client::NEW_SESSION,
+            Call::Prompt(_) => client::PROMPT,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Session {
+    pub spec: AgentSpec,
+    pub roots: Vec<PathBuf>,
+    /// The process that serves it; `None` when it has ended.
+    pub agent: Option<AgentKey>,
+    pub id: Option<SessionId>,
+    pub transcript: Transcript,
+    pub chat: ChatView,
+    pub turn: Option<Turn>,
+    /// Prompts that wait for the session to be ready or for the turn to end.
+    pub queue: VecDeque<Prompt>,
+    /// What goes along with the next prompt.
+    pub attached: Prompt,
+    pub stop_reason: Option<String>,
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    pub title: Option<String>,
+    pub usage: Option<Usage>,
+    pub commands: Vec<acp::Command>,
+    /// The text of files as this session last read or wrote them: the base of its writes.
+    pub seen: HashMap<PathBuf, Text>,
+}
+
+/// A prompt that is being answered.
+#[derive(Debug)]
+pub struct Turn {
+    pub request: u64,
+    pub cancelled: bool,
+    /// Something came of it: a chunk, a tool call, a plan.
+    pub spoke: bool,
+    /// What is left of the prompt if the agent echoes it.
+    pub echo: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    pub used: u64,
+    pub size: u64,
+    pub cost: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Starting,
+    Idle,
+    Running,
+    /// A permission waits for the user.
+    Waiting,
+    Dead,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Starting => "starting",
+            Phase::Idle => "idle",
+            Phase::Running => "running",
+            Phase::Waiting => "waiting",
+            Phase::Dead => "dead",
+        }
+    }
+}
+
+/// Work that goes on when an effect reports back.
+#[derive(Debug)]
+pub enum Job {
+    /// A control request must have been answered by now.
+    ControlTimeout {
+        agent: AgentKey,
+        id: u64,
+    },
+    File(FileJob),
+    Reject(RejectJob),
+}
+
+impl Session {
+    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>) -> Self {
+        Self {
+            spec,
+            roots,
+            agent: None,
+            id: None,
+            transcript: Transcript::default(),
+            chat: ChatView::default(),
+            turn: None,
+            queue: VecDeque::new(),
+            attached: Prompt::default(),
+            stop_reason: None,
+            mode: None,
+            model: None,
+            title: None,
+            usage: None,
+            commands: Vec::new(),
+            seen: HashMap::new(),
+        }
+    }
+}
+
+impl Model {
+    pub fn token(&mut self, job: Job) -> Token {
+        self.next_token += 1;
+        let token = Token(self.next_token);
+        self.jobs.insert(token, job);
+        token
+    }
+
+    pub(super) fn new_agent_key(&mut self) -> AgentKey {
+        self.next_agent += 1;
+        AgentKey(self.next_agent)
+    }
+
+    pub fn phase(&self, key: SessionKey) -> Phase {
+        let Some(session) = self.sessions.get(&key) else {
+            return Phase::Dead;
+        };
+        if session.agent.is_none() {
+            Phase::Dead
+        } else if self.permissions.count(key) > 0 {
+            Phase::Waiting
+        } else if session.turn.is_some() {
+            Phase::Running
+        } else if session.id.is_none() {
+            Phase::Starting
+        } else {
+            Phase::Idle
+        }
+    }
+
+    /// Finds the session an agent means.
+    pub fn session_of(&self, agent: AgentKey, id: &SessionId) -> Option<SessionKey> {
+        self.sessions
+            .iter()
+            .find(|(_, session)| session.agent == Some(agent) && session.id.as_ref() == Some(id))
+            .map(|(key, _)| *key)
+    }
+
+    /// Returns the sessions a process serves.
+    pub fn sessions_of(&self, agent: AgentKey) -> Vec<SessionKey> {
+        let served = self.sessions.iter();
+        served
+            .filter(|(_, session)| session.agent == Some(agent))
+            .map(|(key, _)| *key)
+            .collect()
+    }
+
+    /// Sends a request and remembers what its answer is for.
+    pub(super) fn request(
+        &mut self,
+        agent: AgentKey,
+        call: Call,
+        params: impl serde::Serialize,
+        fx: &mut Effects,
+    ) -> Option<u64> {
+        let state = self.agents.get_mut(&agent)?;
+        let id = state.next_id;
+        state.next_id += 1;
+        let line = rpc::request(id, call.method(), params);
+        let is_control = !matches!(call, Call::Prompt(_));
+        state.pending.insert(id, call);
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        if is_control {
+            let ms = self.limits.control_ms;
+            let token = self.token(Job::ControlTimeout { agent, id });
+            fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        }
+        Some(id)
+    }
+
+    /// Answers a request of the agent's, unless the process is gone.
+    pub(super) fn respond(
+        &self,
+        agent: AgentKey,
+        id: &RequestId,
+        result: Result<impl serde::Serialize, RpcError>,
+        fx: &mut Effects,
+    ) {
+        if !self.agents.contains_key(&agent) {
+            return;
+        }
+        let line = match result {
+            Ok(result) => rpc::response(id, result),
+            Err(error) => rpc::error(id, error.code, &error.message, error.data),
+        };
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+    }
+
+    /// Answers a request of the agent's with an error.
+    pub(super) fn refuse(
+        &self,
+        agent: AgentKey,
+        id: &RequestId,
+        error: RpcError,
+        fx: &mut Effects,
+    ) {
+        self.respond(agent, id, Err::<(), _>(error), fx);
+    }
+
+    /// Writes a notice into a session's transcript.
+    pub(super) fn notice(&mut self, key: SessionKey, level: Level, text: impl Into<String>) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.transcript.notice(level, text);
+        }
+    }
+}
+
+/// Returns the effect that tells the user something.
+pub fn notify(level: Level, text: impl Into<String>) -> Effect {
+    Effect::Editor(EditorEffect::Notify {
+        level,
+        text: text.into(),
+    })
+}
+
+pub fn log(level: Level, line: impl Into<String>) -> Effect {
+    Effect::Host(HostEffect::Log {
+        level,
+        line: line.into(),
+    })
+}
+
+pub fn emit(announcement: Announcement) -> Effect {
+    Effect::Editor(EditorEffect::Emit(announcement))
+}

@@ -1,0 +1,272 @@
+//! Permission requests as one queue over all sessions, oldest first.
+//!
+//! Invariant: a request in the queue has had no response yet; leaving the queue and being
+//! answered are one step.
+
+use std::collections::VecDeque;
+
+use super::effect::{Announcement, Level};
+use super::ids::{AgentKey, PermissionId, SessionKey};
+use super::model::{Effects, Model, emit, log, notify};
+use super::toolview;
+use super::transcript::ToolCall;
+use super::view::{Group, Line, OptionView, PermissionView};
+use crate::acp::{
+    OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch, client,
+};
+
+/// The code of a request that was taken back.
+const REQUEST_CANCELLED: i64 = -32800;
+
+#[derive(Debug, Default)]
+pub struct Permissions {
+    queue: VecDeque<Permission>,
+    next: u64,
+}
+
+/// A question of an agent that waits for the user.
+#[derive(Debug)]
+pub struct Permission {
+    pub id: PermissionId,
+    pub session: SessionKey,
+    pub agent: AgentKey,
+    pub request: RequestId,
+    pub tool: ToolCallId,
+    pub options: Vec<PermissionOption>,
+}
+
+impl Permissions {
+    pub fn iter(&self) -> impl Iterator<Item = &Permission> {
+        self.queue.iter()
+    }
+
+    pub fn count(&self, session: SessionKey) -> usize {
+        let of_session = |permission: &&Permission| permission.session == session;
+        self.queue.iter().filter(of_session).count()
+    }
+
+    fn take(&mut self, matches: impl Fn(&Permission) -> bool) -> Option<Permission> {
+        let index = self.queue.iter().position(matches)?;
+        self.queue.remove(index)
+    }
+}
+
+impl Model {
+    pub(super) fn permission_requested(
+        &mut self,
+        agent: AgentKey,
+        request: RequestId,
+        session: &SessionId,
+        patch: ToolCallPatch,
+        options: Vec<PermissionOption>,
+        fx: &mut Effects,
+    ) {
+        let Some(key) = self.session_of(agent, session) else {
+            let error = unknown_session(session);
+            self.refuse(agent, &request, error, fx);
+            return;
+        };
+        let Some(state) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let tool = patch.id.clone();
+        state.transcript.tool(patch);
+        if let Some(turn) = &mut state.turn {
+            turn.spoke = true;
+            if turn.cancelled {
+                state.transcript.cancel_tools();
+                self.respond(agent, &request, Ok(client::cancelled()), fx);
+                return;
+            }
+        }
+        self.permissions.next += 1;
+        let id = PermissionId(self.permissions.next);
+        self.permissions.queue.push_back(Permission {
+            id,
+            session: key,
+            agent,
+            request,
+            tool,
+            options,
+        });
+        self.frame.permission_dirty = true;
+        fx.push(emit(Announcement::PermissionRequested {
+            session: key,
+            id: id.0,
+        }));
+    }
+
+    pub(super) fn permission_answered(&mut self, id: PermissionId, option: &str, fx: &mut Effects) {
+        let known = self.permissions.iter().find(|open| open.id == id);
+        let Some(open) = known else {
+            fx.push(notify(
+                Level::Info,
+                "That permission request is no longer open.",
+            ));
+            return;
+        };
+        let Some(chosen) = open.options.iter().find(|known| known.id == option) else {
+            let ids: Vec<&str> = open.options.iter().map(|known| known.id.as_str()).collect();
+            fx.push(notify(
+                Level::Error,
+                format!(
+                    "No option \"{option}\" in this request; it has: {}.",
+                    ids.join(", ")
+                ),
+            ));
+            return;
+        };
+        let result = client::selected(&chosen.id);
+        let line = format!("permission {}: {} ({option})", id.0, chosen.name);
+        fx.push(log(Level::Info, line));
+        if let Some(open) = self.permissions.take(|open| open.id == id) {
+            self.settle(open, Some(option.to_owned()), Ok(result), fx);
+        }
+    }
+
+    /// Answers every open request of a session `cancelled`.
+    pub(super) fn close_permissions(&mut self, key: SessionKey, fx: &mut Effects) {
+        while let Some(open) = self.permissions.take(|open| open.session == key) {
+            self.settle(open, None, Ok(client::cancelled()), fx);
+        }
+    }
+
+    /// The agent takes back one of its own requests.
+    pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
+        let mine = |open: &Permission| open.agent == agent && open.request == *id;
+        if let Some(open) = self.permissions.take(mine) {
+            let error = RpcError {
+                code: REQUEST_CANCELLED,
+                message: "The request was cancelled".into(),
+                data: None,
+            };
+            self.settle(open, None, Err::<(), _>(error), fx);
+        }
+    }
+
+    fn settle(
+        &mut self,
+        open: Permission,
+        option: Option<String>,
+        result: Result<impl serde::Serialize, RpcError>,
+        fx: &mut Effects,
+    ) {
+        self.respond(open.agent, &open.request, result, fx);
+        self.frame.permission_dirty = true;
+        fx.push(emit(Announcement::PermissionAnswered {
+            session: open.session,
+            id: open.id.0,
+            option,
+        }));
+    }
+
+    /// Returns the tool call a permission is about.
+    pub fn permission_tool(&self, open: &Permission) -> Option<&ToolCall> {
+        let session = self.sessions.get(&open.session)?;
+        session.transcript.find_tool(&open.tool)
+    }
+
+    /// Renders the oldest open request.
+    pub(super) fn permission_view(&self) -> Option<PermissionView> {
+        let open = self.permissions.iter().next()?;
+        let agent = self.sessions.get(&open.session)?.spec.name.as_str();
+        let mut lines = Vec::new();
+        let mut title = format!("{agent} asks");
+        if let Some(tool) = self.permission_tool(open) {
+            let mut head = Line::default();
+            toolview::push(&mut head, toolview::kind_name(&tool.kind), "AcpToolKind");
+            toolview::push(&mut head, "  ", "AcpToolKind");
+            toolview::push(&mut head, &toolview::title(tool), "AcpToolTitle");
+            title = format!("{agent}: {}", toolview::title(tool));
+            lines.push(head);
+            for location in &tool.locations {
+                let text = location.path.display().to_string();
+                lines.push(toolview::whole_line(text, "AcpPath"));
+            }
+            lines.extend(toolview::body(tool));
+            let shown = toolview::command(tool).is_some() || !tool.content.is_empty();
+            if let (false, Some(input)) = (shown, &tool.raw_input) {
+                lines.extend(toolview::json_lines(input));
+            }
+        }
+        Some(PermissionView {
+            id: open.id,
+            title,
+            lines,
+            options: option_views(&open.options),
+            waiting: self.permissions.queue.len() - 1,
+        })
+    }
+}
+
+/// Returns the error for a session id the agent was never given.
+pub(super) fn unknown_session(session: &SessionId) -> RpcError {
+    RpcError {
+        code: -32602,
+        message: format!("params.sessionId: no session \"{}\" here", session.0),
+        data: None,
+    }
+}
+
+/// Gives each option its mnemonic: `y`, `a` or `n` by kind, else a letter of its name.
+fn option_views(options: &[PermissionOption]) -> Vec<OptionView> {
+    let mut used = Vec::new();
+    let mut views = Vec::new();
+    for option in options {
+        let (first, group): (&str, Group) = match option.kind {
+            OptionKind::AllowOnce => ("y", "AcpAllow"),
+            OptionKind::AllowAlways => ("a", "AcpAllow"),
+            OptionKind::RejectOnce => ("n", "AcpReject"),
+            OptionKind::RejectAlways => ("", "AcpReject"),
+            OptionKind::Unknown(_) => ("", "AcpOption"),
+        };
+        let letters = option.name.to_lowercase();
+        let letters = letters.chars().filter(char::is_ascii_lowercase);
+        let taken = |key: &char| used.contains(key) || RESERVED.contains(*key);
+        let key = first.chars().chain(letters).find(|key| !taken(key));
+        used.extend(key);
+        views.push(OptionView {
+            option: option.id.clone(),
+            name: option.name.clone(),
+            key,
+            group,
+        });
+    }
+    views
+}
+
+/// Keys that move in the window or close it: never a mnemonic.
+const RESERVED: &str = "bdfghjkluqvwz";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_keys(kinds: &[(&str, OptionKind)], want: &[Option<char>]) {
+        let options: Vec<PermissionOption> = kinds
+            .iter()
+            .map(|(name, kind)| PermissionOption {
+                id: (*name).into(),
+                name: (*name).into(),
+                kind: kind.clone(),
+            })
+            .collect();
+        let keys: Vec<Option<char>> = option_views(&options).iter().map(|view| view.key).collect();
+        assert_eq!(keys, want);
+    }
+
+    #[test]
+    fn each_option_has_a_key_of_its_own() {
+        check_keys(
+            &[
+                ("Allow", OptionKind::AllowOnce),
+                ("Always", OptionKind::AllowAlways),
+                ("Always here", OptionKind::AllowAlways),
+                ("Reject", OptionKind::RejectOnce),
+                ("Never", OptionKind::RejectAlways),
+                ("??", OptionKind::Unknown("x".into())),
+            ],
+            &[Some('y'), Some('a'), Some('s'), Some('n'), Some('e'), None],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! What the public API answers at once: plain data, published by the core.
+//!
+//! Invariant: a snapshot is published with each frame and before each `User` event.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::ids::SessionKey;
+use super::ledger::Review;
+use super::model::{Model, Phase, Usage};
+use super::toolview;
+use crate::acp::{OptionKind, PermissionOption};
+
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    pub sessions: Vec<SessionInfo>,
+    pub permissions: Vec<PermissionInfo>,
+    pub reviews: Vec<ReviewInfo>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SessionInfo {
+    pub session: SessionKey,
+    pub agent: String,
+    pub phase: Phase,
+    pub stop_reason: Option<String>,
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    /// Done, total.
+    pub plan: Option<(usize, usize)>,
+    pub permissions: usize,
+    /// Files, hunks.
+    pub review: (usize, usize),
+    pub usage: Option<Usage>,
+    pub title: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct PermissionInfo {
+    pub id: u64,
+    pub session: SessionKey,
+    pub title: String,
+    /// The tool call in the protocol's own form.
+    pub tool_call: Value,
+    pub options: Vec<PermissionOption>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ReviewInfo {
+    pub path: PathBuf,
+    pub hunks: Arc<Vec<HunkInfo>>,
+}
+
+/// One hunk: rows are 0-based, `old` and `new` are its lines.
+#[derive(Debug, Clone)]
+pub struct HunkInfo {
+    pub path: PathBuf,
+    pub row: usize,
+    pub count: usize,
+    pub old: Vec<String>,
+    pub new: Vec<String>,
+    pub state: &'static str,
+}
+
+impl HunkInfo {
+    /// Returns the hunks of one file.
+    pub fn of(path: &Path, review: &Review) -> Vec<HunkInfo> {
+        let hunks = review.hunks().iter();
+        hunks
+            .map(|hunk| HunkInfo {
+                path: path.to_owned(),
+                row: hunk.new.start,
+                count: hunk.new.len(),
+                old: review.base().to_lines(hunk.old.clone()),
+                new: review.current().to_lines(hunk.new.clone()),
+                state: if hunk.conflict.is_some() {
+                    "conflict"
+                } else {
+                    "pending"
+                },
+            })
+            .collect()
+    }
+}
+
+/// Returns the wire's name of an option's kind.
+pub fn option_kind(kind: &OptionKind) -> &str {
+    match kind {
+        OptionKind::AllowOnce => "allow_once",
+        OptionKind::AllowAlways => "allow_always",
+        OptionKind::RejectOnce => "reject_once",
+        OptionKind::RejectAlways => "reject_always",
+        OptionKind::Unknown(name) => name,
+    }
+}
+
+impl Model {
+    /// Takes the snapshot of this moment.
+    pub fn snapshot(&self) -> Snapshot {
+        let sessions = self.sessions.keys();
+        let reviews = self.reviews.iter();
+        Snapshot {
+            sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
+            permissions: self.permission_infos(),
+            reviews: reviews
+                .filter(|(_, file)| !file.info.is_empty())
+                .map(|(path, file)| ReviewInfo {
+                    path: path.clone(),
+                    hunks: Arc::clone(&file.info),
+                })
+                .collect(),
+        }
+    }
+
+    fn session_info(&self, key: SessionKey) -> Option<SessionInfo> {
+        let session = self.sessions.get(&key)?;
+        Some(SessionInfo {
+            session: key,
+            agent: session.spec.name.clone(),
+            phase: self.phase(key),
+            stop_reason: session.stop_reason.clone(),
+            mode: session.mode.clone(),
+            model: session.model.clone(),
+            plan: session.transcript.plan_progress(),
+            permissions: self.permissions.count(key),
+            review: self.reviews.counts(key),
+            usage: session.usage.clone(),
+            title: session.title.clone(),
+        })
+    }
+
+    fn permission_infos(&self) -> Vec<PermissionInfo> {
+        let open = self.permissions.iter();
+        open.map(|open| {
+            let tool = self.permission_tool(open);
+            let title = tool.map(toolview::title).unwrap_or_default();
+            let mut tool_call = json!({ "toolCallId": &*open.tool.0, "title": title });
+            if let Some(tool) = tool {
+                tool_call["kind"] = json!(toolview::kind_name(&tool.kind));
+                if let Some(input) = &tool.raw_input {
+                    tool_call["rawInput"] = input.clone();
+                }
+                let paths = tool.locations.iter();
+                let paths: Vec<Value> = paths
+                    .map(|location| json!({ "path": location.path, "line": location.row.map(|row| row + 1) }))
+                    .collect();
+                tool_call["locations"] = Value::Array(paths);
+            }
+            PermissionInfo {
+                id: open.id.0,
+                session: open.session,
+                title,
+                tool_call,
+                options: open.options.clone(),
+            }
+        })
+        .collect()
+    }
+}

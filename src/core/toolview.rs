@@ -1,0 +1,156 @@
+//! A tool call as lines: one for what it is and how it stands, its content below.
+
+use serde_json::Value;
+
+use super::diffview::diff_lines;
+pub use super::diffview::whole as whole_line;
+use super::markdown;
+use super::transcript::{ToolCall, content_markdown};
+use super::view::{Group, Line, Span};
+use crate::acp::{ToolContent, ToolKind, ToolStatus};
+
+/// Content lines shown of one tool call; the rest is named by its number.
+const MAX_LINES: usize = 2000;
+
+/// Returns the tool call's line and, after it, the lines of its content.
+pub fn lines(tool: &ToolCall) -> Vec<Line> {
+    let mut lines = vec![header(tool)];
+    let body = body(tool);
+    let left = body.len().saturating_sub(MAX_LINES);
+    lines.extend(body.into_iter().take(MAX_LINES).map(indented));
+    if left > 0 {
+        lines.push(whole_line(format!("  … {left} more lines"), "AcpDim"));
+    }
+    lines
+}
+
+/// Returns what a tool call would do, in full: the command, the diffs, the content.
+pub fn body(tool: &ToolCall) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if tool.title.contains('\n') {
+        lines.extend(tool.title.lines().map(|line| plain(line.to_owned())));
+    }
+    if let Some(command) = command(tool) {
+        for (row, line) in command.lines().enumerate() {
+            let mark = if row == 0 { "$ " } else { "  " };
+            lines.push(whole_line(format!("{mark}{line}"), "AcpCommand"));
+        }
+    }
+    for item in &tool.content {
+        lines.extend(content_lines(item));
+    }
+    lines
+}
+
+/// Returns the word for a kind of tool call.
+pub fn kind_name(kind: &ToolKind) -> &str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "execute",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "switch mode",
+        ToolKind::Other => "tool",
+        ToolKind::Unknown(name) => name,
+    }
+}
+
+/// Returns a value as lines of indented JSON.
+pub fn json_lines(value: &Value) -> Vec<Line> {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
+    text.lines()
+        .map(|line| whole_line(format!("  {line}"), "AcpDim"))
+        .collect()
+}
+
+/// Returns the title on one line; the id where there is none.
+pub fn title(tool: &ToolCall) -> String {
+    let title = tool.title.lines().next().unwrap_or_default().trim();
+    match (title.is_empty(), tool.locations.first()) {
+        (false, _) => title.to_owned(),
+        (true, Some(location)) => location.path.display().to_string(),
+        (true, None) => tool.id.0.to_string(),
+    }
+}
+
+/// Returns the command a tool call would run, where its input says.
+pub fn command(tool: &ToolCall) -> Option<String> {
+    let input = tool.raw_input.as_ref()?;
+    let command = ["command", "cmd"].iter().find_map(|key| input.get(key))?;
+    match command {
+        Value::String(command) => Some(command.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            (!words.is_empty()).then(|| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+fn header(tool: &ToolCall) -> Line {
+    let (mark, group, status) = match tool.status {
+        ToolStatus::Pending => ("○", "AcpToolPending", "pending"),
+        ToolStatus::InProgress => ("◐", "AcpToolRunning", "in progress"),
+        ToolStatus::Completed => ("✓", "AcpToolDone", "completed"),
+        ToolStatus::Failed => ("✗", "AcpToolFailed", "failed"),
+        ToolStatus::Cancelled => ("⊘", "AcpToolCancelled", "cancelled"),
+    };
+    let mut line = Line::default();
+    push(&mut line, mark, group);
+    push(&mut line, " ", group);
+    push(&mut line, kind_name(&tool.kind), "AcpToolKind");
+    push(&mut line, "  ", "AcpToolKind");
+    push(&mut line, &title(tool), "AcpToolTitle");
+    push(&mut line, "  ", "AcpDim");
+    push(&mut line, status, "AcpDim");
+    line
+}
+
+/// Appends a highlighted piece to a line.
+pub fn push(line: &mut Line, text: &str, group: Group) {
+    let start = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+    line.text.push_str(text);
+    let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+    if !text.trim().is_empty() {
+        line.spans.push(Span { start, end, group });
+    }
+}
+
+fn content_lines(item: &ToolContent) -> Vec<Line> {
+    match item {
+        ToolContent::Content(content) => markdown::lines(&content_markdown(content)),
+        ToolContent::Diff { path, old, new } => {
+            let mut lines = vec![whole_line(path.display().to_string(), "AcpPath")];
+            lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));
+            lines
+        }
+        ToolContent::Terminal { id } => vec![whole_line(format!("terminal {id}"), "AcpDim")],
+        ToolContent::Unknown { kind, raw } => {
+            let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
+            lines.extend(json_lines(raw));
+            lines
+        }
+    }
+}
+
+fn plain(text: String) -> Line {
+    Line {
+        text,
+        spans: Vec::new(),
+    }
+}
+
+fn indented(mut line: Line) -> Line {
+    if !line.text.is_empty() {
+        line.text.insert_str(0, "  ");
+        for span in &mut line.spans {
+            span.start += 2;
+            span.end += 2;
+        }
+    }
+    line
+}

@@ -1,0 +1,341 @@
+//! A prompt turn: the prompt goes out, updates come in, a stop reason ends it.
+//!
+//! Invariant: a turn is ended by the response to its own request, or by the end of its agent;
+//! by nothing else.
+
+use serde_json::Value;
+
+use super::effect::{Announcement, Effect, HostEffect, Level};
+use super::event::{Context, Prompt};
+use super::ids::{AgentKey, SessionKey};
+use super::model::{
+    AgentState, Call, EARLY_UPDATES, Effects, Model, Turn, Usage, emit, log, notify,
+};
+use crate::acp::client::{self, PromptBlock};
+use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
+
+impl Model {
+    pub(super) fn prompt(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let mut prompt = prompt;
+        let attached = std::mem::take(&mut session.attached);
+        prompt.context.splice(0..0, attached.context);
+        prompt.blocks.splice(0..0, attached.blocks);
+        if prompt.text.trim().is_empty() && prompt.context.is_empty() && prompt.blocks.is_empty() {
+            fx.push(notify(
+                Level::Warn,
+                "The prompt is empty: nothing was sent.",
+            ));
+            return;
+        }
+        session.queue.push_back(prompt);
+        let dead = match session.agent {
+            None => true,
+            Some(agent) => self
+                .agents
+                .get(&agent)
+                .is_none_or(|agent| agent.state == AgentState::Leaving),
+        };
+        if dead {
+            self.connect(key, fx);
+        } else if session.turn.is_some() {
+            let text = "Queued: the agent is still at work; the prompt goes out when it is done.";
+            session.transcript.notice(Level::Info, text);
+        }
+        self.next_prompt(key, fx);
+    }
+
+    /// Keeps what shall go along with the next prompt, and says so.
+    pub(super) fn attach(&mut self, key: SessionKey, prompt: Prompt) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        for item in &prompt.context {
+            let text = format!("Goes along with the next prompt: {}", place(item));
+            session.transcript.notice(Level::Info, text);
+        }
+        session.attached.context.extend(prompt.context);
+        session.attached.blocks.extend(prompt.blocks);
+    }
+
+    /// Sends the prompt that waits longest, if the session is ready for one.
+    pub(super) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (Some(agent), Some(id), None) = (session.agent, session.id.clone(), &session.turn)
+        else {
+            return;
+        };
+        let Some(prompt) = session.queue.pop_front() else {
+            return;
+        };
+        let info = self
+            .agents
+            .get(&agent)
+            .and_then(|agent| agent.info.as_ref());
+        let embeds = info.is_some_and(|info| info.embedded_context);
+        let (shown, echo) = (shown(&prompt), prompt.text.clone());
+        session.transcript.begin_turn(&shown);
+        session.stop_reason = None;
+        let params = client::prompt(&id, blocks(prompt, embeds));
+        let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
+            return;
+        };
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.turn = Some(Turn {
+                request,
+                cancelled: false,
+                spoke: false,
+                echo,
+            });
+        }
+        fx.push(emit(Announcement::TurnStarted { session: key }));
+    }
+
+    pub(super) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.close_permissions(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
+        else {
+            fx.push(notify(Level::Info, "Nothing is running in this chat."));
+            return;
+        };
+        let line = rpc::notification(client::CANCEL, client::cancel(id));
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        if !turn.cancelled {
+            turn.cancelled = true;
+            session.transcript.cancel_tools();
+        }
+    }
+
+    pub(super) fn prompt_answered(
+        &mut self,
+        key: SessionKey,
+        request: u64,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let Some(turn) = session.turn.as_ref().filter(|turn| turn.request == request) else {
+            return;
+        };
+        let (spoke, cancelled) = (turn.spoke, turn.cancelled);
+        let reason = match result {
+            Ok(value) => {
+                let reason = client::stop_reason(&value);
+                if let Some(text) = stop_notice(&reason, spoke) {
+                    session.transcript.notice(Level::Warn, text);
+                }
+                stop_name(&reason).to_owned()
+            }
+            Err(_) if cancelled => {
+                session.transcript.notice(Level::Warn, "Cancelled.");
+                "cancelled".to_owned()
+            }
+            Err(error) => {
+                let text = format!(
+                    "The agent reports an error: {} ({}).",
+                    error.message, error.code
+                );
+                session.transcript.notice(Level::Error, text);
+                "error".to_owned()
+            }
+        };
+        self.finish_turn(key, &reason, fx);
+        self.next_prompt(key, fx);
+    }
+
+    pub(super) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.turn = None;
+        session.stop_reason = Some(reason.to_owned());
+        session.transcript.end_turn();
+        fx.push(emit(Announcement::TurnEnded {
+            session: key,
+            stop_reason: reason.to_owned(),
+        }));
+    }
+
+    pub(super) fn session_update(
+        &mut self,
+        agent: AgentKey,
+        id: SessionId,
+        update: Update,
+        fx: &mut Effects,
+    ) {
+        if let Some(key) = self.session_of(agent, &id) {
+            self.apply_update(key, update);
+            return;
+        }
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        let creating = |call: &Call| matches!(call, Call::NewSession(_));
+        if state.pending.values().any(creating) && state.early.len() < EARLY_UPDATES {
+            state.early.push((id, update));
+        } else {
+            let line = format!("update for a session nobody here knows: {}", id.0);
+            fx.push(log(Level::Warn, line));
+        }
+    }
+
+    /// Applies the updates that came before the session's id was known.
+    pub(super) fn take_early_updates(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        id: &SessionId,
+        _fx: &mut Effects,
+    ) {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        let early = std::mem::take(&mut state.early);
+        let (mine, others) = early.into_iter().partition(|(session, _)| session == id);
+        state.early = others;
+        for (_, update) in Vec::from(mine) {
+            self.apply_update(key, update);
+        }
+    }
+
+    fn apply_update(&mut self, key: SessionKey, update: Update) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let is_output = matches!(
+            update,
+            Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
+        );
+        if let Some(turn) = &mut session.turn
+            && is_output
+        {
+            turn.spoke = true;
+        }
+        match update {
+            Update::Chunk {
+                role,
+                message,
+                content,
+            } => {
+                if role == Role::User && is_echo(session.turn.as_mut(), &content) {
+                    return;
+                }
+                session.transcript.chunk(role, message, &content);
+            }
+            Update::ToolCall(patch) => {
+                let asked = self.permissions.iter().next();
+                self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
+                session.transcript.tool(patch);
+            }
+            Update::Plan(entries) => session.transcript.plan(entries),
+            Update::Commands(commands) => session.commands = commands,
+            Update::Mode(mode) => session.mode = Some(mode),
+            Update::ConfigOptions(_) => {}
+            Update::Info { title } => session.title = title.or(session.title.take()),
+            Update::Usage { used, size, cost } => session.usage = Some(Usage { used, size, cost }),
+            Update::Notice(text) => session.transcript.notice(Level::Info, text),
+            Update::Unknown { kind, raw } => {
+                session
+                    .transcript
+                    .push(super::transcript::Entry::Unknown { kind, raw });
+            }
+        }
+    }
+}
+
+/// Tells whether a user chunk is the prompt come back; some agents echo it, in pieces too.
+fn is_echo(turn: Option<&mut Turn>, content: &Content) -> bool {
+    let (Some(turn), Content::Text(text)) = (turn, content) else {
+        return false;
+    };
+    match turn.echo.trim_start().strip_prefix(text.trim()) {
+        Some(rest) if !text.trim().is_empty() => {
+            turn.echo = rest.to_owned();
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Returns a prompt as the transcript shows it.
+fn shown(prompt: &Prompt) -> String {
+    let mut shown = prompt.text.clone();
+    for block in &prompt.blocks {
+        let text = block["text"].as_str().or(block["uri"].as_str());
+        shown.push_str(text.unwrap_or(block["type"].as_str().unwrap_or("?")));
+        shown.push('\n');
+    }
+    for item in &prompt.context {
+        shown.push_str(&format!("\n{}", place(item)));
+    }
+    shown.trim_end().to_owned()
+}
+
+fn place(item: &Context) -> String {
+    let (first, last) = (item.rows.start + 1, item.rows.end);
+    format!("{}:{first}-{last}", item.path.display())
+}
+
+/// Returns the blocks of a prompt; lines of files are embedded where the agent takes that.
+fn blocks(prompt: Prompt, embeds: bool) -> Vec<PromptBlock> {
+    let text = (!prompt.text.is_empty()).then_some(PromptBlock::Text(prompt.text));
+    let raw = prompt.blocks.into_iter().map(PromptBlock::Raw);
+    let context = prompt
+        .context
+        .into_iter()
+        .map(|item| context_block(item, embeds));
+    text.into_iter().chain(raw).chain(context).collect()
+}
+
+fn context_block(item: Context, embeds: bool) -> PromptBlock {
+    let is_file = item.path.is_absolute();
+    if embeds && is_file {
+        let uri = client::file_uri(&item.path);
+        return PromptBlock::Resource {
+            uri: format!("{uri}#L{}:{}", item.rows.start + 1, item.rows.end),
+            text: item.text,
+            mime: None,
+        };
+    }
+    PromptBlock::Text(format!("{}:\n```\n{}\n```", place(&item), item.text))
+}
+
+fn stop_name(reason: &StopReason) -> &str {
+    match reason {
+        StopReason::EndTurn => "end_turn",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::MaxTurnRequests => "max_turn_requests",
+        StopReason::Refusal => "refusal",
+        StopReason::Cancelled => "cancelled",
+        StopReason::Unknown(name) => name,
+    }
+}
+
+/// Returns what the user is told of a stop reason; a turn that simply ended needs no word,
+/// unless nothing came of it.
+fn stop_notice(reason: &StopReason, spoke: bool) -> Option<String> {
+    Some(match reason {
+        StopReason::EndTurn if spoke => return None,
+        StopReason::EndTurn => {
+            "The agent ended its turn without any output; `:Acp log` may say why.".into()
+        }
+        StopReason::MaxTokens => "Stopped: the model's token limit is reached (max_tokens).".into(),
+        StopReason::MaxTurnRequests => {
+            "Stopped: the agent made as many requests as one turn may (max_turn_requests).".into()
+        }
+        StopReason::Refusal => {
+            "The agent refuses to go on (refusal); this prompt is not part of its history.".into()
+        }
+        StopReason::Cancelled => "Cancelled.".into(),
+        StopReason::Unknown(name) => format!("Stopped: {name}."),
+    })
+}

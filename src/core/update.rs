@@ -1,0 +1,233 @@
+//! One event in, its effects out.
+//!
+//! Invariant: `update` never fails; whatever an event says, the model stays whole.
+
+use super::effect::{Effect, Level};
+use super::event::Event;
+use super::ids::{AgentKey, Token};
+use super::model::{Call, Effects, Job, Model, log, notify};
+use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError};
+
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+
+/// Applies one event to the model and appends what shall happen.
+pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
+    let is_frame = matches!(event, Event::FrameWanted);
+    apply(model, event, fx);
+    model.reviews.announce(fx);
+    if is_frame {
+        model.compose(fx);
+    }
+    model.wake_if_dirty(fx);
+}
+
+fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
+    match event {
+        Event::Open {
+            session,
+            spec,
+            roots,
+        } => model.open(session, spec, roots, fx),
+        Event::Prompt { session, prompt } => model.prompt(session, prompt, fx),
+        Event::Attach { session, prompt } => model.attach(session, prompt),
+        Event::Cancel { session } => model.cancel(session, fx),
+        Event::Stop { session } => model.stop(session, fx),
+        Event::Restart { session } => model.restart(session, fx),
+        Event::Close { session } => model.close(session, fx),
+        Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
+        Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::Quit => model.quit(fx),
+        Event::FrameWanted => {}
+        Event::ChatEmpty { session } => {
+            if let Some(session) = model.sessions.get_mut(&session) {
+                session.chat.reset(&mut session.transcript);
+            }
+        }
+        Event::FoldsWanted { session } => {
+            model.frame.folds_wanted.insert(session);
+        }
+        Event::BufAttached {
+            buf,
+            path,
+            real,
+            text,
+            state,
+        } => {
+            model.documents.attach(buf, path, real, text, state);
+            model.buffer_attached(buf, fx);
+        }
+        Event::BufLines {
+            buf,
+            tick,
+            edit,
+            author,
+        } => model.buffer_edited(buf, tick, &edit, author),
+        Event::BufChanged { buf, state } => model.documents.set_state(buf, state),
+        Event::BufSaved { buf } => model.documents.set_saved(buf),
+        Event::BufDetached { buf } => model.buffer_detached(buf, fx),
+        Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
+        Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
+        Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),
+        Event::AgentExited {
+            agent,
+            status,
+            stderr,
+        } => {
+            model.jobs.retain(|_, job| !job.is_timeout_of(agent));
+            model.agent_exited(agent, status, &stderr, fx);
+        }
+        Event::Panicked { place, message } => panicked(model, place, &message, fx),
+        Event::Edited { token, .. }
+        | Event::DiskRead { token, .. }
+        | Event::DiskWritten { token, .. }
+        | Event::Timer { token } => job_done(model, token, event, fx),
+    }
+}
+
+/// Goes on with the job an effect was for.
+fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
+    if let Event::Edited {
+        buf,
+        result: Err(super::event::EditError::Stale { tick }),
+        ..
+    } = &event
+    {
+        model.documents.catch_up(*buf, *tick);
+    }
+    match (model.jobs.remove(&token), event) {
+        (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
+            model.file_was_read(job, result, fx);
+        }
+        (Some(Job::File(job)), Event::Edited { result, .. }) => {
+            model.file_was_edited(job, result, fx);
+        }
+        (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
+            model.file_was_written(job, result, fx);
+        }
+        (Some(Job::Reject(job)), Event::Edited { result, .. }) => {
+            model.reject_edited(job, result, fx);
+        }
+        (Some(Job::Reject(job)), Event::DiskWritten { result, .. }) => {
+            model.reject_written(job, result, fx);
+        }
+        (Some(Job::Reject(job)), Event::DiskRead { result, .. }) => {
+            model.review_read(&job, result);
+        }
+        (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
+        (job, event) => {
+            let line = format!("no job for {event:?} (found {job:?})");
+            fx.push(log(Level::Error, line));
+        }
+    }
+}
+
+fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut Effects) {
+    if !model.agents.contains_key(&agent) {
+        return;
+    }
+    match message {
+        Message::Request { id, call } => agent_request(model, agent, id, call, fx),
+        Message::Notification(AgentNotification::Update { session, update }) => {
+            model.session_update(agent, session, update, fx);
+        }
+        Message::Notification(AgentNotification::CancelRequest { id }) => {
+            model.request_cancelled(agent, &id, fx);
+        }
+        Message::Notification(AgentNotification::Unknown { method }) => {
+            fx.push(log(Level::Debug, format!("notification {method}: unknown")));
+        }
+        Message::Notification(AgentNotification::Invalid { method, why }) => {
+            fx.push(log(Level::Warn, format!("notification {method}: {why}")));
+        }
+        Message::Response { id, result } => response(model, agent, id, result, fx),
+        Message::Noise(line) => {
+            fx.push(log(Level::Warn, format!("no JSON-RPC on stdout: {line}")));
+        }
+        Message::TooLong { bytes } => {
+            let text = format!(
+                "A message of {} MiB from the agent was dropped: it is past the limit.",
+                bytes >> 20
+            );
+            for key in model.sessions_of(agent) {
+                model.notice(key, Level::Error, text.clone());
+            }
+            fx.push(log(Level::Error, text));
+        }
+    }
+}
+
+fn agent_request(
+    model: &mut Model,
+    agent: AgentKey,
+    id: RequestId,
+    call: AgentRequest,
+    fx: &mut Effects,
+) {
+    match call {
+        AgentRequest::ReadTextFile {
+            session,
+            path,
+            line,
+            limit,
+        } => model.fs_read(agent, id, &session, &path, (line, limit), fx),
+        AgentRequest::WriteTextFile {
+            session,
+            path,
+            content,
+        } => model.fs_write(agent, id, &session, &path, content, fx),
+        AgentRequest::Permission {
+            session,
+            tool_call,
+            options,
+        } => model.permission_requested(agent, id, &session, tool_call, options, fx),
+        AgentRequest::Unknown { method } => {
+            let message = format!("Method not found: {method}");
+            let error = rpc_error(METHOD_NOT_FOUND, message);
+            model.refuse(agent, &id, error, fx);
+        }
+        AgentRequest::Invalid { method, why } => {
+            fx.push(log(Level::Warn, format!("{method}: {why}")));
+            model.refuse(agent, &id, rpc_error(INVALID_PARAMS, why), fx);
+        }
+    }
+}
+
+fn response(
+    model: &mut Model,
+    agent: AgentKey,
+    id: u64,
+    result: Result<serde_json::Value, RpcError>,
+    fx: &mut Effects,
+) {
+    let pending = model.agents.get_mut(&agent);
+    match pending.and_then(|agent| agent.pending.remove(&id)) {
+        Some(Call::Initialize) => model.initialized(agent, result, fx),
+        Some(Call::NewSession(key)) => model.session_created(agent, key, result, fx),
+        Some(Call::Prompt(key)) => model.prompt_answered(key, id, result, fx),
+        None => {
+            let line = format!("a response to no request of ours: id {id}");
+            fx.push(log(Level::Warn, line));
+        }
+    }
+}
+
+/// A panic was caught somewhere: the user hears of it once, and work goes on.
+fn panicked(_model: &mut Model, place: &str, message: &str, fx: &mut Vec<Effect>) {
+    fx.push(log(Level::Error, format!("panic in {place}: {message}")));
+    fx.push(notify(
+        Level::Error,
+        format!(
+            "acp.nvim met an error of its own in {place} ({message}); your text is safe. \
+             `:Acp log` has the details."
+        ),
+    ));
+}
+
+fn rpc_error(code: i64, message: String) -> RpcError {
+    RpcError {
+        code,
+        message,
+        data: None,
+    }
+}

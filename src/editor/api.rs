@@ -1,0 +1,429 @@
+//! The native module: what the Lua side calls, as the public API describes it.
+//!
+//! Invariant: every function answers at once, from the main thread's own state or the snapshot;
+//! whatever takes longer is an event for the core.
+
+use std::path::PathBuf;
+
+use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, Table, Value};
+
+use super::guard::function;
+use super::nvim::{self, api};
+use super::state::{self, send, snapshot};
+use super::{chat, decor, permission, review as hunks};
+use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
+use crate::core::ids::{BufId, PermissionId, SessionKey};
+use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
+
+/// Returns the table of functions.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn module() -> mlua::Result<Table> {
+    let module = nvim::empty()?;
+    module.set("version", env!("CARGO_PKG_VERSION"))?;
+    module.set(
+        "setup",
+        function("setup", |config: Table| super::setup(&config))?,
+    )?;
+    sessions(&module)?;
+    reviews(&module)?;
+    permissions(&module)?;
+    module.set(
+        "log_path",
+        function("log_path", |()| Ok(super::log_path()))?,
+    )?;
+    module.set(
+        "highlights",
+        function("highlights", |()| {
+            let list = nvim::empty()?;
+            for (name, link) in decor::groups() {
+                let group = [("name", nvim::value(name)), ("link", nvim::value(link))];
+                list.push(nvim::table(group)?)?;
+            }
+            Ok(list)
+        })?,
+    )?;
+    Ok(module)
+}
+
+fn sessions(module: &Table) -> mlua::Result<()> {
+    module.set("open", function("open", |spec: Table| open(&spec))?)?;
+    module.set(
+        "prompt",
+        function(
+            "prompt",
+            |args: (Option<u32>, Value, Option<Vec<Table>>)| {
+                let (session, prompt, contexts) = args;
+                let session = meant(session)?;
+                let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
+                send(Event::Prompt { session, prompt });
+                Ok(())
+            },
+        )?,
+    )?;
+    for (name, event) in [
+        (
+            "cancel",
+            (|session| Event::Cancel { session }) as fn(SessionKey) -> Event,
+        ),
+        ("stop", |session| Event::Stop { session }),
+        ("restart", |session| Event::Restart { session }),
+    ] {
+        let body = move |session: Option<u32>| {
+            send(event(meant(session)?));
+            Ok(())
+        };
+        module.set(name, function(name, body)?)?;
+    }
+    module.set(
+        "close",
+        function("close", |session: Option<u32>| {
+            let session = meant(session)?;
+            send(Event::Close { session });
+            chat::forget(session)
+        })?,
+    )?;
+    module.set(
+        "status",
+        function("status", |session: Option<u32>| status(session))?,
+    )?;
+    module.set("statusline", function("statusline", |()| Ok(statusline()))?)?;
+    module.set(
+        "sessions",
+        function("sessions", |()| {
+            let list = nvim::empty()?;
+            for info in &snapshot().sessions {
+                list.push(session_table(info)?)?;
+            }
+            Ok(list)
+        })?,
+    )
+}
+
+/// Returns the session that is meant: the one named, else the current one.
+fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
+    match session {
+        Some(key) if chat::get(SessionKey(key)).is_some() => Ok(SessionKey(key)),
+        Some(key) => Err(mlua::Error::runtime(format!(
+            "there is no session {key}; `:AcpChat` opens one"
+        ))),
+        None => chat::current().ok_or_else(|| {
+            mlua::Error::runtime("there is no session yet; `:AcpChat` opens one".to_owned())
+        }),
+    }
+}
+
+/// Opens or focuses a chat; a session of another agent, or a new one where that is asked for.
+fn open(spec: &Table) -> mlua::Result<u32> {
+    let agent: String = spec.get("agent")?;
+    let is_new: bool = spec.get::<Option<bool>>("new")?.unwrap_or(false);
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let known = state::with(|editor| {
+        let chats = editor.chats.borrow();
+        let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);
+        let of_agent = |key: &SessionKey| {
+            chats
+                .by_session
+                .get(key)
+                .is_some_and(|chat| chat.agent == agent)
+        };
+        in_tab
+            .filter(of_agent)
+            .or_else(|| chats.by_session.keys().copied().rfind(of_agent))
+    })
+    .flatten();
+    let key = match known.filter(|_| !is_new) {
+        Some(key) => key,
+        None => start_session(&agent, spec)?,
+    };
+    chat::show(key)?;
+    if let Some(context) = spec.get::<Option<Table>>("context")? {
+        let prompt = Prompt {
+            context: vec![read_context(&context)?],
+            ..Prompt::default()
+        };
+        send(Event::Attach {
+            session: key,
+            prompt,
+        });
+    }
+    Ok(key.0)
+}
+
+fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
+    let key = chat::create(agent)?;
+    let cwd = PathBuf::from(spec.get::<String>("cwd")?);
+    let env: Option<Table> = spec.get("env")?;
+    let env = env.map(|env| env.pairs::<String, String>().flatten().collect());
+    let mut roots = vec![cwd.clone()];
+    let dirs = state::with(|editor| editor.config.borrow().allowed_dirs.clone());
+    for dir in dirs.unwrap_or_default() {
+        let dir: String = nvim::vim_fn(
+            "fnamemodify",
+            (nvim::vim_fn::<String>("expand", dir)?, ":p"),
+        )?;
+        roots.push(PathBuf::from(dir));
+    }
+    let real: Vec<PathBuf> = roots
+        .iter()
+        .map(|root| crate::paths::resolved(root))
+        .collect();
+    roots.extend(real);
+    send(Event::Open {
+        session: key,
+        spec: AgentSpec {
+            name: agent.to_owned(),
+            command: spec.get("command")?,
+            args: spec.get::<Option<Vec<String>>>("args")?.unwrap_or_default(),
+            env: env.unwrap_or_default(),
+            cwd,
+        },
+        roots,
+    });
+    Ok(key)
+}
+
+/// Returns the event that sends a text.
+pub fn prompt_event(session: SessionKey, text: String) -> Event {
+    let prompt = Prompt {
+        text,
+        ..Prompt::default()
+    };
+    Event::Prompt { session, prompt }
+}
+
+/// Reads a text or a list of the protocol's content blocks.
+fn read_prompt(prompt: &Value, contexts: Vec<Table>) -> mlua::Result<Prompt> {
+    let context = contexts.iter().map(read_context);
+    let mut read = Prompt {
+        context: context.collect::<mlua::Result<_>>()?,
+        ..Prompt::default()
+    };
+    match prompt {
+        Value::String(text) => read.text = text.to_string_lossy(),
+        Value::Table(blocks) => {
+            for block in blocks.sequence_values::<Value>() {
+                read.blocks.push(nvim::lua().from_value(block?)?);
+            }
+        }
+        other => {
+            let message = format!(
+                "prompt: expected a text or blocks, got {}",
+                other.type_name()
+            );
+            return Err(mlua::Error::runtime(message));
+        }
+    }
+    Ok(read)
+}
+
+fn read_context(context: &Table) -> mlua::Result<Context> {
+    Ok(Context {
+        path: PathBuf::from(context.get::<String>("path")?),
+        rows: context.get("first")?..context.get("last")?,
+        text: context.get("text")?,
+    })
+}
+
+fn status(session: Option<u32>) -> mlua::Result<Table> {
+    let key = match session {
+        Some(_) => Some(meant(session)?),
+        None => chat::current(),
+    };
+    let snapshot = snapshot();
+    let info = snapshot
+        .sessions
+        .iter()
+        .find(|info| Some(info.session) == key);
+    match (info, key.and_then(chat::get)) {
+        (Some(info), _) => session_table(info),
+        // The core has not heard of it yet.
+        (None, Some(chat)) => nvim::table([
+            ("phase", nvim::value("starting")),
+            ("agent", nvim::value(chat.agent)),
+            ("session", nvim::value(key.map(|key| key.0))),
+        ]),
+        (None, None) => nvim::table([("phase", nvim::value("none"))]),
+    }
+}
+
+fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
+    let review = nvim::table([
+        ("files", nvim::value(info.review.0)),
+        ("hunks", nvim::value(info.review.1)),
+    ])?;
+    let table = nvim::table([
+        ("agent", nvim::value(info.agent.as_str())),
+        ("session", nvim::value(info.session.0)),
+        ("phase", nvim::value(info.phase.name())),
+        ("stop_reason", nvim::value(info.stop_reason.as_deref())),
+        ("mode", nvim::value(info.mode.as_deref())),
+        ("model", nvim::value(info.model.as_deref())),
+        ("permissions", nvim::value(info.permissions)),
+        ("review", Value::Table(review)),
+        ("title", nvim::value(info.title.as_deref())),
+    ])?;
+    if let Some((done, total)) = info.plan {
+        let plan = [("done", nvim::value(done)), ("total", nvim::value(total))];
+        table.set("plan", nvim::table(plan)?)?;
+    }
+    if let Some(usage) = &info.usage {
+        let usage = [
+            ("used", nvim::value(usage.used)),
+            ("size", nvim::value(usage.size)),
+            ("cost", nvim::value(usage.cost.as_deref())),
+        ];
+        table.set("usage", nvim::table(usage)?)?;
+    }
+    Ok(table)
+}
+
+fn statusline() -> String {
+    let snapshot = snapshot();
+    let key = chat::current();
+    let Some(info) = snapshot
+        .sessions
+        .iter()
+        .find(|info| Some(info.session) == key)
+    else {
+        return String::new();
+    };
+    let mut text = format!("{} {}", info.agent, info.phase.name());
+    if let Some((done, total)) = info.plan {
+        text.push_str(&format!(" {done}/{total}"));
+    }
+    match info.review.1 {
+        0 => {}
+        1 => text.push_str(" · 1 hunk"),
+        hunks => text.push_str(&format!(" · {hunks} hunks")),
+    }
+    text
+}
+
+fn reviews(module: &Table) -> mlua::Result<()> {
+    for (name, action) in [
+        ("accept", ReviewAction::Accept),
+        ("reject", ReviewAction::Reject),
+    ] {
+        let body = move |scope: Option<String>| review(action, scope.as_deref().unwrap_or("hunk"));
+        module.set(name, function(name, body)?)?;
+    }
+    for (name, way) in [("next", hunks::Way::Next), ("prev", hunks::Way::Prev)] {
+        let body = move |()| {
+            if !hunks::go(way)? {
+                super::apply::notify(
+                    crate::core::effect::Level::Info,
+                    "No change of the agent's to review.",
+                )?;
+            }
+            Ok(())
+        };
+        module.set(name, function(name, body)?)?;
+    }
+    let list = |buf: Option<i32>| {
+        let path: Option<String> = match buf {
+            Some(0) => Some(api("nvim_buf_get_name", 0)?),
+            Some(buf) => Some(api("nvim_buf_get_name", buf)?),
+            None => None,
+        };
+        let list = nvim::empty()?;
+        for file in &snapshot().reviews {
+            if path
+                .as_ref()
+                .is_none_or(|path| *path == file.path.to_string_lossy())
+            {
+                for hunk in file.hunks.iter() {
+                    list.push(hunk_table(hunk)?)?;
+                }
+            }
+        }
+        Ok(list)
+    };
+    module.set("hunks", function("hunks", list)?)
+}
+
+fn hunk_table(hunk: &HunkInfo) -> mlua::Result<Table> {
+    nvim::table([
+        (
+            "path",
+            nvim::value(hunk.path.to_string_lossy().into_owned()),
+        ),
+        ("row", nvim::value(hunk.row)),
+        ("count", nvim::value(hunk.count)),
+        ("old", nvim::value(hunk.old.clone())),
+        ("new", nvim::value(hunk.new.clone())),
+        ("state", nvim::value(hunk.state)),
+    ])
+}
+
+/// Accepts or rejects the hunk at the cursor, those of the current file, or all.
+///
+/// # Errors
+/// The scope has another name, or what Neovim says of it.
+pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
+    let scope = match scope {
+        "hunk" => {
+            let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
+            Scope::Hunk {
+                buf: BufId(api("nvim_get_current_buf", ())?),
+                row: cursor.first().map_or(0, |line| line - 1),
+            }
+        }
+        "file" => Scope::File {
+            path: PathBuf::from(api::<String>("nvim_buf_get_name", 0)?),
+        },
+        "all" => Scope::All,
+        other => {
+            let message = format!("\"{other}\" is no scope: use hunk, file or all");
+            return Err(mlua::Error::runtime(message));
+        }
+    };
+    send(Event::Review { action, scope });
+    Ok(())
+}
+
+fn permissions(module: &Table) -> mlua::Result<()> {
+    let list = |()| {
+        let list = nvim::empty()?;
+        for open in &snapshot().permissions {
+            list.push(permission_table(&nvim::lua(), open)?)?;
+        }
+        Ok(list)
+    };
+    module.set("permission_list", function("permission_list", list)?)?;
+    module.set(
+        "permission_answer",
+        function("permission_answer", |(id, option): (u64, String)| {
+            let id = PermissionId(id);
+            send(Event::PermissionAnswer { id, option });
+            Ok(())
+        })?,
+    )?;
+    let focus = |()| {
+        if !permission::focus()? {
+            let text = "No permission is asked for.";
+            super::apply::notify(crate::core::effect::Level::Info, text)?;
+        }
+        Ok(())
+    };
+    module.set("permission_focus", function("permission_focus", focus)?)
+}
+
+fn permission_table(lua: &Lua, open: &PermissionInfo) -> mlua::Result<Table> {
+    let options = nvim::empty()?;
+    for option in &open.options {
+        options.push(nvim::table([
+            ("optionId", nvim::value(option.id.as_str())),
+            ("name", nvim::value(option.name.as_str())),
+            ("kind", nvim::value(option_kind(&option.kind))),
+        ])?)?;
+    }
+    nvim::table([
+        ("id", nvim::value(open.id)),
+        ("session", nvim::value(open.session.0)),
+        ("title", nvim::value(open.title.as_str())),
+        ("tool_call", lua.to_value(&open.tool_call)?),
+        ("options", Value::Table(options)),
+    ])
+}

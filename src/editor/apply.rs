@@ -1,0 +1,136 @@
+//! Effects and frames, carried out on the main thread.
+
+use nvim_oxi::mlua::{self, Value};
+
+use super::nvim::{self, api};
+use super::{chat, documents, permission, review};
+use crate::core::effect::{Announcement, EditorEffect, Level};
+use crate::core::view::{Frame, Patch};
+
+/// Applies a frame: one patch per view that changed.
+///
+/// # Errors
+/// The first thing Neovim said; the other patches are applied all the same.
+pub fn frame(frame: Frame) -> mlua::Result<()> {
+    let mut result = Ok(());
+    for patch in frame.patches {
+        let applied = match patch {
+            Patch::Chat { session, ops } => chat::apply(session, ops),
+            Patch::ChatTitle { session, title } => chat::set_title(session, title),
+            Patch::Permission(view) => permission::show(view),
+            Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
+        };
+        result = result.and(applied);
+    }
+    result
+}
+
+/// Carries out an effect that is no frame.
+///
+/// # Errors
+/// What Neovim said.
+pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
+    match effect {
+        EditorEffect::Edit {
+            token,
+            buf,
+            tick,
+            edits,
+            save,
+        } => {
+            documents::edit(token, buf, tick, &edits, save);
+            Ok(())
+        }
+        EditorEffect::Notify { level, text } => notify(level, &text),
+        EditorEffect::Emit(announcement) => emit(announcement),
+        EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),
+    }
+}
+
+/// Tells the user something through `vim.notify`.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
+    // vim.log.levels
+    let level = match level {
+        Level::Debug => 1,
+        Level::Info => 2,
+        Level::Warn => 3,
+        Level::Error => 4,
+    };
+    let vim = nvim::vim()?;
+    let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;
+    vim.get::<mlua::Function>("notify")?
+        .call((format!("acp.nvim: {text}"), level, opts))
+}
+
+fn emit(announcement: Announcement) -> mlua::Result<()> {
+    let (pattern, data) = match announcement {
+        Announcement::SessionStarted { session, agent } => (
+            "AcpSessionStarted",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("agent", nvim::value(agent)),
+            ],
+        ),
+        Announcement::TurnStarted { session } => {
+            ("AcpTurnStarted", vec![("session", nvim::value(session.0))])
+        }
+        Announcement::TurnEnded {
+            session,
+            stop_reason,
+        } => (
+            "AcpTurnEnded",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("stop_reason", nvim::value(stop_reason)),
+            ],
+        ),
+        Announcement::PermissionRequested { session, id } => (
+            "AcpPermissionRequested",
+            vec![("session", nvim::value(session.0)), ("id", nvim::value(id))],
+        ),
+        Announcement::PermissionAnswered {
+            session,
+            id,
+            option,
+        } => (
+            "AcpPermissionAnswered",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(id)),
+                ("option", nvim::value(option)),
+            ],
+        ),
+        Announcement::ReviewChanged { path, hunks } => (
+            "AcpReviewChanged",
+            vec![
+                ("path", nvim::value(path.to_string_lossy().into_owned())),
+                ("hunks", nvim::value(hunks)),
+            ],
+        ),
+        Announcement::AgentExited {
+            session,
+            agent,
+            status,
+        } => (
+            "AcpAgentExited",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("agent", nvim::value(agent)),
+                ("status", nvim::value(status)),
+            ],
+        ),
+    };
+    let table = nvim::empty()?;
+    for (name, value) in data {
+        table.set(name, value)?;
+    }
+    let opts = nvim::table([
+        ("pattern", nvim::value(pattern)),
+        ("data", Value::Table(table)),
+        ("modeline", Value::Boolean(false)),
+    ])?;
+    api("nvim_exec_autocmds", ("User", opts))
+}

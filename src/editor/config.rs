@@ -1,0 +1,94 @@
+//! The configuration as the Lua side hands it over, already validated there.
+
+use nvim_oxi::mlua::{Table, Value};
+
+use crate::core::effect::Level;
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub layout: String,
+    pub width: f64,
+    pub input_height: f64,
+    pub signs: bool,
+    pub virtual_lines: bool,
+    pub word_diff: bool,
+    pub allowed_dirs: Vec<String>,
+    pub log_level: Level,
+    /// Group, name, keys.
+    pub keymaps: Vec<(String, String, Vec<String>)>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            layout: "right".into(),
+            width: 0.4,
+            input_height: 6.0,
+            signs: true,
+            virtual_lines: true,
+            word_diff: true,
+            allowed_dirs: Vec::new(),
+            log_level: Level::Info,
+            keymaps: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the table; what is not there keeps its default.
+    pub fn read(table: &Table) -> Self {
+        let mut config = Self::default();
+        let chat = sub(table, "chat");
+        let review = sub(table, "review");
+        let permissions = sub(table, "permissions");
+        config.layout = get(&chat, "layout").unwrap_or(config.layout);
+        config.width = get(&chat, "width").unwrap_or(config.width);
+        config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
+        config.signs = get(&review, "signs").unwrap_or(config.signs);
+        config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
+        config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
+        config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
+        let level: Option<String> = table.get("log_level").ok();
+        config.log_level = match level.as_deref() {
+            Some("debug") => Level::Debug,
+            Some("warn") => Level::Warn,
+            Some("error") => Level::Error,
+            _ => Level::Info,
+        };
+        if let Some(groups) = sub(table, "keymaps") {
+            for (group, maps) in groups.pairs::<String, Value>().flatten() {
+                config.read_group(&group, &maps);
+            }
+        }
+        config
+    }
+
+    fn read_group(&mut self, group: &str, maps: &Value) {
+        let Value::Table(maps) = maps else {
+            return;
+        };
+        for (name, keys) in maps.pairs::<String, Value>().flatten() {
+            let keys = match keys {
+                Value::String(key) => vec![key.to_string_lossy()],
+                Value::Table(keys) => keys.sequence_values::<String>().flatten().collect(),
+                _ => Vec::new(),
+            };
+            self.keymaps.push((group.to_owned(), name, keys));
+        }
+    }
+
+    /// Returns the keys of a mapping; none when it is switched off.
+    pub fn keys(&self, group: &str, name: &str) -> Vec<String> {
+        let mut maps = self.keymaps.iter();
+        let found = maps.find(|(in_group, is, _)| in_group == group && is == name);
+        found.map(|(_, _, keys)| keys.clone()).unwrap_or_default()
+    }
+}
+
+fn sub(table: &Table, name: &str) -> Option<Table> {
+    table.get(name).ok()
+}
+
+fn get<T: nvim_oxi::mlua::FromLua>(table: &Option<Table>, name: &str) -> Option<T> {
+    table.as_ref()?.get::<Option<T>>(name).ok().flatten()
+}

@@ -1,0 +1,90 @@
+//! Highlights of the transcript, drawn while Neovim draws: only lines on the screen cost.
+//!
+//! Invariant: the callbacks change nothing; each mark lives for one redraw.
+
+use std::cell::RefCell;
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::chat::Spans;
+use super::guard;
+use super::nvim::{self, api};
+use super::state;
+use crate::core::groups::GROUPS;
+use crate::core::markdown;
+
+thread_local! {
+    /// The transcript whose window is being drawn.
+    static DRAWN: RefCell<Option<Spans>> = const { RefCell::new(None) };
+}
+
+/// Registers the decoration provider and the highlight groups.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    define_groups()?;
+    let on_scheme = guard::callback("ColorScheme", |_: Table| define_groups())?;
+    let opts = nvim::table([("callback", Value::Function(on_scheme))])?;
+    api::<i32>("nvim_create_autocmd", ("ColorScheme", opts))?;
+    let namespace = nvim::namespace("acp_chat")?;
+    let on_win = guard::callback("on_win", |args: (String, i32, i32)| Ok(enter(args.2)))?;
+    let opts = nvim::table([("ephemeral", Value::Boolean(true))])?;
+    let on_line = guard::callback("on_line", move |args: (String, i32, i32, usize)| {
+        line(namespace, args.2, args.3, &opts)
+    })?;
+    let provider = nvim::table([
+        ("on_win", Value::Function(on_win)),
+        ("on_line", Value::Function(on_line)),
+    ])?;
+    api("nvim_set_decoration_provider", (namespace, provider))
+}
+
+/// Defines each group as a default link, so that colour schemes and users come first.
+fn define_groups() -> mlua::Result<()> {
+    for (name, link) in groups() {
+        let opts = nvim::table([
+            ("link", nvim::value(link)),
+            ("default", Value::Boolean(true)),
+        ])?;
+        api::<()>("nvim_set_hl", (0, name, opts))?;
+    }
+    Ok(())
+}
+
+/// Returns every highlight group and its default link.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    GROUPS.iter().chain(markdown::GROUPS).copied()
+}
+
+/// Returns whether the window's buffer is a transcript: others are not drawn by this provider.
+fn enter(buf: i32) -> bool {
+    let spans = state::with(|editor| {
+        let chats = editor.chats.borrow();
+        let mut chats = chats.by_session.values();
+        chats
+            .find(|chat| chat.transcript == buf)
+            .map(|chat| chat.spans.clone())
+    })
+    .flatten();
+    let is_chat = spans.is_some();
+    DRAWN.set(spans);
+    is_chat
+}
+
+fn line(namespace: i32, buf: i32, row: usize, opts: &Table) -> mlua::Result<()> {
+    let spans = DRAWN.with_borrow(|drawn| {
+        let spans = drawn.as_ref()?.borrow();
+        spans.get(row).cloned()
+    });
+    for span in spans.unwrap_or_default() {
+        opts.raw_set("end_row", row)?;
+        opts.raw_set("end_col", span.end)?;
+        opts.raw_set("hl_group", span.group)?;
+        api::<i32>(
+            "nvim_buf_set_extmark",
+            (buf, namespace, row, span.start, opts),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The guard around every entry from Neovim: no panic and no error leaves it.
+//!
+//! Invariant: a callback that panics costs its own work and one message, never the editor.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti};
+
+use super::nvim;
+use super::state::inbox;
+use crate::core::event::Event;
+
+/// Returns a Lua function that runs `body` under the guard; what fails returns the default.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn callback<A, R>(
+    place: &'static str,
+    body: impl Fn(A) -> mlua::Result<R> + 'static,
+) -> mlua::Result<Function>
+where
+    A: FromLuaMulti,
+    R: IntoLuaMulti + Default,
+{
+    nvim::lua().create_function(move |_, args: A| Ok(run(place, || body(args))))
+}
+
+/// Runs `body`; a panic or an error is reported and gives the default.
+pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<R>) -> R {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(result)) => result,
+        Ok(Err(error)) => {
+            report(place, nvim::message(&error));
+            R::default()
+        }
+        Err(panic) => {
+            report(place, crate::panics::message(&*panic));
+            R::default()
+        }
+    }
+}
+
+/// Returns a Lua function for the public API: a panic is reported, an error is raised as one
+/// sentence.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn function<A, R>(
+    place: &'static str,
+    body: impl Fn(A) -> mlua::Result<R> + 'static,
+) -> mlua::Result<Function>
+where
+    A: FromLuaMulti,
+    R: IntoLuaMulti,
+{
+    nvim::lua().create_function(move |_, args: A| {
+        match catch_unwind(AssertUnwindSafe(|| body(args))) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(mlua::Error::runtime(nvim::message(&error))),
+            Err(panic) => {
+                let message = crate::panics::message(&*panic);
+                report(place, message.clone());
+                Err(mlua::Error::runtime(format!("{place}: {message}")))
+            }
+        }
+    })
+}
+
+fn report(place: &'static str, message: String) {
+    if let Some(inbox) = inbox() {
+        inbox.send(Event::Panicked { place, message });
+    }
+}

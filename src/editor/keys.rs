@@ -1,0 +1,163 @@
+//! Keys in the plugin's own windows and in reviewed buffers, as the configuration has them.
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use super::guard;
+use super::nvim::{self, api};
+use super::state::{self, send};
+use super::{api as public, chat, review as hunks};
+use crate::core::event::{Event, ReviewAction};
+use crate::core::ids::SessionKey;
+
+/// The mappings of a reviewed buffer: name in the config, what it does.
+const REVIEW: [(&str, &str); 6] = [
+    ("accept_hunk", "Accepts the agent's hunk"),
+    ("reject_hunk", "Rejects the agent's hunk"),
+    ("accept_file", "Accepts the agent's changes of this file"),
+    ("reject_file", "Rejects the agent's changes of this file"),
+    ("next_hunk", "Goes to the next hunk"),
+    ("prev_hunk", "Goes to the previous hunk"),
+];
+
+/// Returns the keys the configuration gives a mapping.
+pub fn of(group: &str, name: &str) -> Vec<String> {
+    state::with(|editor| editor.config.borrow().keys(group, name)).unwrap_or_default()
+}
+
+/// Maps a key in a buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn map(
+    buf: i32,
+    mode: &str,
+    key: &str,
+    desc: &str,
+    body: impl Fn() -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let run = guard::callback("key", move |()| body())?;
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("nowait", Value::Boolean(true)),
+        ("silent", Value::Boolean(true)),
+        ("desc", nvim::value(desc)),
+    ])?;
+    let set: Function = nvim::vim()?.get::<Table>("keymap")?.get("set")?;
+    set.call((mode, key, run, opts))
+}
+
+/// Maps the keys of a transcript.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
+    for lhs in of("chat", "input") {
+        map(buf, "n", &lhs, "Goes to the input", move || {
+            chat::show(key)?;
+            api("nvim_command", "startinsert!")
+        })?;
+    }
+    for lhs in of("chat", "toggle") {
+        map(buf, "n", &lhs, "Opens or closes the fold", || {
+            api("nvim_command", "silent! normal! za")
+        })?;
+    }
+    common(buf, "chat", &["n"], key)
+}
+
+/// Maps the keys of an input window.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn input(buf: i32, key: SessionKey) -> mlua::Result<()> {
+    for lhs in of("input", "send") {
+        map(buf, "n", &lhs, "Sends the prompt", move || {
+            chat::submit(key)
+        })?;
+    }
+    for lhs in of("input", "send_insert") {
+        map(buf, "i", &lhs, "Sends the prompt", move || {
+            if nvim::vim_fn::<i64>("pumvisible", ())? == 1 {
+                return feed("<C-y>");
+            }
+            chat::submit(key)
+        })?;
+    }
+    for lhs in of("input", "newline") {
+        map(buf, "i", &lhs, "Starts a new line", || feed("<CR>"))?;
+    }
+    common(buf, "input", &["n", "i"], key)
+}
+
+/// Types a key past all mappings.
+fn feed(key: &str) -> mlua::Result<()> {
+    let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
+    api("nvim_feedkeys", (keys, "n", false))
+}
+
+fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Result<()> {
+    for mode in modes {
+        for lhs in of(group, "cancel") {
+            map(buf, mode, &lhs, "Cancels the turn", move || {
+                send(Event::Cancel { session: key });
+                Ok(())
+            })?;
+        }
+    }
+    for lhs in of(group, "close") {
+        map(buf, "n", &lhs, "Closes the chat's windows", move || {
+            chat::hide(key)
+        })?;
+    }
+    Ok(())
+}
+
+/// Maps the review keys in a buffer that has hunks, or takes them away.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn review(buf: i32, has_hunks: bool) -> mlua::Result<()> {
+    for (name, desc) in REVIEW {
+        for lhs in of("review", name) {
+            if has_hunks {
+                map(buf, "n", &lhs, desc, move || review_key(name))?;
+            } else {
+                let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn review_key(name: &str) -> mlua::Result<()> {
+    match name {
+        "accept_hunk" => public::review(ReviewAction::Accept, "hunk"),
+        "reject_hunk" => public::review(ReviewAction::Reject, "hunk"),
+        "accept_file" => public::review(ReviewAction::Accept, "file"),
+        "reject_file" => public::review(ReviewAction::Reject, "file"),
+        "next_hunk" => hunks::go(hunks::Way::Next).map(drop),
+        _ => hunks::go(hunks::Way::Prev).map(drop),
+    }
+}
+
+/// Returns the keys that decide about a hunk, to be shown beside it.
+pub fn review_hint() -> String {
+    let mut hint = String::new();
+    for (name, word) in [("accept_hunk", "accept"), ("reject_hunk", "reject")] {
+        if let Some(key) = of("review", name).first() {
+            hint.push_str(&format!(" · {key} {word}"));
+        }
+    }
+    hint
+}
+
+/// Returns what an empty input window says.
+pub fn placeholder() -> String {
+    let mut text = String::from("Type a prompt");
+    for (name, word) in [("send", "sends"), ("cancel", "cancels")] {
+        if let Some(key) = of("input", name).first() {
+            text.push_str(&format!(" · {key} {word}"));
+        }
+    }
+    text
+}

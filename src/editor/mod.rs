@@ -1,0 +1,99 @@
+//! All that is Neovim: the only room that names nvim_oxi.
+//!
+//! Invariants: nothing here waits, parses or diffs; every entry from Neovim has the guard.
+
+mod api;
+mod apply;
+mod chat;
+mod config;
+mod decor;
+mod documents;
+mod guard;
+mod keys;
+mod nvim;
+mod permission;
+mod review;
+mod state;
+mod wake;
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+pub use state::Published;
+pub use wake::Outbox;
+
+use crate::core::effect::Level;
+use crate::core::inbox::Inbox;
+
+/// What the rest of the library needs of the editor, and the editor of it.
+pub struct Wiring {
+    pub inbox: Inbox,
+    pub outbox: Arc<Outbox>,
+    pub published: Published,
+    /// Ends the agents and waits for them, for a bounded time.
+    pub shut_down: fn(),
+}
+
+/// Starts the threads: given the log file and its level, returns the wires to them.
+pub type Start = fn(PathBuf, Level) -> Result<Wiring, String>;
+
+thread_local! {
+    static START: Cell<Option<Start>> = const { Cell::new(None) };
+    static SHUT_DOWN: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Returns the native module; `start` runs when it is set up for the first time.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn module(start: Start) -> mlua::Result<Table> {
+    START.set(Some(start));
+    api::module()
+}
+
+/// Takes over a configuration, and starts everything the first time.
+fn setup(table: &Table) -> mlua::Result<()> {
+    let config = config::Config::read(table);
+    if state::with(|editor| editor.config.replace(config.clone())).is_some() {
+        return Ok(());
+    }
+    let Some(start) = START.get() else {
+        return Ok(());
+    };
+    let wiring =
+        start(PathBuf::from(log_path()), config.log_level).map_err(mlua::Error::runtime)?;
+    SHUT_DOWN.set(Some(wiring.shut_down));
+    state::install(state::Editor {
+        inbox: wiring.inbox,
+        outbox: wiring.outbox,
+        published: wiring.published,
+        config: RefCell::new(config),
+        chats: RefCell::default(),
+        attached: RefCell::default(),
+        float: RefCell::default(),
+        marks: RefCell::default(),
+        applying: Cell::new(None),
+    });
+    wake::start()?;
+    decor::start()?;
+    documents::start()?;
+    permission::start()?;
+    let on_leave = guard::callback("VimLeavePre", |_: Table| {
+        if let Some(shut_down) = SHUT_DOWN.take() {
+            shut_down();
+        }
+        Ok(())
+    })?;
+    let opts = nvim::table([("callback", Value::Function(on_leave))])?;
+    nvim::api::<i32>("nvim_create_autocmd", ("VimLeavePre", opts))?;
+    Ok(())
+}
+
+/// Returns the path of the log file.
+fn log_path() -> String {
+    let folder: String = nvim::vim_fn("stdpath", "log").unwrap_or_else(|_| ".".into());
+    format!("{folder}/acp.log")
+}

@@ -1,0 +1,143 @@
+//! Calls of Neovim's API through its Lua state, which take Lua tables and are the same in every
+//! version; and the few helpers that make them short.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value};
+
+thread_local! {
+    static FUNCTIONS: RefCell<HashMap<&'static str, Function>> = RefCell::default();
+}
+
+/// Returns the Lua state of the main thread.
+pub fn lua() -> Lua {
+    mlua::lua()
+}
+
+/// Calls `vim.api.{name}`.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn api<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+    let known = FUNCTIONS.with_borrow(|functions| functions.get(name).cloned());
+    let function = match known {
+        Some(function) => function,
+        None => {
+            let function: Function = vim()?.get::<Table>("api")?.get(name)?;
+            FUNCTIONS.with_borrow_mut(|functions| functions.insert(name, function.clone()));
+            function
+        }
+    };
+    function.call(args)
+}
+
+/// Calls `vim.fn.{name}`.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn vim_fn<R: FromLuaMulti>(name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+    let functions: Table = vim()?.get("fn")?;
+    functions.get::<Function>(name)?.call(args)
+}
+
+/// Returns the table `vim`.
+///
+/// # Errors
+/// Only if a script has removed it.
+pub fn vim() -> mlua::Result<Table> {
+    lua().globals().get("vim")
+}
+
+/// Returns a table with these fields.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn table<const N: usize>(fields: [(&str, Value); N]) -> mlua::Result<Table> {
+    let table = lua().create_table()?;
+    for (name, value) in fields {
+        table.set(name, value)?;
+    }
+    Ok(table)
+}
+
+/// Returns anything as a Lua value; what cannot be one is nil.
+pub fn value(any: impl IntoLua) -> Value {
+    any.into_lua(&lua()).unwrap_or(Value::Nil)
+}
+
+/// Returns an empty table.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn empty() -> mlua::Result<Table> {
+    lua().create_table()
+}
+
+/// Sets an option of a buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set_buf_option(buf: i32, name: &str, to: impl IntoLua) -> mlua::Result<()> {
+    let scope = table([("buf", value(buf))])?;
+    api("nvim_set_option_value", (name, to, scope))
+}
+
+/// Sets an option of a window for the buffer it shows now, not for others that come there.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set_win_option(win: i32, name: &str, to: impl IntoLua) -> mlua::Result<()> {
+    let scope = table([("win", value(win)), ("scope", value("local"))])?;
+    api("nvim_set_option_value", (name, to, scope))
+}
+
+/// Returns an option of a buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn buf_option<R: FromLuaMulti>(buf: i32, name: &str) -> mlua::Result<R> {
+    let scope = table([("buf", value(buf))])?;
+    api("nvim_get_option_value", (name, scope))
+}
+
+/// Returns the namespace with this name.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn namespace(name: &str) -> mlua::Result<i32> {
+    api("nvim_create_namespace", name)
+}
+
+/// Returns the windows that show a buffer, in all tab pages.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn windows_of(buf: i32) -> mlua::Result<Vec<i32>> {
+    vim_fn("win_findbuf", buf)
+}
+
+/// Runs Ex commands with `buf` as the current buffer, as `nvim_buf_call` does.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn buf_call(buf: i32, command: &str) -> mlua::Result<()> {
+    let command = command.to_owned();
+    let run = lua().create_function(move |_, ()| api::<()>("nvim_command", command.as_str()))?;
+    api("nvim_buf_call", (buf, run))
+}
+
+/// Returns the words of an error without Lua's traceback.
+pub fn message(error: &mlua::Error) -> String {
+    let text = match error {
+        mlua::Error::CallbackError { cause, .. } => return message(cause),
+        mlua::Error::RuntimeError(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let text = text.split("\nstack traceback:").next().unwrap_or_default();
+    text.lines()
+        .next_back()
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
+}

@@ -1,0 +1,383 @@
+//! The permission window: the oldest open question, its options as keys.
+//!
+//! Invariant: no key meant for the text is taken. The window gets the focus only in normal mode
+//! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
+//! nothing. Who leaves it is not brought back.
+
+use std::time::{Duration, Instant};
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use super::guard;
+use super::nvim::{self, api};
+use super::state::{self, send};
+use crate::core::event::Event;
+use crate::core::ids::PermissionId;
+use crate::core::toolview::whole_line;
+use crate::core::view::{Line, OptionView, PermissionView};
+
+/// How long the keyboard must have rested before the window may take it.
+const REST: Duration = Duration::from_millis(300);
+
+/// What is on the screen of it.
+#[derive(Debug, Default)]
+pub struct Float {
+    view: Option<PermissionView>,
+    buf: Option<i32>,
+    win: Option<i32>,
+    /// Where the user was before the window got the focus.
+    home: Option<i32>,
+    /// Since when the question stands there, focused or not.
+    since: Option<Instant>,
+    last_key: Option<Instant>,
+    answered: bool,
+    /// The user has left the window: it takes the focus only when asked to.
+    left: bool,
+    waiting: bool,
+}
+
+/// Watches the keyboard and the mode, for as long as the plugin is in use.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    let on_mode = guard::callback("ModeChanged", |_: Table| wait_for_rest())?;
+    let opts = nvim::table([
+        ("pattern", nvim::value("*:n")),
+        ("callback", Value::Function(on_mode)),
+    ])?;
+    api::<i32>("nvim_create_autocmd", ("ModeChanged", opts))?;
+    let on_tab = guard::callback("TabEnter", |_: Table| reopen())?;
+    let opts = nvim::table([("callback", Value::Function(on_tab))])?;
+    api::<i32>("nvim_create_autocmd", ("TabEnter", opts))?;
+    Ok(())
+}
+
+/// Shows a question, the next one, or none.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
+    let Some(view) = view else {
+        watch_keys(false)?;
+        with(|float| float.view = None);
+        return close();
+    };
+    let is_new = with(|float| {
+        let is_new = float.view.as_ref().map(|old| old.id) != Some(view.id);
+        if is_new {
+            float.since = Some(Instant::now());
+            float.answered = false;
+            float.left = false;
+        }
+        float.view = Some(view);
+        is_new
+    });
+    draw()?;
+    if is_new {
+        watch_keys(true)?;
+        wait_for_rest()?;
+    }
+    Ok(())
+}
+
+/// Goes to the window, opening it in this tab page if need be.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn focus() -> mlua::Result<bool> {
+    if with(|float| float.view.is_none()) {
+        return Ok(false);
+    }
+    with(|float| float.left = false);
+    reopen()?;
+    take_focus()?;
+    Ok(true)
+}
+
+fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
+    state::with(|editor| body(&mut editor.float.borrow_mut())).unwrap_or_default()
+}
+
+fn valid_window() -> mlua::Result<Option<i32>> {
+    match with(|float| float.win) {
+        Some(win) if api("nvim_win_is_valid", win)? => Ok(Some(win)),
+        _ => Ok(None),
+    }
+}
+
+/// Opens the window in the tab page the user is in now.
+fn reopen() -> mlua::Result<()> {
+    if with(|float| float.view.is_none()) {
+        return Ok(());
+    }
+    if let Some(win) = valid_window()? {
+        let tab: i32 = api("nvim_win_get_tabpage", win)?;
+        if tab == api::<i32>("nvim_get_current_tabpage", ())? {
+            return Ok(());
+        }
+        api::<()>("nvim_win_close", (win, true))?;
+    }
+    draw()
+}
+
+fn draw() -> mlua::Result<()> {
+    let Some(view) = with(|float| float.view.clone()) else {
+        return Ok(());
+    };
+    let buf = buffer()?;
+    let lines = lines(&view);
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    nvim::set_buf_option(buf, "modifiable", true)?;
+    api::<()>("nvim_buf_set_lines", (buf, 0, -1, false, texts))?;
+    nvim::set_buf_option(buf, "modifiable", false)?;
+    highlight(buf, &lines)?;
+    let config = window_config(&view, &lines)?;
+    match valid_window()? {
+        Some(win) => api::<()>("nvim_win_set_config", (win, config))?,
+        None => {
+            let win: i32 = api("nvim_open_win", (buf, false, config))?;
+            for name in ["wrap", "linebreak"] {
+                nvim::set_win_option(win, name, true)?;
+            }
+            with(|float| {
+                float.win = Some(win);
+                float.home = None;
+            });
+        }
+    }
+    set_keys(buf, &view)
+}
+
+fn buffer() -> mlua::Result<i32> {
+    if let Some(buf) = with(|float| float.buf)
+        && api("nvim_buf_is_valid", buf)?
+    {
+        return Ok(buf);
+    }
+    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    nvim::set_buf_option(buf, "bufhidden", "hide")?;
+    nvim::set_buf_option(buf, "filetype", "acp-permission")?;
+    with(|float| float.buf = Some(buf));
+    let on_leave = guard::callback("WinLeave", |_: Table| {
+        with(|float| float.left = true);
+        Ok(())
+    })?;
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(on_leave)),
+    ])?;
+    api::<i32>("nvim_create_autocmd", ("WinLeave", opts))?;
+    Ok(buf)
+}
+
+/// Returns the question's lines and, below them, a line for each option.
+fn lines(view: &PermissionView) -> Vec<Line> {
+    let mut lines = view.lines.clone();
+    lines.push(Line::default());
+    for (index, option) in view.options.iter().enumerate() {
+        let keys = keys_of(index, option).join(" ");
+        lines.push(whole_line(
+            format!(" {keys:<4} {}", option.name),
+            option.group,
+        ));
+    }
+    lines
+}
+
+/// Returns the keys that choose an option: its number, and its letter.
+fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
+    let number = (index < 9).then(|| (index + 1).to_string());
+    let letter = option.key.map(String::from);
+    number.into_iter().chain(letter).collect()
+}
+
+fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
+    let options: Table = nvim::vim()?.get("o")?;
+    let (columns, rows): (i64, i64) = (options.get("columns")?, options.get("lines")?);
+    let longest = lines.iter().map(|line| line.text.chars().count());
+    let longest = i64::try_from(longest.max().unwrap_or(0)).unwrap_or(columns);
+    let width = longest.clamp(40, 100).min(columns - 4).max(1);
+    let per_line = |line: &Line| 1 + (line.text.chars().count() as i64 - 1).max(0) / width;
+    let height: i64 = lines.iter().map(per_line).sum();
+    let height = height.min(rows * 7 / 10).max(1);
+    let mut footer = String::from(" ");
+    for (index, option) in view.options.iter().enumerate() {
+        let keys = keys_of(index, option).join("/");
+        footer.push_str(&format!("{keys} {}  ", option.name));
+    }
+    if view.waiting > 0 {
+        footer.push_str(&format!("(+{} more) ", view.waiting));
+    }
+    let config = nvim::table([
+        ("relative", nvim::value("editor")),
+        ("width", nvim::value(width)),
+        ("height", nvim::value(height)),
+        ("row", nvim::value(((rows - height) / 2 - 2).max(0))),
+        ("col", nvim::value((columns - width) / 2 - 1)),
+        ("border", nvim::value("rounded")),
+        ("style", nvim::value("minimal")),
+        ("zindex", nvim::value(60)),
+    ])?;
+    config.set("title", format!(" {} ", clipped(&view.title, width - 4)))?;
+    config.set("footer", clipped(&footer, width))?;
+    config.set("footer_pos", "right")?;
+    Ok(config)
+}
+
+fn clipped(text: &str, width: i64) -> String {
+    let width = usize::try_from(width).unwrap_or(0).max(1);
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(width - 1).collect();
+    format!("{head}…")
+}
+
+fn highlight(buf: i32, lines: &[Line]) -> mlua::Result<()> {
+    let namespace = nvim::namespace("acp_permission")?;
+    api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+    for (row, line) in lines.iter().enumerate() {
+        for span in &line.spans {
+            let opts = nvim::table([
+                ("end_row", nvim::value(row)),
+                ("end_col", nvim::value(span.end)),
+                ("hl_group", nvim::value(span.group)),
+            ])?;
+            api::<i32>(
+                "nvim_buf_set_extmark",
+                (buf, namespace, row, span.start, opts),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
+    let old: Vec<Table> = api("nvim_buf_get_keymap", (buf, "n"))?;
+    for map in old {
+        let lhs: String = map.get("lhs")?;
+        api::<()>("nvim_buf_del_keymap", (buf, "n", lhs))?;
+    }
+    for (index, option) in view.options.iter().enumerate() {
+        for key in keys_of(index, option) {
+            let (id, option) = (view.id, option.option.clone());
+            let desc = format!("Answers {}", option);
+            super::keys::map(buf, "n", &key, &desc, move || answer(id, &option))?;
+        }
+    }
+    let (id, options) = (view.id, view.options.clone());
+    let first = view.lines.len() + 1;
+    super::keys::map(
+        buf,
+        "n",
+        "<CR>",
+        "Answers the option under the cursor",
+        move || {
+            let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
+            let row = cursor.first().map_or(0, |line| line - 1);
+            match row.checked_sub(first).and_then(|index| options.get(index)) {
+                Some(option) => answer(id, &option.option),
+                None => Ok(()),
+            }
+        },
+    )?;
+    for key in super::keys::of("permission", "leave") {
+        super::keys::map(buf, "n", &key, "Leaves the question open", leave)?;
+    }
+    Ok(())
+}
+
+/// A key was pressed for an option; too soon after the question appeared it is not meant for it.
+fn answer(id: PermissionId, option: &str) -> mlua::Result<()> {
+    let is_meant = with(|float| {
+        let rested = float.since.is_some_and(|since| since.elapsed() >= REST);
+        let is_meant = rested && !float.answered;
+        float.answered |= is_meant;
+        is_meant
+    });
+    if is_meant {
+        let option = option.to_owned();
+        send(Event::PermissionAnswer { id, option });
+    }
+    Ok(())
+}
+
+fn leave() -> mlua::Result<()> {
+    match with(|float| float.home) {
+        Some(home) if api("nvim_win_is_valid", home)? => api("nvim_set_current_win", home),
+        _ => api("nvim_command", "wincmd p"),
+    }
+}
+
+fn close() -> mlua::Result<()> {
+    let Some(win) = valid_window()? else {
+        return Ok(());
+    };
+    if win == api::<i32>("nvim_get_current_win", ())? {
+        leave()?;
+    }
+    with(|float| float.win = None);
+    api("nvim_win_close", (win, true))
+}
+
+fn take_focus() -> mlua::Result<()> {
+    let Some(win) = valid_window()? else {
+        return Ok(());
+    };
+    let current: i32 = api("nvim_get_current_win", ())?;
+    if current != win {
+        with(|float| {
+            float.home = Some(current);
+            float.since = Some(Instant::now());
+        });
+        api::<()>("nvim_set_current_win", win)?;
+    }
+    Ok(())
+}
+
+/// Takes the focus once the keyboard has rested, if the user is in normal mode then.
+fn wait_for_rest() -> mlua::Result<()> {
+    let is_due = with(|float| {
+        let is_due = float.view.is_some() && !float.left && !float.waiting;
+        float.waiting |= is_due;
+        is_due
+    });
+    if !is_due {
+        return Ok(());
+    }
+    let try_now = guard::callback("permission focus", |()| {
+        with(|float| float.waiting = false);
+        if with(|float| float.left || float.view.is_none()) {
+            return Ok(());
+        }
+        let rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
+        let mode: Table = api("nvim_get_mode", ())?;
+        let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
+        let window: String = nvim::vim_fn("win_gettype", ())?;
+        match (is_normal && window != "command", rested) {
+            (true, true) => take_focus(),
+            (true, false) => wait_for_rest(),
+            (false, _) => Ok(()),
+        }
+    })?;
+    let defer: Function = nvim::vim()?.get("defer_fn")?;
+    let ms = u64::try_from(REST.as_millis()).unwrap_or(300);
+    defer.call((try_now, ms))
+}
+
+/// Notes when keys are pressed, while a question is open.
+fn watch_keys(on: bool) -> mlua::Result<()> {
+    let namespace = nvim::namespace("acp_permission")?;
+    let callback = if on {
+        Value::Function(guard::callback("on_key", |_: mlua::Variadic<Value>| {
+            with(|float| float.last_key = Some(Instant::now()));
+            Ok(())
+        })?)
+    } else {
+        Value::Nil
+    };
+    nvim::vim()?
+        .get::<Function>("on_key")?
+        .call((callback, namespace))
+}

@@ -1,0 +1,72 @@
+//! The main thread's own state, in cells of the main thread.
+//!
+//! Invariant: no borrow is held across a call into Neovim, because such a call may run
+//! autocommands and callbacks that come back here.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::chat::Chats;
+use super::config::Config;
+use super::documents::Attached;
+use super::permission::Float;
+use super::review::Marks;
+use super::wake::Outbox;
+use crate::core::ids::Token;
+use crate::core::inbox::Inbox;
+use crate::core::snapshot::Snapshot;
+
+/// The snapshot the core published last.
+pub type Published = Arc<Mutex<Arc<Snapshot>>>;
+
+/// What the main thread owns.
+pub struct Editor {
+    pub inbox: Inbox,
+    pub outbox: Arc<Outbox>,
+    pub published: Published,
+    pub config: RefCell<Config>,
+    pub chats: RefCell<Chats>,
+    pub attached: RefCell<Attached>,
+    pub float: RefCell<Float>,
+    pub marks: RefCell<Marks>,
+    /// The edit that is being carried out: whose changes `on_lines` reports.
+    pub applying: Cell<Option<Token>>,
+}
+
+thread_local! {
+    static EDITOR: OnceCell<Editor> = const { OnceCell::new() };
+}
+
+/// Puts the state in place, once.
+pub fn install(editor: Editor) {
+    EDITOR.with(|cell| {
+        // A second start of the plugin finds the first one's state and keeps it.
+        let _ = cell.set(editor);
+    });
+}
+
+/// Runs `body` with the state, if the plugin has been started.
+pub fn with<R>(body: impl FnOnce(&Editor) -> R) -> Option<R> {
+    EDITOR.with(|cell| cell.get().map(body))
+}
+
+/// Returns the way into the core.
+pub fn inbox() -> Option<Inbox> {
+    with(|editor| editor.inbox.clone())
+}
+
+/// Returns the snapshot the core published last.
+pub fn snapshot() -> Arc<Snapshot> {
+    with(|editor| {
+        let published = editor.published.lock();
+        Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
+    })
+    .unwrap_or_default()
+}
+
+/// Sends an event to the core.
+pub fn send(event: crate::core::event::Event) {
+    if let Some(inbox) = inbox() {
+        inbox.send(event);
+    }
+}

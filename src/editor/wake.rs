@@ -1,0 +1,187 @@
+//! From the core to the main thread: the outbox, the wake-up, and the pace of frames.
+//!
+//! Invariants: the callback of an `AsyncHandle` only schedules; whatever lies in the outbox is
+//! drained whole; at most one frame is asked for at a time, and one per [`FRAME_MS`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use nvim_oxi::libuv::AsyncHandle;
+use nvim_oxi::mlua::{self, Function, Table};
+
+use super::guard;
+use super::nvim;
+use super::state;
+use crate::core::effect::EditorEffect;
+use crate::core::event::Event;
+
+/// The shortest time between two frames, in milliseconds.
+pub const FRAME_MS: u64 = 16;
+
+/// Effects on their way to the main thread.
+#[derive(Default)]
+pub struct Outbox {
+    queue: Mutex<VecDeque<EditorEffect>>,
+    handle: OnceLock<AsyncHandle>,
+}
+
+impl Outbox {
+    /// Hands an effect to the main thread. Never blocks; the queue holds at most one frame and
+    /// one wake-up, besides edits and messages, which are few.
+    pub fn push(&self, effect: EditorEffect) {
+        self.lock().push_back(effect);
+        if let Some(handle) = self.handle.get() {
+            // It fails only when Neovim's loop is closed already: then nobody is there to wake.
+            let _ = handle.send();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<EditorEffect>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pop(&self) -> Option<EditorEffect> {
+        self.lock().pop_front()
+    }
+
+    /// Tells whether all there is to do is to ask for a frame.
+    fn take_lone_wake(&self) -> bool {
+        let mut queue = self.lock();
+        let lone = queue.len() == 1 && matches!(queue.front(), Some(EditorEffect::Wake));
+        if lone {
+            queue.clear();
+        }
+        lone
+    }
+}
+
+thread_local! {
+    static SCHEDULED: Cell<bool> = const { Cell::new(false) };
+    static LAST_FRAME: Cell<Option<Instant>> = const { Cell::new(None) };
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+    static TOOLS: RefCell<Option<Tools>> = const { RefCell::new(None) };
+}
+
+/// Lua's functions that a wake-up needs, looked up once.
+#[derive(Clone)]
+struct Tools {
+    schedule: Function,
+    drain: Function,
+    timer: Table,
+    ask: Function,
+}
+
+/// Connects the outbox with Neovim's loop.
+///
+/// # Errors
+/// What Neovim or libuv say of it.
+pub fn start() -> mlua::Result<()> {
+    let vim = nvim::vim()?;
+    let uv: Table = vim.get("uv")?;
+    let timer: mlua::Value = uv.get::<Function>("new_timer")?.call(())?;
+    let timer_start: Function = uv.get("timer_start")?;
+    let holder = nvim::table([
+        ("timer", timer),
+        ("start", mlua::Value::Function(timer_start)),
+    ])?;
+    let tools = Tools {
+        schedule: vim.get("schedule")?,
+        drain: guard::callback("drain", |()| {
+            SCHEDULED.set(false);
+            drain();
+            Ok(())
+        })?,
+        timer: holder,
+        ask: guard::callback("frame timer", |()| {
+            ask();
+            Ok(())
+        })?,
+    };
+    TOOLS.set(Some(tools));
+    let handle = AsyncHandle::new(|| {
+        guard::run("wake", || {
+            woken();
+            Ok(())
+        });
+        Ok::<(), std::io::Error>(())
+    })
+    .map_err(mlua::Error::external)?;
+    state::with(|editor| editor.outbox.handle.set(handle));
+    Ok(())
+}
+
+/// Runs inside libuv: no API here, only scheduling.
+fn woken() {
+    let is_lone = state::with(|editor| editor.outbox.take_lone_wake());
+    if is_lone == Some(true) {
+        want_frame();
+    } else {
+        schedule_drain();
+    }
+}
+
+fn schedule_drain() {
+    if SCHEDULED.replace(true) {
+        return;
+    }
+    let tools = TOOLS.with_borrow(Clone::clone);
+    if let Some(tools) = tools
+        && tools.schedule.call::<()>(tools.drain).is_err()
+    {
+        SCHEDULED.set(false);
+    }
+}
+
+/// Asks for a frame now, or when the last one is [`FRAME_MS`] ago.
+fn want_frame() {
+    if ASKED.get() {
+        return;
+    }
+    let frame = Duration::from_millis(FRAME_MS);
+    let wait = LAST_FRAME
+        .get()
+        .and_then(|last| frame.checked_sub(last.elapsed()));
+    match wait {
+        None => ask(),
+        Some(wait) => {
+            ASKED.set(true);
+            let tools = TOOLS.with_borrow(Clone::clone);
+            let started = tools.map(|tools| tools.start_timer(wait));
+            if !matches!(started, Some(Ok(()))) {
+                ask();
+            }
+        }
+    }
+}
+
+impl Tools {
+    fn start_timer(&self, wait: Duration) -> mlua::Result<()> {
+        let start: Function = self.timer.get("start")?;
+        let timer: mlua::Value = self.timer.get("timer")?;
+        let ms = u64::try_from(wait.as_millis()).unwrap_or(FRAME_MS) + 1;
+        start.call((timer, ms, 0, self.ask.clone()))
+    }
+}
+
+fn ask() {
+    ASKED.set(true);
+    state::send(Event::FrameWanted);
+}
+
+/// Carries out everything in the outbox.
+fn drain() {
+    crate::panics::inject("callback");
+    while let Some(effect) = state::with(|editor| editor.outbox.pop()).flatten() {
+        match effect {
+            EditorEffect::Wake => want_frame(),
+            EditorEffect::Frame(frame) => {
+                ASKED.set(false);
+                guard::run("frame", || super::apply::frame(frame));
+                LAST_FRAME.set(Some(Instant::now()));
+            }
+            other => guard::run("effect", || super::apply::effect(other)),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The threads and the wires between them.
+//!
+//! Invariant: the core thread outlives every panic in it, and it is the only one that runs
+//! effects; what it publishes is at least as new as what it announces.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::core::effect::{EditorEffect, Effect, Level};
+use crate::core::event::Event;
+use crate::core::inbox::{Inbox, Outlet, inbox};
+use crate::core::model::Model;
+use crate::core::update::update;
+use crate::core::view::Frame;
+use crate::editor::{Outbox, Published, Wiring};
+use crate::host::{Host, HostConfig};
+use crate::panics;
+
+/// How long agents may take to end when Neovim quits; then they are killed.
+const QUIT: Duration = Duration::from_millis(1500);
+
+/// What is needed to end the threads.
+struct Running {
+    inbox: Inbox,
+    ended: Receiver<()>,
+}
+
+static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+
+/// Starts the host and the core thread.
+///
+/// # Errors
+/// A sentence, when the system gives no threads.
+pub fn start(log_path: PathBuf, log_level: Level) -> Result<Wiring, String> {
+    quiet_panics();
+    let (inbox, outlet) = inbox();
+    let host = Host::start(inbox.clone(), HostConfig::new(log_path, log_level))
+        .map_err(|error| format!("acp.nvim could not start its threads: {error}"))?;
+    let outbox = Arc::new(Outbox::default());
+    let published = Published::default();
+    let (ended, is_ended) = channel();
+    let core = Core {
+        outlet,
+        host,
+        outbox: Arc::clone(&outbox),
+        published: Arc::clone(&published),
+    };
+    std::thread::Builder::new()
+        .name("acp-core".into())
+        .spawn(move || core.run(&ended))
+        .map_err(|error| format!("acp.nvim could not start its threads: {error}"))?;
+    let running = Running {
+        inbox: inbox.clone(),
+        ended: is_ended,
+    };
+    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+    Ok(Wiring {
+        inbox,
+        outbox,
+        published,
+        shut_down,
+    })
+}
+
+/// Ends the agents, waits for what is being written to disk, and for a bounded time only.
+fn shut_down() {
+    let running = RUNNING
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(running) = running {
+        running.inbox.send(Event::Quit);
+        // A core that does not answer in time must not keep Neovim from quitting.
+        let _ = running
+            .ended
+            .recv_timeout(QUIT + Duration::from_millis(500));
+    }
+}
+
+/// Keeps what panics print off Neovim's screen; whoever catches one reports it.
+fn quiet_panics() {
+    std::panic::set_hook(Box::new(|_| {}));
+}
+
+struct Core {
+    outlet: Outlet,
+    host: Host,
+    outbox: Arc<Outbox>,
+    published: Published,
+}
+
+impl Core {
+    fn run(self, ended: &Sender<()>) {
+        let mut model = Model::default();
+        let mut effects = Vec::new();
+        while let Some(event) = self.outlet.recv() {
+            if matches!(event, Event::Quit) {
+                break;
+            }
+            guarded(&mut model, event, &mut effects);
+            self.publish(&model, &effects);
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Host(effect) => self.host.run(effect),
+                    Effect::Editor(effect) => self.outbox.push(effect),
+                }
+            }
+        }
+        self.host.shutdown(QUIT);
+        // Nobody may be waiting any more.
+        let _ = ended.send(());
+    }
+
+    fn publish(&self, model: &Model, effects: &[Effect]) {
+        let is_seen = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Editor(EditorEffect::Emit(_) | EditorEffect::Frame(_))
+            )
+        };
+        if effects.iter().any(is_seen) {
+            let snapshot = Arc::new(model.snapshot());
+            *self
+                .published
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = snapshot;
+        }
+    }
+}
+
+/// Runs `update`; a panic costs the event, and the user hears of it.
+fn guarded(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
+    let is_prompt = matches!(event, Event::Prompt { .. });
+    let is_frame = matches!(event, Event::FrameWanted);
+    let work = AssertUnwindSafe(|| {
+        if is_prompt {
+            panics::inject("core");
+        }
+        update(model, event, effects);
+    });
+    let Err(panic) = catch_unwind(work) else {
+        return;
+    };
+    let message = panics::message(&*panic);
+    if is_frame {
+        // The editor waits for the frame it asked for.
+        effects.push(Effect::Editor(EditorEffect::Frame(Frame::default())));
+    }
+    let report = AssertUnwindSafe(|| {
+        let place = "the core";
+        update(model, Event::Panicked { place, message }, effects);
+    });
+    // If even that panics there is nobody left to tell.
+    let _ = catch_unwind(report);
+}
