@@ -19,8 +19,9 @@ pub fn mend(line: &[u8]) -> Cow<'_, str> {
 /// allows and no parser for Rust's strings can take.
 fn mend_escapes(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
-    // Most lines have none of these: one quick look decides.
-    memchr::memmem::find(bytes, b"\\ud").or_else(|| memchr::memmem::find(bytes, b"\\uD"))?;
+    // Most lines have nothing like it: one quick look decides.
+    memchr::memchr_iter(b'\\', bytes)
+        .find(|&at| matches!(bytes.get(at + 1..at + 3), Some(b"ud" | b"uD")))?;
     let mut mended = String::new();
     let mut copied = 0;
     let mut at = 0;

@@ -196,6 +196,23 @@ pub struct ToolCallPatch {
     pub meta: Option<Value>,
 }
 
+impl ToolCallPatch {
+    /// Returns a patch that says nothing but the id.
+    pub fn new(id: ToolCallId) -> Self {
+        Self {
+            id,
+            title: None,
+            kind: None,
+            status: None,
+            content: None,
+            locations: None,
+            raw_input: None,
+            raw_output: None,
+            meta: None,
+        }
+    }
+}
+
 /// The kind of a tool call (`kind`); unknown kinds are kept by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolKind {

@@ -35,11 +35,12 @@ const NOISE: usize = 200;
 /// Returns the messages of one line: usually one, several for a batch, none for a blank line.
 ///
 /// Beyond the letter of JSON-RPC, these are taken in too: bytes that are not UTF-8 (mended),
-/// several messages on one line, a message behind a log text that lacks its line end, a missing
-/// `jsonrpc`. The rest of such a line is noise.
+/// several messages on one line, a missing `jsonrpc`. A message behind other text is noise with
+/// it: more often than a line end was forgotten, an agent logs the traffic, and what it logs must
+/// not happen twice.
 pub fn decode(line: &[u8]) -> Vec<Message> {
     let text = mend(line.trim_ascii());
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(1);
     read_line(&text, &mut messages);
     if let Cow::Owned(_) = text {
         messages.iter_mut().for_each(refuse_mended);
@@ -150,26 +151,11 @@ fn read_line(text: &str, messages: &mut Vec<Message>) {
     }
     let rest = text.get(read..).unwrap_or_default().trim();
     if !rest.is_empty() {
-        read_noise(rest, messages);
+        messages.push(noise(rest));
     }
 }
 
-/// Keeps the start of what is no message, and reads on where a message begins inside of it.
-fn read_noise(text: &str, messages: &mut Vec<Message>) {
-    const START: &str = "{\"jsonrpc\"";
-    let behind = text.get(1..).and_then(|rest| rest.find(START));
-    let message = behind.and_then(|at| text.get(at + 1..));
-    let mut found = Vec::new();
-    match message {
-        Some(message) if read_message(message, &mut found) => {
-            let before = text.len() - message.len();
-            messages.push(noise(text.get(..before).unwrap_or_default()));
-            messages.append(&mut found);
-        }
-        _ => messages.push(noise(text)),
-    }
-}
-
+/// Keeps the start of what is no message.
 fn noise(text: &str) -> Message {
     let end = text.char_indices().nth(NOISE).map_or(text.len(), |c| c.0);
     Message::Noise(text.get(..end).unwrap_or_default().trim().to_owned())

@@ -72,23 +72,6 @@ pub fn fields(raw: &RawValue) -> Option<ToolCallFields<'_>> {
     })
 }
 
-impl ToolCallPatch {
-    /// Returns a patch that says nothing but the id.
-    pub(super) fn new(id: ToolCallId) -> Self {
-        Self {
-            id,
-            title: None,
-            kind: None,
-            status: None,
-            content: None,
-            locations: None,
-            raw_input: None,
-            raw_output: None,
-            meta: None,
-        }
-    }
-}
-
 impl ToolCallFields<'_> {
     /// Returns the tool call's id, if it has one.
     pub fn id(&self) -> Option<ToolCallId> {

@@ -186,14 +186,14 @@ fn messages_are_found_on_a_line_they_share() {
         r#"{"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"} bye"#,
         &[told("a"), told("b"), noise("bye")],
     );
-    check(
-        r#"Loading ... {"jsonrpc":"2.0","method":"a"}"#,
-        &[noise("Loading ..."), told("a")],
-    );
-    check(
-        r#"2026 {"jsonrpc":"2.0","method":"a"}"#,
-        &[noise("2026"), told("a")],
-    );
+}
+
+#[test]
+fn traffic_in_a_log_does_not_happen_twice() {
+    for before in ["DEBUG <-", "2026", "null", "{}", "[1]"] {
+        let line = format!(r#"{before} {{"jsonrpc":"2.0","id":1,"result":null}}"#);
+        check(&line, &[noise(&line)]);
+    }
 }
 
 #[test]

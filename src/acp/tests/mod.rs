@@ -54,15 +54,5 @@ fn id(json: &str) -> RequestId {
 
 /// Returns a patch that says nothing but the id.
 fn patch(id: &str) -> ToolCallPatch {
-    ToolCallPatch {
-        id: ToolCallId(id.into()),
-        title: None,
-        kind: None,
-        status: None,
-        content: None,
-        locations: None,
-        raw_input: None,
-        raw_output: None,
-        meta: None,
-    }
+    ToolCallPatch::new(ToolCallId(id.into()))
 }
