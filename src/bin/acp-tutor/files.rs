@@ -1,0 +1,309 @@
+//! The lessons about files: reading what is not saved, three hunks to review, following.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::practice::{self, Edit, Fate, HUNKS, Review};
+use crate::prompt::Prompt;
+use crate::turn::{Choice, Step, Stop, Turn};
+
+const NO_READ: &str =
+    "This client does not let agents read its files (`fs.readTextFile`), so I cannot show this.\n";
+const NO_WRITE: &str =
+    "This client does not let agents write files (`fs.writeTextFile`), so I cannot show this.\n";
+
+pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
+    turn.say("## Reading\n\n")?;
+    if !turn.abilities().0 {
+        return turn.say(NO_READ);
+    }
+    let Some(path) = file(turn, prompt)? else {
+        return Ok(());
+    };
+    let name = name_of(&path);
+    let title = format!("Read {name}");
+    let tool = turn.tool(&title, "read", json!({"locations": [{"path": path}]}));
+    turn.tool_update(&tool, json!({"status": "in_progress"}));
+    let buffer = turn
+        .read(&path)?
+        .map_err(|why| Stop::Failed(format!("I could not read `{name}`: {why}.")))?;
+    let count = buffer.lines().count();
+    turn.tool_end(&tool, "completed", &format!("{count} lines"));
+    let disk = std::fs::read(&path)
+        .ok()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    turn.say(&match unsaved(&buffer, disk.as_deref().unwrap_or_default()) {
+        Unsaved::Line(number, line) => format!(
+            "Line {number} of `{name}` says:\n\n````\n{line}\n````\n\nYet on disk there is no such \
+             line. You have not saved it, and I know it all the same: an agent sees your buffers \
+             as **you** see them. Say `next` to go on.\n"
+        ),
+        Unsaved::Gone(line) => format!(
+            "`{name}` still has this line on disk:\n\n````\n{line}\n````\n\nYou took it out and \
+             have not saved yet, and I see that: an agent reads your **buffers**. Say `next` to go \
+             on.\n"
+        ),
+        Unsaved::Nothing => format!(
+            "I read `{name}`, {count} lines of it, and all of them are saved. Now type something \
+             into it **without saving**, then ask again: `again`.\n"
+        ),
+    })
+}
+
+/// What tells a buffer from its file.
+#[derive(Debug, PartialEq, Eq)]
+enum Unsaved<'a> {
+    /// A line of the buffer, with its number from 1.
+    Line(usize, &'a str),
+    /// A line that only the file still has.
+    Gone(&'a str),
+    Nothing,
+}
+
+fn unsaved<'a>(buffer: &'a str, disk: &'a str) -> Unsaved<'a> {
+    let missing = |text: &'a str, other: &'a str| {
+        let mut there = std::collections::HashMap::new();
+        for line in other.lines() {
+            *there.entry(line).or_insert(0_usize) += 1;
+        }
+        text.lines().enumerate().find(|(_, line)| {
+            let left = there.get_mut(line).filter(|left| **left > 0);
+            let found = left.map(|left| *left -= 1).is_some();
+            !found && !line.trim().is_empty()
+        })
+    };
+    if let Some((row, line)) = missing(buffer, disk) {
+        return Unsaved::Line(row + 1, line);
+    }
+    missing(disk, buffer).map_or(Unsaved::Nothing, |(_, line)| Unsaved::Gone(line))
+}
+
+pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+    turn.say("## Three hunks\n\n")?;
+    match turn.abilities() {
+        (true, true) => {}
+        (false, _) => return turn.say(NO_READ),
+        (_, false) => return turn.say(NO_WRITE),
+    }
+    let path = turn.cwd().join(practice::NAME);
+    if existing(turn, &path)?.is_none() {
+        return create(turn, &path).map(drop);
+    }
+    turn.say(&format!(
+        "I change `{}` in three places now.\n\n",
+        practice::NAME
+    ))?;
+    let mut edits = Vec::new();
+    for hunk in &HUNKS {
+        edits.push(edit_one(turn, &path, hunk)?);
+        turn.beat(20)?;
+    }
+    let made = edits.iter().flatten().count();
+    turn.session(|session| session.review = Some(Review { path, edits }));
+    if made == 0 {
+        return turn.say(
+            "You have rewritten every line I know, so there is nothing left for me to change. \
+             Delete the file, and `edit` makes a new one.\n",
+        );
+    }
+    turn.say(
+        "Done, and nothing is settled: you decide, hunk by hunk.\n\n\
+         - `:Acp next` and `:Acp prev` go from hunk to hunk\n\
+         - `:Acp accept` keeps the one at the cursor\n\
+         - `:Acp reject` brings your lines back\n\
+         - `:Acp accept all` and `:Acp reject all` do what they say\n\n\
+         Keep one, reject one, and do as you like with the third; `u` undoes a reject. Then say \
+         `done`, and I tell you what I see.\n",
+    )
+}
+
+/// Makes one edit, or none where the user has rewritten the place.
+fn edit_one(turn: &mut Turn<'_>, path: &Path, hunk: &practice::Hunk) -> Step<Option<Edit>> {
+    let text = existing(turn, path)?.unwrap_or_default();
+    let Some(edit) = hunk.edit(&text) else {
+        return Ok(None);
+    };
+    let Some((new, line)) = edit.apply(&text) else {
+        return Ok(None);
+    };
+    let diff = json!([{"type": "diff", "path": path, "oldText": text, "newText": new}]);
+    let locations = json!([{"path": path, "line": line}]);
+    let fields = json!({"status": "in_progress", "content": diff, "locations": locations});
+    let tool = turn.tool(hunk.title, "edit", fields);
+    turn.write(path, &new)?;
+    turn.tool_update(&tool, json!({"status": "completed"}));
+    Ok(Some(edit))
+}
+
+/// Looks at what the user did with the three hunks, if they were not looked at before; says so.
+pub fn check(turn: &Turn<'_>) -> Step<bool> {
+    let Some(review) = turn.session(|session| session.review.take()) else {
+        return Ok(false);
+    };
+    // A file that is gone has none of the edits: that is an answer too.
+    let text = turn.read(&review.path)?.unwrap_or_default();
+    let fates = review.fates(&text);
+    if fates.iter().all(|fate| *fate == Fate::Skipped) {
+        return Ok(false);
+    }
+    let mut said = format!("I looked into `{}` again:\n\n", name_of(&review.path));
+    for (hunk, fate) in HUNKS.iter().zip(&fates) {
+        let fate = match fate {
+            Fate::Kept => "**kept** (or not decided yet)",
+            Fate::Rejected => "**rejected**, your lines are back",
+            Fate::Rewritten => "**rewritten** by you",
+            Fate::Skipped => "not touched",
+        };
+        said.push_str(&format!("- {}: {fate}\n", hunk.title));
+    }
+    said.push('\n');
+    if fates.contains(&Fate::Rejected) {
+        said.push_str("Agents hear of a rejected hunk with your next prompt.\n\n");
+    }
+    turn.say(&said)?;
+    Ok(true)
+}
+
+pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
+    turn.say("## Following\n\n")?;
+    if !turn.abilities().0 {
+        return turn.say(NO_READ);
+    }
+    let Some(path) = file(turn, prompt)? else {
+        return Ok(());
+    };
+    let name = name_of(&path);
+    let text = turn
+        .read(&path)?
+        .map_err(|why| Stop::Failed(format!("I could not read `{name}`: {why}.")))?;
+    turn.say(&format!(
+        "I walk through `{name}` and name the lines I look at. With `:Acp follow on` the editor \
+         shows them, in a window you are not typing in.\n\n"
+    ))?;
+    let title = format!("Walk through {name}");
+    let tool = turn.tool(&title, "read", json!({"status": "in_progress"}));
+    for line in stops(&text) {
+        turn.tool_update(&tool, json!({"locations": [{"path": path, "line": line}]}));
+        turn.beat(66)?;
+    }
+    turn.tool_end(&tool, "completed", "Back where we began.");
+    turn.say(
+        "If nothing moved, type `:Acp follow on` and say `again`. Move the cursor there yourself, \
+         and I leave you alone. Say `next` to go on.\n",
+    )
+}
+
+/// Returns the lines to stop at, from 1: five at most, spread over the file, none of them blank.
+fn stops(text: &str) -> Vec<usize> {
+    let lines: Vec<usize> = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(row, _)| row + 1)
+        .collect();
+    let step = lines.len().div_ceil(5).max(1);
+    lines.into_iter().step_by(step).collect()
+}
+
+/// Returns the file the prompt came with, else the practice file, made if it is not there.
+fn file(turn: &mut Turn<'_>, prompt: &Prompt) -> Step<Option<PathBuf>> {
+    if let Some(path) = prompt.files.first() {
+        return Ok(Some(path.clone()));
+    }
+    let path = turn.cwd().join(practice::NAME);
+    if existing(turn, &path)?.is_some() {
+        return Ok(Some(path));
+    }
+    turn.say("No file came with your words, so we need one to practise on.\n\n")?;
+    if !turn.abilities().1 {
+        return turn.say(NO_WRITE).map(|()| None);
+    }
+    create(turn, &path)
+}
+
+/// Returns the text of the practice file; `None` where there is no such file yet.
+fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
+    match turn.read(path)? {
+        // Some clients say "" for a file that is not there.
+        Ok(text) if text.is_empty() && !path.exists() => Ok(None),
+        Ok(text) => Ok(Some(text)),
+        Err(_) if !path.exists() => Ok(None),
+        Err(why) => {
+            let name = path.display();
+            Err(Stop::Failed(format!("I could not read `{name}`: {why}.")))
+        }
+    }
+}
+
+/// Writes the practice file, if the user lets it; its review is the user's first one.
+fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
+    let name = practice::NAME;
+    let title = format!("Write {name}");
+    let diff: Value = json!([
+        {"type": "diff", "path": path, "oldText": null, "newText": practice::TEXT},
+    ]);
+    let fields = json!({"content": diff, "locations": [{"path": path}]});
+    let tool = turn.tool(&title, "edit", fields);
+    let asked = json!({"title": title, "kind": "edit", "content": diff});
+    let names = [
+        "Write it",
+        "Write it, and do not ask again",
+        "Do not write it",
+        "Never write it",
+    ];
+    match turn.permission(&tool, asked, names)? {
+        Choice::AllowOnce | Choice::AllowAlways => {}
+        Choice::RejectOnce | Choice::RejectAlways => {
+            turn.tool_end(&tool, "failed", "Not written.");
+            turn.say(
+                "Then I leave your folder alone, and nothing was written. Select some lines of a \
+                 file and prompt with `:'<,'>AcpChat`, and I read that one.\n",
+            )?;
+            return Ok(None);
+        }
+    }
+    turn.tool_update(&tool, json!({"status": "in_progress"}));
+    turn.write(path, practice::TEXT)?;
+    turn.tool_update(&tool, json!({"status": "completed"}));
+    turn.say(&format!(
+        "`{name}` is there. All of it is new, so it is one big hunk: open it with `:edit {name}`, \
+         and take it with `:Acp accept file`. Then say `again`, and we begin.\n"
+    ))?;
+    Ok(None)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(buffer: &str, disk: &str, expected: Unsaved<'_>) {
+        assert_eq!(unsaved(buffer, disk), expected);
+    }
+
+    #[test]
+    fn an_unsaved_line_is_found() {
+        check("a\nb\n", "a\nb\n", Unsaved::Nothing);
+        check("a\nx\nb\n", "a\nb\n", Unsaved::Line(2, "x"));
+        // A second copy of a line is new too; a blank line says nothing.
+        check("a\n\na\n", "a\n", Unsaved::Line(3, "a"));
+        check("a\n", "a\nb\n", Unsaved::Gone("b"));
+        check("a\r\nb\r\n", "a\nb\n", Unsaved::Nothing);
+        check("", "", Unsaved::Nothing);
+        check("a", "", Unsaved::Line(1, "a"));
+    }
+
+    #[test]
+    fn a_walk_has_few_stops() {
+        assert_eq!(stops("a\n\nb\n"), [1, 3]);
+        assert_eq!(stops(""), Vec::<usize>::new());
+        assert_eq!(stops(practice::TEXT).len(), 5);
+    }
+}

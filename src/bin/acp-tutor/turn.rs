@@ -1,0 +1,278 @@
+//! What a lesson can do in a turn: talk, think, plan, call tools, ask.
+//!
+//! Invariant: when a turn is cancelled, each of its tool calls that is not done gets one last
+//! update, and nothing else is said.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::wire::{Cancelled, Session, Wire};
+
+/// Why a lesson ends before its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop {
+    Cancelled,
+    /// What went wrong, as a sentence for the user.
+    Failed(String),
+}
+
+impl From<Cancelled> for Stop {
+    fn from(_: Cancelled) -> Self {
+        Stop::Cancelled
+    }
+}
+
+/// How a lesson goes on.
+pub type Step<T = ()> = Result<T, Stop>;
+
+/// The id of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool(String);
+
+/// The option the user chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+}
+
+/// One running turn of a session.
+pub struct Turn<'a> {
+    wire: &'a Wire,
+    session: &'a str,
+    open: Vec<Tool>,
+}
+
+impl<'a> Turn<'a> {
+    pub fn new(wire: &'a Wire, session: &'a str) -> Self {
+        Self {
+            wire,
+            session,
+            open: Vec::new(),
+        }
+    }
+
+    /// Reads or changes what is remembered of the session.
+    pub fn session<T: Default>(&self, look: impl FnOnce(&mut Session) -> T) -> T {
+        self.wire.with(self.session, look)
+    }
+
+    pub fn cwd(&self) -> PathBuf {
+        self.session(|session| session.cwd.clone())
+    }
+
+    /// Whether the client reads and writes files.
+    pub fn abilities(&self) -> (bool, bool) {
+        self.wire.abilities()
+    }
+
+    /// Streams markdown, word by word.
+    pub fn say(&self, text: &str) -> Step {
+        self.stream("agent_message_chunk", text)
+    }
+
+    /// Streams a thought.
+    pub fn think(&self, text: &str) -> Step {
+        self.stream("agent_thought_chunk", text)
+    }
+
+    fn stream(&self, kind: &str, text: &str) -> Step {
+        for word in words(text) {
+            self.beat(1)?;
+            let content = json!({"type": "text", "text": word});
+            self.update(&json!({"sessionUpdate": kind, "content": content}));
+        }
+        Ok(())
+    }
+
+    /// Pauses for the time of so many words.
+    pub fn beat(&self, words: u32) -> Step {
+        let time = self.wire.delay.checked_mul(words);
+        self.wire
+            .pause(self.session, time.unwrap_or(Duration::MAX))?;
+        Ok(())
+    }
+
+    pub fn title(&self, title: &str) {
+        self.update(&json!({"sessionUpdate": "session_info_update", "title": title}));
+    }
+
+    /// Shows a plan of which the first `done` entries are done and the next one is being done.
+    pub fn plan(&self, entries: &[(&str, &str)], done: usize) {
+        let entries: Vec<Value> = entries
+            .iter()
+            .enumerate()
+            .map(|(i, (content, priority))| {
+                let status = match i.cmp(&done) {
+                    std::cmp::Ordering::Less => "completed",
+                    std::cmp::Ordering::Equal => "in_progress",
+                    std::cmp::Ordering::Greater => "pending",
+                };
+                json!({"content": content, "priority": priority, "status": status})
+            })
+            .collect();
+        self.update(&json!({"sessionUpdate": "plan", "entries": entries}));
+    }
+
+    /// Announces a tool call; `fields` are those of ACP's `ToolCall`.
+    pub fn tool(&mut self, title: &str, kind: &str, fields: Value) -> Tool {
+        let number = self.session(|session| {
+            session.tools += 1;
+            session.tools
+        });
+        let tool = Tool(format!("{}-call-{number}", self.session));
+        let mut update = Map::from_iter([
+            ("sessionUpdate".to_owned(), json!("tool_call")),
+            ("toolCallId".to_owned(), json!(tool.0)),
+            ("title".to_owned(), json!(title)),
+            ("kind".to_owned(), json!(kind)),
+            ("status".to_owned(), json!("pending")),
+        ]);
+        if let Value::Object(fields) = fields {
+            update.extend(fields);
+        }
+        self.update(&Value::Object(update));
+        self.open.push(tool.clone());
+        tool
+    }
+
+    /// Changes fields of a tool call.
+    pub fn tool_update(&mut self, tool: &Tool, fields: Value) {
+        let status = fields.get("status").and_then(Value::as_str);
+        if matches!(status, Some("completed" | "failed")) {
+            self.open.retain(|open| open != tool);
+        }
+        let mut update = Map::from_iter([
+            ("sessionUpdate".to_owned(), json!("tool_call_update")),
+            ("toolCallId".to_owned(), json!(tool.0)),
+        ]);
+        if let Value::Object(fields) = fields {
+            update.extend(fields);
+        }
+        self.update(&Value::Object(update));
+    }
+
+    /// Ends a tool call with a word on how it went.
+    pub fn tool_end(&mut self, tool: &Tool, status: &str, text: &str) {
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        self.tool_update(tool, json!({"status": status, "content": content}));
+    }
+
+    /// Asks for permission; `cancelled` as the answer ends the turn.
+    pub fn permission(&self, tool: &Tool, fields: Value, names: [&str; 4]) -> Step<Choice> {
+        const KINDS: [(&str, Choice); 4] = [
+            ("allow_once", Choice::AllowOnce),
+            ("allow_always", Choice::AllowAlways),
+            ("reject_once", Choice::RejectOnce),
+            ("reject_always", Choice::RejectAlways),
+        ];
+        let mut call = Map::from_iter([("toolCallId".to_owned(), json!(tool.0))]);
+        if let Value::Object(fields) = fields {
+            call.extend(fields);
+        }
+        let options: Vec<Value> = KINDS
+            .iter()
+            .zip(names)
+            .map(|((kind, _), name)| json!({"optionId": kind, "name": name, "kind": kind}))
+            .collect();
+        let params = json!({"sessionId": self.session, "toolCall": call, "options": options});
+        let answer = self
+            .wire
+            .ask(self.session, "session/request_permission", &params)?;
+        let outcome = answer.pointer("/result/outcome").ok_or_else(|| {
+            Stop::Failed(format!(
+                "I asked, and the answer was {}.",
+                error_of(&answer)
+            ))
+        })?;
+        if outcome.get("outcome") == Some(&json!("cancelled")) {
+            return Err(Stop::Cancelled);
+        }
+        let id = outcome.get("optionId").and_then(Value::as_str);
+        KINDS
+            .iter()
+            .find(|(kind, _)| Some(*kind) == id)
+            .map(|(_, choice)| *choice)
+            .ok_or_else(|| Stop::Failed(format!("I never offered the option {outcome}.")))
+    }
+
+    /// Reads a file through the client. The outer error ends the turn, the inner is the client's.
+    pub fn read(&self, path: &Path) -> Step<Result<String, String>> {
+        let params = json!({"sessionId": self.session, "path": path});
+        let answer = self.wire.ask(self.session, "fs/read_text_file", &params)?;
+        let content = answer.pointer("/result/content").and_then(Value::as_str);
+        Ok(content.map(str::to_owned).ok_or_else(|| error_of(&answer)))
+    }
+
+    /// Writes a file through the client.
+    pub fn write(&self, path: &Path, content: &str) -> Step {
+        let params = json!({"sessionId": self.session, "path": path, "content": content});
+        let answer = self.wire.ask(self.session, "fs/write_text_file", &params)?;
+        if answer.get("error").is_some() {
+            let name = path.display();
+            let why = error_of(&answer);
+            return Err(Stop::Failed(format!("I could not write `{name}`: {why}.")));
+        }
+        Ok(())
+    }
+
+    /// Gives the tool calls that are not done their last update.
+    pub fn leave(&mut self, text: &str) {
+        for tool in std::mem::take(&mut self.open) {
+            self.tool_end(&tool, "failed", text);
+        }
+    }
+
+    fn update(&self, update: &Value) {
+        self.wire.update(self.session, update);
+    }
+}
+
+fn error_of(answer: &Value) -> String {
+    answer
+        .pointer("/error/message")
+        .and_then(Value::as_str)
+        .map_or_else(
+            || answer.to_string(),
+            |why| why.trim_end_matches('.').to_owned(),
+        )
+}
+
+/// Cuts a text behind each run of white space.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let (_, after) = rest.split_at(word);
+        let space = after
+            .find(|c: char| !c.is_whitespace())
+            .unwrap_or(after.len());
+        let (first, after) = rest.split_at(word + space);
+        rest = after;
+        Some(first).filter(|first| !first.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let got: Vec<&str> = words(text).collect();
+        assert_eq!(got, expected);
+        assert_eq!(got.concat(), text);
+    }
+
+    #[test]
+    fn words_keep_their_space() {
+        check("", &[]);
+        check("one", &["one"]);
+        check("one two\n\nthree\n", &["one ", "two\n\n", "three\n"]);
+        check("  x", &["  ", "x"]);
+        check("für ö", &["für ", "ö"]);
+    }
+}

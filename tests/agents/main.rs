@@ -1,0 +1,9 @@
+//! The two agents of this package, driven over stdio without Neovim.
+
+mod client;
+mod replay;
+mod scripted;
+mod tutor;
+
+const SCRIPTED: &str = env!("CARGO_BIN_EXE_acp-scripted");
+const TUTOR: &str = env!("CARGO_BIN_EXE_acp-tutor");

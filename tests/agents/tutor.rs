@@ -1,0 +1,530 @@
+//! The tutor's lessons, given to a client whose buffers are a map.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::TUTOR;
+use crate::client::{Client, text};
+
+/// A client whose buffers are a map, and who answers permissions with one option.
+struct User {
+    client: Client,
+    dir: tempfile::TempDir,
+    session: Value,
+    buffers: HashMap<String, String>,
+    answer: Value,
+}
+
+/// What came of a prompt.
+#[derive(Default)]
+struct Heard {
+    said: String,
+    thought: String,
+    updates: Vec<Value>,
+    asked: Vec<Value>,
+    stop_reason: String,
+}
+
+impl User {
+    fn start(delay: &str) -> User {
+        let mut client = Client::start(TUTOR, &[], &[("ACP_TUTOR_DELAY_MS", delay)]);
+        let dir = tempfile::tempdir().unwrap();
+        let session = client.session(dir.path());
+        User {
+            client,
+            dir,
+            session,
+            buffers: HashMap::new(),
+            answer: option("allow_once"),
+        }
+    }
+
+    fn practice(&self) -> String {
+        let path = self.dir.path().join("acp-practice.lua");
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn prompt(&mut self, words: &str) -> Heard {
+        let prompt = self
+            .client
+            .request("session/prompt", text(&self.session, words));
+        self.listen(prompt, |_, _| {})
+    }
+
+    /// Serves the agent until the answer to `prompt`; `look` sees each update first.
+    fn listen(&mut self, prompt: u64, mut look: impl FnMut(&mut Client, &Value)) -> Heard {
+        let mut heard = Heard::default();
+        loop {
+            let message = self.client.recv();
+            match message["method"].as_str() {
+                None => {
+                    assert_eq!(message["id"], json!(prompt), "{message}");
+                    let reason = &message["result"]["stopReason"];
+                    heard.stop_reason = reason.as_str().unwrap_or("none").to_owned();
+                    return heard;
+                }
+                Some("session/update") => {
+                    let update = message["params"]["update"].clone();
+                    look(&mut self.client, &update);
+                    let text = update["content"]["text"].as_str().unwrap_or_default();
+                    match update["sessionUpdate"].as_str().unwrap() {
+                        "agent_message_chunk" => heard.said.push_str(text),
+                        "agent_thought_chunk" => heard.thought.push_str(text),
+                        _ => heard.updates.push(update),
+                    }
+                }
+                Some(_) => {
+                    self.serve(&message);
+                    heard.asked.push(message);
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, message: &Value) {
+        let path = message["params"]["path"].as_str().unwrap_or_default();
+        let result = match message["method"].as_str().unwrap() {
+            "fs/read_text_file" => match self.buffers.get(path) {
+                Some(text) => json!({"content": text}),
+                None => {
+                    let error = json!({"code": -32002, "message": "Resource not found"});
+                    let id = &message["id"];
+                    self.client
+                        .send(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                    return;
+                }
+            },
+            "fs/write_text_file" => {
+                let content = message["params"]["content"].as_str().unwrap().to_owned();
+                std::fs::write(path, &content).unwrap();
+                self.buffers.insert(path.to_owned(), content);
+                json!({})
+            }
+            "session/request_permission" => self.answer.clone(),
+            other => panic!("{other}"),
+        };
+        self.client.reply(message, result);
+    }
+}
+
+impl Heard {
+    fn check(&self, stop_reason: &str, words: &[&str]) {
+        assert_eq!(self.stop_reason, stop_reason, "{}", self.said);
+        for word in words {
+            assert!(self.said.contains(word), "{word:?} is not in {}", self.said);
+        }
+    }
+
+    /// The last status of each tool call, in the order of their first update.
+    fn tools(&self) -> Vec<String> {
+        let mut tools: Vec<(&Value, String)> = Vec::new();
+        for update in &self.updates {
+            let Some(status) = update["status"].as_str() else {
+                continue;
+            };
+            let id = &update["toolCallId"];
+            match tools.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, known)) => status.clone_into(known),
+                None => tools.push((id, status.to_owned())),
+            }
+        }
+        tools.into_iter().map(|(_, status)| status).collect()
+    }
+
+    fn methods(&self) -> Vec<&str> {
+        self.asked
+            .iter()
+            .map(|m| m["method"].as_str().unwrap())
+            .collect()
+    }
+}
+
+fn option(id: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": id}})
+}
+
+#[test]
+fn greets_and_lists_the_lessons() {
+    let mut user = User::start("0");
+    let first = user.prompt("write me an editor");
+    first.check(
+        "end_turn",
+        &["# Hello!", "8. **finish**", "> write me an editor"],
+    );
+    let titled = |update: &Value| update["title"] == "First steps";
+    assert!(first.updates.iter().any(titled));
+    user.prompt("help")
+        .check("end_turn", &["1. **stream**", "4. **permission**"]);
+    let other = user.prompt("what is\nthis?");
+    other.check("end_turn", &["> what is\n> this?", "`help`"]);
+    assert!(!other.said.contains("# Hello!"));
+    user.prompt("hello").check("end_turn", &["# Hello!"]);
+}
+
+#[test]
+fn offers_the_lessons_as_commands() {
+    let mut client = Client::start(TUTOR, &[], &[]);
+    client.request("session/new", json!({"cwd": "/", "mcpServers": []}));
+    assert_eq!(client.recv()["result"]["sessionId"], "tutor-1");
+    let update = client.recv()["params"]["update"].clone();
+    assert_eq!(update["sessionUpdate"], "available_commands_update");
+    assert_eq!(update["availableCommands"][0]["name"], "help");
+    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn streams_a_thought_and_markdown() {
+    let mut user = User::start("0");
+    let id = user
+        .client
+        .request("session/prompt", text(&user.session, "1"));
+    let mut chunks = 0;
+    let heard = user.listen(id, |_, update| {
+        chunks += usize::from(update["sessionUpdate"] == "agent_message_chunk");
+    });
+    heard.check(
+        "end_turn",
+        &[
+            "## Text",
+            "**bold**",
+            "\n```rust\nfn main() {\n    let",
+            "```lua\n",
+        ],
+    );
+    assert!(heard.thought.starts_with("This is a thought."));
+    assert!(chunks > 80, "{chunks}");
+}
+
+#[test]
+fn works_off_a_plan() {
+    let heard = User::start("0").prompt("/plan");
+    let statuses: Vec<String> = heard
+        .updates
+        .iter()
+        .filter(|update| update["sessionUpdate"] == "plan")
+        .map(|update| {
+            let entries = update["entries"].as_array().unwrap();
+            let letter = |entry: &Value| entry["status"].as_str().unwrap()[..1].to_owned();
+            entries.iter().map(letter).collect()
+        })
+        .collect();
+    assert_eq!(statuses, ["ippp", "cipp", "ccip", "ccci", "cccc"]);
+}
+
+#[test]
+fn quotes_an_unsaved_line() {
+    let mut user = User::start("0");
+    let path = user.dir.path().join("my notes.md");
+    std::fs::write(&path, "one\ntwo\n").unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    let uri = format!("file://{}", path.replace(' ', "%20"));
+    let mut read = |buffer: &str| {
+        user.buffers.insert(path.clone(), buffer.to_owned());
+        let prompt = json!([
+            {"type": "text", "text": "read"},
+            {"type": "resource_link", "uri": uri, "name": "my notes.md"},
+        ]);
+        let params = json!({"sessionId": user.session, "prompt": prompt});
+        let id = user.client.request("session/prompt", params);
+        user.listen(id, |_, _| {})
+    };
+    let heard = read("one\nsecret words\ntwo\n");
+    heard.check("end_turn", &["Line 2 of `my notes.md`", "\nsecret words\n"]);
+    assert_eq!(heard.tools(), ["completed"]);
+    read("one\n").check("end_turn", &["still has this line", "\ntwo\n"]);
+    read("one\ntwo\n").check("end_turn", &["all of them are saved", "`again`"]);
+}
+
+#[test]
+fn makes_a_practice_file_only_when_allowed() {
+    let mut user = User::start("0");
+    user.answer = option("reject_once");
+    let refused = user.prompt("read");
+    refused.check("end_turn", &["nothing was written"]);
+    assert_eq!(refused.tools(), ["failed"]);
+    assert!(!Path::new(&user.practice()).exists());
+    user.answer = option("allow_once");
+    let made = user.prompt("again");
+    made.check("end_turn", &["`acp-practice.lua` is there"]);
+    let methods = [
+        "fs/read_text_file",
+        "session/request_permission",
+        "fs/write_text_file",
+    ];
+    assert_eq!(made.methods(), methods);
+    let diff = &made.asked[1]["params"]["toolCall"]["content"][0];
+    assert_eq!(diff["type"], "diff");
+    assert_eq!(diff["newText"], made.asked[2]["params"]["content"]);
+    let practice = user.practice();
+    user.buffers
+        .get_mut(&practice)
+        .unwrap()
+        .push_str("-- mine\n");
+    user.prompt("again").check("end_turn", &["-- mine"]);
+}
+
+#[test]
+fn reacts_to_each_answer() {
+    let mut user = User::start("0");
+    let mut check = |answer: Value, asks: usize, stop_reason: &str, word: &str, tool: &str| {
+        user.answer = answer;
+        let heard = user.prompt("permission");
+        heard.check(stop_reason, &[word]);
+        assert_eq!(heard.asked.len(), asks);
+        assert_eq!(heard.tools(), [tool]);
+        for question in heard.asked {
+            let call = &question["params"]["toolCall"];
+            assert_eq!(call["kind"], "execute");
+            assert_eq!(call["rawInput"]["command"], "echo 'Hello from the tutor'");
+        }
+    };
+    check(option("allow_once"), 1, "end_turn", "**once**", "completed");
+    check(option("reject_once"), 1, "end_turn", "**no**", "failed");
+    check(
+        option("allow_always"),
+        1,
+        "end_turn",
+        "**always**",
+        "completed",
+    );
+    check(
+        option("reject_once"),
+        0,
+        "end_turn",
+        "*always*",
+        "completed",
+    );
+    check(
+        option("reject_always"),
+        1,
+        "end_turn",
+        "**never**",
+        "failed",
+    );
+    check(option("allow_once"), 0, "end_turn", "*never*", "failed");
+    check(option("what"), 1, "end_turn", "never offered", "failed");
+    check(
+        json!({"outcome": {"outcome": "cancelled"}}),
+        1,
+        "cancelled",
+        "",
+        "failed",
+    );
+}
+
+#[test]
+fn edits_in_three_hunks_and_sees_what_was_kept() {
+    let mut user = User::start("0");
+    user.prompt("edit")
+        .check("end_turn", &["`acp-practice.lua` is there"]);
+    let practice = user.practice();
+    let before = user.buffers[&practice].clone();
+    let edit = user.prompt("edit");
+    edit.check(
+        "end_turn",
+        &[
+            "`:Acp accept`",
+            "`:Acp reject`",
+            "`:Acp next`",
+            "`:Acp prev`",
+        ],
+    );
+    assert_eq!(edit.tools(), ["completed"; 3]);
+    let writes = edit
+        .methods()
+        .iter()
+        .filter(|m| **m == "fs/write_text_file")
+        .count();
+    assert_eq!(writes, 3);
+    let after = user.buffers[&practice].clone();
+    let changed = before
+        .lines()
+        .filter(|line| !after.lines().any(|l| l == *line));
+    assert_eq!(changed.count(), 5);
+
+    // The first is rejected, the second kept, the third rewritten.
+    let hello = "  return (\"Hello, %s!\"):format(name)\n";
+    assert!(after.contains(hello));
+    let mixed = after
+        .replace(hello, "  return \"Hello \" .. name\n")
+        .replace("text:gsub", "text.gsub");
+    user.buffers.insert(practice, mixed);
+    let done = user.prompt("done");
+    done.check(
+        "end_turn",
+        &[
+            "greeting: **rejected**",
+            "loop for the list: **kept**",
+            "to count: **rewritten**",
+            "`next`",
+        ],
+    );
+    // It looks once.
+    assert_eq!(user.prompt("done").methods(), [""; 0]);
+}
+
+#[test]
+fn names_the_lines_to_follow() {
+    let mut user = User::start("0");
+    user.prompt("edit");
+    let heard = user.prompt("follow");
+    let lines: Vec<u64> = heard
+        .updates
+        .iter()
+        .filter_map(|update| update["locations"][0]["line"].as_u64())
+        .collect();
+    assert_eq!(lines.len(), 5);
+    assert!(lines.is_sorted(), "{lines:?}");
+    assert_eq!(heard.tools(), ["completed"]);
+}
+
+#[test]
+fn sums_up() {
+    let heard = User::start("0").prompt("finish");
+    heard.check(
+        "end_turn",
+        &[
+            "`:Acp log`",
+            "require(\"acp\").setup({\n  agents = {\n    opencode",
+        ],
+    );
+}
+
+#[test]
+fn counts_until_it_is_cancelled() {
+    let mut user = User::start("1");
+    let session = user.session.clone();
+    let id = user
+        .client
+        .request("session/prompt", text(&session, "cancel"));
+    let mut cancelled = false;
+    let heard = user.listen(id, |client, update| {
+        if !cancelled && update["content"]["text"] == "2 " {
+            client.notify("session/cancel", json!({"sessionId": session}));
+            cancelled = true;
+        }
+    });
+    heard.check("cancelled", &["1 2 "]);
+    assert!(!heard.said.contains("60 "));
+    assert_eq!(heard.tools(), ["failed"]);
+    // The session lives on.
+    user.prompt("help").check("end_turn", &["1. **stream**"]);
+}
+
+#[test]
+fn a_cancel_ends_a_question_that_nobody_answers() {
+    let mut user = User::start("0");
+    let session = user.session.clone();
+    let id = user
+        .client
+        .request("session/prompt", text(&session, "permission"));
+    let question = loop {
+        let message = user.client.recv();
+        if message["method"] == "session/request_permission" {
+            break message;
+        }
+    };
+    // One turn at a time; another session has its own.
+    let busy = user
+        .client
+        .request("session/prompt", text(&session, "help"));
+    let refused = user.client.recv();
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(busy), &json!(-32600))
+    );
+    user.client
+        .request("session/new", json!({"cwd": "/", "mcpServers": []}));
+    assert_eq!(user.client.recv()["result"]["sessionId"], "tutor-2");
+    let second = user
+        .client
+        .request("session/prompt", text(&json!("tutor-2"), "help"));
+    user.listen(second, |_, _| {})
+        .check("end_turn", &["1. **stream**"]);
+    user.client
+        .notify("session/cancel", json!({"sessionId": session}));
+    let heard = user.listen(id, |_, _| {});
+    heard.check("cancelled", &[]);
+    assert_eq!(heard.tools(), ["failed"]);
+    // The answer comes too late, and hurts nobody.
+    user.client.reply(&question, option("allow_once"));
+    user.prompt("help").check("end_turn", &["1. **stream**"]);
+}
+
+#[test]
+fn refuses_what_it_does_not_know() {
+    let mut client = Client::start(TUTOR, &[], &[]);
+    let mut check = |line: Value, code: i64, why: &str| {
+        client.send(line);
+        let error = client.recv()["error"].clone();
+        assert_eq!(error["code"], json!(code), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(why), "{error}");
+    };
+    let ask = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    check(ask("session/load", json!({})), -32601, "session/load");
+    check(ask("initialize", json!({})), -32602, "protocolVersion");
+    check(
+        ask("session/new", json!({"cwd": "here", "mcpServers": []})),
+        -32602,
+        "cwd",
+    );
+    check(
+        ask("session/new", json!({"cwd": "/"})),
+        -32602,
+        "mcpServers",
+    );
+    check(
+        ask("session/prompt", json!({"prompt": []})),
+        -32602,
+        "sessionId",
+    );
+    check(
+        ask("session/prompt", json!({"sessionId": "x"})),
+        -32602,
+        "prompt",
+    );
+    check(
+        ask("session/prompt", json!({"sessionId": "x", "prompt": []})),
+        -32602,
+        "x is not known",
+    );
+    check(json!("neither"), -32600, "neither method nor id");
+    writeln!(client.stdin.as_mut().unwrap(), "junk").unwrap();
+    assert_eq!(client.recv()["error"]["code"], -32700);
+    client.notify("$/whatever", json!({}));
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn says_so_when_the_client_has_no_files() {
+    let mut client = Client::start(TUTOR, &[], &[("ACP_TUTOR_DELAY_MS", "0")]);
+    client.call("initialize", json!({"protocolVersion": 1}));
+    let session =
+        client.call("session/new", json!({"cwd": "/", "mcpServers": []}))["sessionId"].clone();
+    for lesson in ["read", "edit", "follow"] {
+        let id = client.request("session/prompt", text(&session, lesson));
+        let mut said = String::new();
+        loop {
+            let message = client.recv();
+            if message["id"] == json!(id) {
+                break;
+            }
+            let text = &message["params"]["update"]["content"]["text"];
+            said.push_str(text.as_str().unwrap_or_default());
+        }
+        assert!(said.contains("fs.readTextFile"), "{said}");
+    }
+}
+
+#[test]
+fn the_end_of_stdin_ends_it_at_once() {
+    let mut user = User::start("10000");
+    user.client
+        .request("session/prompt", text(&user.session, "1"));
+    // The turn has begun, and its first word is ten seconds away.
+    while user.client.recv()["params"]["update"]["title"] != "First steps" {}
+    assert_eq!(user.client.finish(), Some(0));
+}
