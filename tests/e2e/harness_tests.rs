@@ -310,3 +310,24 @@ fn two_neovims_share_a_project() {
     second.cmd("edit a.txt");
     assert_eq!(second.buf_lines(0), ["a"]);
 }
+
+#[test]
+fn the_picture_shows_what_the_screen_shows() {
+    let nvim = Project::new().size(30, 4).start();
+    nvim.type_text("iif a < b │漢字│ end");
+    nvim.cmd("highlight Error guifg=#ff0000 guibg=#00ff00 gui=bold,italic");
+    nvim.cmd("match Error /end/");
+    nvim.wait("the highlight", || {
+        nvim.screen().groups_of("end") == ["Error"]
+    });
+    let svg = nvim.screen().to_svg("a & b");
+    let (start, _) = svg
+        .split_once("if a &lt; b</text>")
+        .expect("the text is there");
+    assert!(start.contains("<title>a &amp; b</title>"));
+    assert!(svg.contains("fill=\"#00ff00\""), "{svg}");
+    assert!(svg.contains("fill=\"#ff0000\" font-weight=\"bold\" font-style=\"italic\">end<"));
+    // The second bar is drawn five cells after the first one: two wide characters are between.
+    assert!(svg.contains("<path d=\"M79.8 0.0V18.0\""), "{svg}");
+    assert!(svg.contains("<path d=\"M121.8 0.0V18.0\""), "{svg}");
+}

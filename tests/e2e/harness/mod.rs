@@ -12,6 +12,7 @@ mod project;
 mod rpc;
 mod screen;
 mod slots;
+mod svg;
 
 pub use nvim::{Nvim, UserEvent};
 pub use project::Project;

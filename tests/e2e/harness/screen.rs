@@ -129,17 +129,10 @@ impl Screen {
         out
     }
 
-    /// Returns the parts of a row that look the same: the text and its style.
-    pub(super) fn runs(&self, row: usize) -> Vec<(usize, String, Arc<Style>)> {
-        let mut runs: Vec<(usize, String, Arc<Style>)> = Vec::new();
-        for (column, cell) in self.cells_of(row).iter().enumerate() {
-            let style = self.style(row, column);
-            match runs.last_mut() {
-                Some((_, text, last)) if *last == style => text.push_str(&cell.text),
-                _ => runs.push((column, cell.text.clone(), style)),
-            }
-        }
-        runs
+    /// Returns the cells of a row: the text of each, and how it looks.
+    pub(super) fn cells(&self, row: usize) -> impl Iterator<Item = (&str, Arc<Style>)> {
+        let cells = self.cells_of(row).iter().enumerate();
+        cells.map(move |(column, cell)| (cell.text.as_str(), self.style(row, column)))
     }
 
     /// Returns whether a part of a frame has come, but not its end.
