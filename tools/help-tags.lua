@@ -47,7 +47,7 @@ if #files == 0 then
   problem(doc, 0, "there is no help here")
 end
 
-local own = {} ---@type table<string, string>
+local own = {} ---@type table<string, string?>
 for _, path in ipairs(files) do
   each_line(path, function(row, line)
     -- A tag stands between blanks or at an end of the line.
