@@ -1,0 +1,92 @@
+# What there is to do, each with all the set-up it needs. GNU make 3.81 or newer.
+#
+# Tools and the Neovims of `make matrix` are kept outside the checkout (TOOLS), so that a new
+# clone finds them; what belongs to this checkout is under target/.
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+TOOLS := $(or $(ACP_TOOLS),$(CACHE)/acp.nvim/tools)
+
+NVIM := $(TARGET)/nvim/bin/nvim
+NVIM_READY := $(TARGET)/nvim/ready
+STYLUA := $(TOOLS)/stylua-2.6.0/bin/stylua
+EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
+MATRIX := trixie testing
+
+.DELETE_ON_ERROR:
+.PHONY: help build release try test check matrix nvim sdk-agent clean \
+	check-format check-clippy check-doc check-lua-format check-lua-types check-help
+
+help:
+	@echo 'make try      opens Neovim with the plugin and its tutor; nothing is installed'
+	@echo 'make build    builds the plugin for development; make release: for daily use'
+	@echo 'make test     runs all tests'
+	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
+	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
+
+build:
+	cargo build
+
+release:
+	cargo build --release
+
+# A development build: dependencies are optimized in it too, and it takes half the time.
+try: build
+	@TARGET='$(TARGET)' sh tools/try.sh $(ARGS)
+
+# Snapshots are compared, never written: `cargo insta` or INSTA_UPDATE=always writes them.
+test: $(NVIM_READY) sdk-agent
+	INSTA_UPDATE=no cargo test $(ARGS)
+
+sdk-agent:
+	@sh tools/node.sh
+	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh; fi
+
+nvim: $(NVIM_READY)
+
+$(NVIM_READY): tools/nvim.sh tools/nvim.txt
+	sh tools/nvim.sh '$(TARGET)/nvim'
+	@touch '$@'
+
+matrix: $(NVIM_READY) sdk-agent $(MATRIX:%=$(TOOLS)/nvim-%/bin/nvim)
+	sh tools/matrix.sh '$(NVIM)' $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')
+
+$(TOOLS)/nvim-%/bin/nvim:
+	sh tools/nvim-debian.sh $* '$(TOOLS)/nvim-$*'
+
+check: check-format check-clippy check-doc check-lua-format check-lua-types check-help
+
+check-format:
+	@sh tools/component.sh rustfmt fmt
+	cargo fmt --check
+
+check-clippy:
+	@sh tools/component.sh clippy clippy
+	cargo clippy --all-targets -- -D warnings
+
+check-doc:
+	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --document-private-items
+
+check-lua-format: $(STYLUA)
+	'$(STYLUA)' --check lua plugin tools
+
+# Neovim's own Lua files say which types its functions have.
+check-lua-types: $(EMMYLUA) $(NVIM_READY)
+	VIMRUNTIME="$$(sh tools/runtime.sh '$(NVIM)')" '$(EMMYLUA)' --warnings-as-errors .
+
+check-help: $(NVIM_READY)
+	'$(NVIM)' --clean -l tools/help-tags.lua doc
+
+# Development builds: they run just as well on a few files and are ready in a third of the time.
+INSTALL = CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR='$(TOOLS)/build' \
+	cargo install --debug --locked --root '$(TOOLS)/$(1)-$(2)' '$(1)@$(2)' $(3) && \
+	rm -rf '$(TOOLS)/build'
+
+$(STYLUA):
+	$(call INSTALL,stylua,2.6.0,--no-default-features --features luajit)
+
+$(EMMYLUA):
+	$(call INSTALL,emmylua_check,0.25.1)
+
+clean:
+	cargo clean

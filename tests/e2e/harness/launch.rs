@@ -1,0 +1,112 @@
+//! How Neovim is started: which one, in which surroundings.
+//!
+//! Nothing of the user's gets in but `PATH`: own home and XDG folders, no config, no plugin but
+//! this one.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{env, fmt};
+
+use super::procs;
+use super::project::Project;
+
+const CHECKOUT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Starts the Neovim under test in `project`, its processes marked with `mark`.
+pub fn spawn(project: &Project, mark: &str) -> Child {
+    let nvim = binary();
+    match command(&nvim, project, mark).spawn() {
+        Ok(child) => child,
+        Err(error) => panic!(
+            "{} does not start ({error}): run `make nvim`, or set ACP_TEST_NVIM to a Neovim",
+            nvim.display()
+        ),
+    }
+}
+
+fn command(nvim: &Path, project: &Project, mark: &str) -> Command {
+    let root = project.root();
+    let stderr = File::create(root.join("nvim.stderr")).expect("the file can be made");
+    let mut command = Command::new(nvim);
+    command
+        .arg("--embed")
+        .arg("--clean")
+        .args([
+            "--cmd",
+            &format!("set shortmess+=I rtp^={}", escape(CHECKOUT)),
+        ])
+        .args(["--cmd", &format!("lua {}", set_config(project))])
+        .args(["--cmd", &format!("lua {REPORT_EVENTS}")])
+        .args(project.commands.iter().flat_map(|line| ["--cmd", line]))
+        .current_dir(root.join("project"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(stderr);
+    set_environment(&mut command, project, mark);
+    command
+}
+
+/// The channel of the client that embeds Neovim is always 1.
+const REPORT_EVENTS: &str = "vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', \
+    callback = function(event) vim.rpcnotify(1, 'user_event', event.match, event.data) end })";
+
+/// Returns Lua that sets `vim.g.acp`; the config comes from a file, so nothing needs quoting.
+fn set_config(project: &Project) -> String {
+    let mut config = project.config.clone();
+    if config["library"].is_null() {
+        config["library"] = library().to_string_lossy().into();
+    }
+    let path = project.root().join("config.json");
+    fs::write(&path, config.to_string()).expect("the config can be written");
+    format!("vim.g.acp = vim.json.decode(table.concat(vim.fn.readfile({path:?})))")
+}
+
+fn set_environment(command: &mut Command, project: &Project, mark: &str) {
+    let root = project.root();
+    command
+        .env_clear()
+        .env("PATH", env::var_os("PATH").unwrap_or_default())
+        .env("HOME", root.join("home"))
+        .env("TMPDIR", root.join("tmp"))
+        .env("XDG_CONFIG_HOME", root.join("config"))
+        .env("XDG_DATA_HOME", root.join("data"))
+        .env("XDG_STATE_HOME", root.join("state"))
+        .env("XDG_CACHE_HOME", root.join("cache"))
+        .env("XDG_RUNTIME_DIR", root.join("run"))
+        .env("NVIM_LOG_FILE", root.join("nvim.log"))
+        .env("LANG", "C.UTF-8")
+        .env("TERM", "xterm-256color")
+        .env("SHELL", "/bin/sh")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("RUST_BACKTRACE", "1")
+        .env(procs::MARK, mark)
+        .envs(project.env.iter().map(|(name, value)| (name, value)));
+}
+
+/// Returns the Neovim under test: `ACP_TEST_NVIM`, else the one `make nvim` unpacks.
+fn binary() -> PathBuf {
+    match env::var_os("ACP_TEST_NVIM") {
+        Some(path) if !path.is_empty() => path.into(),
+        _ => built().join("../nvim/bin/nvim"),
+    }
+}
+
+/// Returns the library that Cargo built along with this test.
+fn library() -> PathBuf {
+    built().join(format!("libacp_nvim{}", env::consts::DLL_SUFFIX))
+}
+
+/// Returns the folder Cargo builds into, `target/debug` or the like.
+fn built() -> &'static Path {
+    let program = Path::new(env!("CARGO_BIN_EXE_acp-scripted"));
+    program.parent().expect("a program is in a folder")
+}
+
+/// Returns a path for use in `:set`.
+fn escape(path: impl fmt::Display) -> String {
+    let path = path.to_string();
+    path.replace('\\', r"\\")
+        .replace(',', r"\,")
+        .replace(' ', r"\ ")
+}

@@ -1,0 +1,371 @@
+//! One Neovim process: starting it, driving it, waiting for it, ending it.
+
+use std::cell::Cell;
+use std::process::{Child, ExitStatus};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rmpv::Value;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::launch;
+use super::procs::{self, Process};
+use super::project::Project;
+use super::rpc::{Client, RpcError, from_json};
+use super::screen::Screen;
+use super::slots::{self, Slot};
+
+/// How long a request or a wait may take; far beyond what a loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long Neovim may take to quit.
+const QUITTING: Duration = Duration::from_secs(5);
+/// What a request gets at least, however late in a wait it is made.
+const LAST: Duration = Duration::from_secs(1);
+/// How often a condition is looked at when nothing comes in.
+const POLL: Duration = Duration::from_millis(5);
+
+/// A running Neovim; it ends with the value.
+pub struct Nvim {
+    pub project: Rc<Project>,
+    child: Child,
+    pub(super) client: Client,
+    mark: String,
+    /// When the wait that is going on gives up; its requests give up then, too.
+    deadline: Cell<Option<Instant>>,
+    ended: bool,
+    _slot: Rc<Slot>,
+}
+
+/// A `User Acp*` autocommand that was run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserEvent {
+    pub name: String,
+    pub data: Json,
+}
+
+// Starting.
+impl Nvim {
+    /// Starts Neovim and waits until it is ready to be typed into.
+    #[track_caller]
+    pub fn start(project: impl Into<Rc<Project>>) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let project = project.into();
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{count}", std::process::id());
+        let slot = slots::take();
+        let mut child = launch::spawn(&project, &mark);
+        let stdin = child.stdin.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("it is piped");
+        let nvim = Self {
+            project,
+            child,
+            client: Client::new(stdin, stdout),
+            mark,
+            deadline: Cell::new(None),
+            ended: false,
+            _slot: slot,
+        };
+        nvim.attach();
+        nvim
+    }
+
+    #[track_caller]
+    fn attach(&self) {
+        let (columns, rows) = self.project.size;
+        let options = ["rgb", "ext_linegrid", "ext_hlstate"].map(|name| (name.into(), true.into()));
+        let options = Value::Map(options.into());
+        self.request("nvim_ui_attach", vec![columns.into(), rows.into(), options]);
+        self.wait("Neovim to be ready", || {
+            !self.blocked() && self.lua("return vim.v.vim_did_enter", ()) == 1
+        });
+    }
+}
+
+// Driving.
+impl Nvim {
+    /// Runs Lua with `args` (a tuple) as its `...`, and returns its result.
+    ///
+    /// # Panics
+    /// When the Lua raises, or when Neovim does not answer: it cannot while it waits at a prompt.
+    #[track_caller]
+    pub fn lua(&self, code: &str, args: impl Serialize) -> Json {
+        match self.try_lua(code, args) {
+            Ok(result) => result,
+            Err(error) => self.fail(&format!("{code}\n{error}")),
+        }
+    }
+
+    /// Runs Lua as [`Nvim::lua`] does, and returns what it raises.
+    #[track_caller]
+    pub fn try_lua(&self, code: &str, args: impl Serialize) -> Result<Json, String> {
+        let args = match serde_json::to_value(args).expect("the arguments are plain data") {
+            Json::Null => Value::Array(Vec::new()),
+            args => from_json(&args),
+        };
+        self.try_request("nvim_exec_lua", vec![code.into(), args])
+    }
+
+    /// Runs an Ex command.
+    ///
+    /// # Panics
+    /// When the command fails.
+    #[track_caller]
+    pub fn cmd(&self, command: &str) {
+        self.request("nvim_command", vec![command.into()]);
+    }
+
+    /// Types keys, in the notation of mappings: `ihello<Esc>`.
+    ///
+    /// Returns when they are in Neovim's queue; what is asked afterwards (but for `screen`) is
+    /// answered after they were processed.
+    #[track_caller]
+    pub fn keys(&self, keys: &str) {
+        let mut rest = keys;
+        while !rest.is_empty() {
+            let taken = self.request("nvim_input", vec![rest.into()]);
+            rest = &rest[taken.as_u64().unwrap_or(0) as usize..];
+        }
+    }
+
+    /// Types a text: no key in it has a meaning of its own.
+    #[track_caller]
+    pub fn type_text(&self, text: &str) {
+        self.keys(&text.replace('<', "<lt>").replace('\n', "<CR>"));
+    }
+
+    /// Changes the size of the screen.
+    #[track_caller]
+    pub fn resize(&self, columns: usize, rows: usize) {
+        self.request("nvim_ui_try_resize", vec![columns.into(), rows.into()]);
+    }
+}
+
+// Looking.
+impl Nvim {
+    /// Returns the screen as it was last drawn.
+    pub fn screen(&self) -> Screen {
+        self.client.screen()
+    }
+
+    /// Returns the screen in the form of a snapshot, with what is random in paths made equal.
+    pub fn snapshot(&self) -> String {
+        let screen = self.screen();
+        self.mask(&screen.dump(0..screen.height))
+    }
+
+    /// Returns `text` with the random part of the temporary folder's name made equal.
+    pub fn mask(&self, text: &str) -> String {
+        let name = self.project.root().file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        text.replace(&*name, &format!("acp-{}", "X".repeat(name.len() - 4)))
+    }
+
+    /// Returns the lines of a buffer; 0 is the current one.
+    #[track_caller]
+    pub fn buf_lines(&self, buf: i64) -> Vec<String> {
+        let lines = self.lua(
+            "return vim.api.nvim_buf_get_lines(..., 0, -1, true)",
+            (buf,),
+        );
+        serde_json::from_value(lines).expect("lines are strings")
+    }
+
+    /// Returns the mode, as `nvim_get_mode` names it.
+    #[track_caller]
+    pub fn mode(&self) -> String {
+        let mode = self.request("nvim_get_mode", vec![]);
+        mode["mode"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Returns whether Neovim waits for a key at a prompt, where it runs nothing else.
+    #[track_caller]
+    pub fn blocked(&self) -> bool {
+        self.request("nvim_get_mode", vec![])["blocking"] == true
+    }
+
+    /// Returns what `:messages` shows.
+    #[track_caller]
+    pub fn messages(&self) -> String {
+        let output = self.lua(
+            "return vim.api.nvim_exec2('messages', { output = true }).output",
+            (),
+        );
+        output.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Returns the `User Acp*` autocommands that were run, oldest first.
+    pub fn user_events(&self) -> Vec<UserEvent> {
+        let events = self.client.notifications("user_event").into_iter();
+        events
+            .map(|params| UserEvent {
+                name: params[0].as_str().unwrap_or_default().to_owned(),
+                data: params.get(1).cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// Returns Neovim's major and minor version.
+    #[track_caller]
+    pub fn version(&self) -> (u64, u64) {
+        let version = self.lua("return vim.version()", ());
+        let part = |name: &str| version[name].as_u64().unwrap_or(0);
+        (part("major"), part("minor"))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the processes Neovim has started, zombies included.
+    pub fn children(&self) -> Vec<Process> {
+        procs::children_of(self.pid())
+    }
+}
+
+// Waiting.
+impl Nvim {
+    /// Waits until `condition` holds; `what` says in the failure what was waited for.
+    #[track_caller]
+    pub fn wait(&self, what: &str, condition: impl FnMut() -> bool) {
+        self.wait_within(PATIENCE, what, condition);
+    }
+
+    /// Waits as [`Nvim::wait`] does, at most for `patience`.
+    #[track_caller]
+    pub fn wait_within(&self, patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+        let deadline = Instant::now() + patience;
+        let outer = self.deadline.replace(Some(deadline));
+        while !condition() {
+            if Instant::now() >= deadline {
+                self.fail(&format!("waited {patience:?} in vain for {what}"));
+            }
+            self.client.pause(POLL);
+        }
+        self.deadline.set(outer);
+    }
+
+    /// Waits until `text` stands on the screen.
+    #[track_caller]
+    pub fn wait_text(&self, text: &str) {
+        self.wait(&format!("{text:?} on the screen"), || {
+            self.screen().has(text)
+        });
+    }
+
+    /// Waits for the report of a scripted agent.
+    ///
+    /// # Panics
+    /// When the client did not do what the script expects.
+    #[track_caller]
+    pub fn wait_script(&self, agent: &str) {
+        self.wait(&format!("the report of {agent}"), || {
+            self.project.report(agent).is_some()
+        });
+        match self.project.report(agent) {
+            Some(report) if report == "ok" => {}
+            report => self.fail(&format!("{agent}: {}", report.unwrap_or_default())),
+        }
+    }
+}
+
+// Ending.
+impl Nvim {
+    /// Quits, and makes sure that no process of the test is left.
+    #[track_caller]
+    pub fn quit(mut self) {
+        let status = self.end();
+        if !status.is_some_and(|status| status.success()) {
+            self.fail(&format!("Neovim did not quit as it should: {status:?}"));
+        }
+        self.wait("all processes to end", || {
+            procs::marked(&self.mark).is_empty()
+        });
+    }
+
+    /// Ends Neovim's process at once, as a crash does.
+    pub fn kill(&mut self) {
+        self.ended = true;
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Returns the living processes of this test, Neovim among them.
+    pub fn processes(&self) -> Vec<Process> {
+        procs::marked(&self.mark)
+    }
+
+    /// Lets Neovim quit; kills it when it does not.
+    fn end(&mut self) -> Option<ExitStatus> {
+        let deadline = Instant::now() + QUITTING;
+        if self.is_stuck_at_prompt() {
+            self.client
+                .notify("nvim_input", vec!["<C-c><C-\\><C-n>".into()]);
+        }
+        self.client.notify("nvim_command", vec!["qall!".into()]);
+        while Instant::now() < deadline {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.ended = true;
+                return Some(status);
+            }
+            self.client.pause(POLL);
+        }
+        self.kill();
+        None
+    }
+
+    fn is_stuck_at_prompt(&self) -> bool {
+        let mode = self.client.request("nvim_get_mode", vec![], POLL * 20);
+        mode.is_ok_and(|mode| mode["blocking"] == true)
+    }
+}
+
+impl Drop for Nvim {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.kill();
+        }
+        let status = (!self.ended).then(|| self.end());
+        for process in self.processes() {
+            procs::kill(process.pid);
+        }
+        if status == Some(None) {
+            panic!("Neovim did not quit within {QUITTING:?} and was killed");
+        }
+    }
+}
+
+// Asking and failing.
+impl Nvim {
+    #[track_caller]
+    fn request(&self, method: &str, params: Vec<Value>) -> Json {
+        match self.try_request(method, params) {
+            Ok(result) => result,
+            Err(error) => self.fail(&format!("{method}: {error}")),
+        }
+    }
+
+    #[track_caller]
+    fn try_request(&self, method: &str, params: Vec<Value>) -> Result<Json, String> {
+        let patience = match self.deadline.get() {
+            Some(deadline) => deadline.saturating_duration_since(Instant::now()).max(LAST),
+            None => PATIENCE,
+        };
+        match self.client.request(method, params, patience) {
+            Ok(result) => Ok(result),
+            Err(RpcError::Refused(error)) => Err(error),
+            Err(RpcError::Timeout) => self.fail(&format!("{method}: no answer in {patience:?}")),
+            Err(RpcError::Closed) => self.fail(&format!("{method}: Neovim is gone")),
+        }
+    }
+
+    /// Fails the test with all that is known about this Neovim.
+    #[track_caller]
+    pub fn fail(&self, why: &str) -> ! {
+        self.deadline.set(None);
+        panic!("{why}\n{}", super::dump::of(self));
+    }
+}

@@ -1,0 +1,120 @@
+//! Processes as the system sees them: who is whose child, who lives, who was left behind.
+//!
+//! A zombie is not alive, but it is still its parent's child: a test of reaping can see it.
+
+/// The environment variable by which the processes of one test are known.
+pub const MARK: &str = "ACP_TEST_MARK";
+
+/// A process, as of one look at the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    pub pid: u32,
+    pub parent: u32,
+    /// Ended, but not reaped by its parent.
+    pub zombie: bool,
+    /// The command line; empty for a zombie.
+    pub command: String,
+}
+
+/// Returns the children of `pid`, zombies included.
+pub fn children_of(pid: u32) -> Vec<Process> {
+    let mut all = system::all();
+    all.retain(|process| process.parent == pid);
+    all
+}
+
+/// Returns whether the process `pid` runs.
+pub fn alive(pid: u32) -> bool {
+    system::all()
+        .iter()
+        .any(|process| process.pid == pid && !process.zombie)
+}
+
+/// Returns the living processes whose environment carries `mark`, however they are related.
+pub fn marked(mark: &str) -> Vec<Process> {
+    let assignment = format!("{MARK}={mark}");
+    let mut all = system::all();
+    all.retain(|process| !process.zombie && system::has_variable(process.pid, &assignment));
+    all
+}
+
+/// Ends the process `pid` at once.
+pub fn kill(pid: u32) {
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(pid) = pid {
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::Process;
+
+    pub fn all() -> Vec<Process> {
+        let entries = std::fs::read_dir("/proc").expect("Linux has /proc");
+        entries
+            .filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?))
+            .collect()
+    }
+
+    pub fn has_variable(pid: u32, assignment: &str) -> bool {
+        // Processes of others cannot be read, and are not of the test.
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == assignment.as_bytes())
+    }
+
+    /// Returns the process, unless it is gone by now.
+    fn read(pid: u32) -> Option<Process> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // "pid (name) state parent ...", where the name may hold anything.
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        Some(Process {
+            pid,
+            parent,
+            zombie: state == "Z",
+            command: command.trim_end().to_owned(),
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::process::Command;
+
+    use super::Process;
+
+    pub fn all() -> Vec<Process> {
+        let text = ps(&["-A", "-o", "pid=,ppid=,stat=,command="]);
+        text.lines().filter_map(parse).collect()
+    }
+
+    pub fn has_variable(pid: u32, assignment: &str) -> bool {
+        // `e` appends the environment to the command.
+        let text = ps(&["eww", "-o", "command=", "-p", &pid.to_string()]);
+        text.split_whitespace().any(|word| word == assignment)
+    }
+
+    fn ps(args: &[&str]) -> String {
+        let output = Command::new("ps").args(args).output().expect("`ps` runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn parse(line: &str) -> Option<Process> {
+        let mut words = line.split_whitespace();
+        Some(Process {
+            pid: words.next()?.parse().ok()?,
+            parent: words.next()?.parse().ok()?,
+            zombie: words.next()?.starts_with('Z'),
+            command: words.collect::<Vec<_>>().join(" "),
+        })
+    }
+}

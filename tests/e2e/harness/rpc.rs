@@ -1,0 +1,260 @@
+//! The msgpack-RPC client: one request at a time, each with a deadline.
+//!
+//! Two threads of its own do the reading and the writing, so that a Neovim that hangs can
+//! block neither the test nor the dump of what went wrong.
+
+use std::collections::HashMap;
+use std::io::{BufReader, Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rmpv::Value;
+use serde_json::Value as Json;
+
+use super::screen::Screen;
+
+/// The longest a screen may stay between two flushes before it is read all the same.
+const FRAME: Duration = Duration::from_secs(1);
+
+/// A connection to one Neovim.
+pub struct Client {
+    outgoing: Sender<Vec<u8>>,
+    shared: Arc<Shared>,
+    next_id: AtomicU64,
+}
+
+#[derive(Debug)]
+pub enum RpcError {
+    /// Neovim answered with an error.
+    Refused(String),
+    /// No answer came in time.
+    Timeout,
+    /// Neovim closed the connection.
+    Closed,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Something came in.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    screen: Screen,
+    responses: HashMap<u64, Result<Value, Value>>,
+    notifications: Vec<(String, Vec<Json>)>,
+    closed: bool,
+}
+
+impl Client {
+    /// Returns a client that writes to `stdin` and reads `stdout` of a `nvim --embed`.
+    pub fn new(mut stdin: impl Write + Send + 'static, stdout: impl Read + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (outgoing, queue) = mpsc::channel::<Vec<u8>>();
+        thread::spawn(move || {
+            for message in queue {
+                if stdin
+                    .write_all(&message)
+                    .and_then(|()| stdin.flush())
+                    .is_err()
+                {
+                    break;
+                }
+            }
+        });
+        let reader = Arc::clone(&shared);
+        thread::spawn(move || reader.read_all(BufReader::new(stdout)));
+        Self {
+            outgoing,
+            shared,
+            next_id: AtomicU64::new(1),
+        }
+    }
+
+    /// Calls an API function and waits for its result.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Vec<Value>,
+        patience: Duration,
+    ) -> Result<Json, RpcError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.send(vec![
+            0.into(),
+            id.into(),
+            method.into(),
+            Value::Array(params),
+        ]);
+        let deadline = Instant::now() + patience;
+        let mut state = self.shared.lock();
+        loop {
+            match state.responses.remove(&id) {
+                Some(Ok(result)) => return Ok(to_json(&result)),
+                Some(Err(error)) => return Err(RpcError::Refused(error_text(&error))),
+                None if state.closed => return Err(RpcError::Closed),
+                None if Instant::now() >= deadline => return Err(RpcError::Timeout),
+                None => state = self.shared.pause(state, deadline),
+            }
+        }
+    }
+
+    /// Calls an API function and does not wait.
+    pub fn notify(&self, method: &str, params: Vec<Value>) {
+        self.send(vec![2.into(), method.into(), Value::Array(params)]);
+    }
+
+    /// Returns the screen as of its last flush.
+    pub fn screen(&self) -> Screen {
+        let deadline = Instant::now() + FRAME;
+        let mut state = self.shared.lock();
+        while state.screen.is_mid_frame() && Instant::now() < deadline {
+            state = self.shared.pause(state, deadline);
+        }
+        state.screen.clone()
+    }
+
+    /// Returns all notifications called `name` so far, oldest first.
+    pub fn notifications(&self, name: &str) -> Vec<Vec<Json>> {
+        let state = self.shared.lock();
+        let named = state.notifications.iter().filter(|(n, _)| n == name);
+        named.map(|(_, params)| params.clone()).collect()
+    }
+
+    /// Waits until something comes in, at most for `time`.
+    pub fn pause(&self, time: Duration) {
+        drop(self.shared.pause(self.shared.lock(), Instant::now() + time));
+    }
+
+    fn send(&self, message: Vec<Value>) {
+        let mut bytes = Vec::new();
+        rmpv::encode::write_value(&mut bytes, &Value::Array(message)).expect("a Vec takes all");
+        // A writer that is gone means a Neovim that is gone; the reader reports that.
+        let _ = self.outgoing.send(bytes);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pause<'a>(&self, state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
+        let time = deadline.saturating_duration_since(Instant::now());
+        let (state, _) = self
+            .changed
+            .wait_timeout(state, time)
+            .unwrap_or_else(PoisonError::into_inner);
+        state
+    }
+
+    fn read_all(&self, mut stdout: impl Read) {
+        while let Ok(message) = rmpv::decode::read_value(&mut stdout) {
+            let mut state = self.lock();
+            state.take(message);
+            drop(state);
+            self.changed.notify_all();
+        }
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    fn take(&mut self, message: Value) {
+        let Value::Array(mut parts) = message else {
+            return;
+        };
+        match (parts.first().and_then(Value::as_u64), parts.len()) {
+            (Some(1), 4) => {
+                let result = parts.remove(3);
+                let error = parts.remove(2);
+                let answer = if error.is_nil() {
+                    Ok(result)
+                } else {
+                    Err(error)
+                };
+                let id = parts[1].as_u64().expect("a response has an id");
+                self.responses.insert(id, answer);
+            }
+            (Some(2), 3) => {
+                let params = parts[2].as_array().map_or(&[][..], Vec::as_slice);
+                match parts[1].as_str() {
+                    Some("redraw") => params.iter().for_each(|batch| self.screen.apply(batch)),
+                    name => self.notifications.push((
+                        name.unwrap_or_default().to_owned(),
+                        params.iter().map(to_json).collect(),
+                    )),
+                }
+            }
+            // Neovim never asks anything of this client.
+            _ => {}
+        }
+    }
+}
+
+/// Returns the value as JSON; handles become numbers, bytes that are no UTF-8 are replaced.
+pub fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Nil => Json::Null,
+        Value::Boolean(b) => (*b).into(),
+        Value::Integer(n) => match n.as_i64() {
+            Some(n) => n.into(),
+            None => n.as_u64().into(),
+        },
+        Value::F32(n) => (*n).into(),
+        Value::F64(n) => (*n).into(),
+        Value::String(s) => String::from_utf8_lossy(s.as_bytes()).into(),
+        Value::Binary(bytes) => String::from_utf8_lossy(bytes).into(),
+        Value::Array(items) => items.iter().map(to_json).collect(),
+        Value::Map(pairs) => pairs
+            .iter()
+            .map(|(key, value)| {
+                let key = match to_json(key) {
+                    Json::String(key) => key,
+                    key => key.to_string(),
+                };
+                (key, to_json(value))
+            })
+            .collect(),
+        // Buffers, windows and tab pages: the handle as packed integer.
+        Value::Ext(_, bytes) => {
+            rmpv::decode::read_value(&mut bytes.as_slice()).map_or(Json::Null, |n| to_json(&n))
+        }
+    }
+}
+
+/// Returns JSON as a value for Neovim.
+pub fn from_json(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Nil,
+        Json::Bool(b) => (*b).into(),
+        Json::Number(n) => match (n.as_i64(), n.as_u64()) {
+            (Some(n), _) => n.into(),
+            (None, Some(n)) => n.into(),
+            (None, None) => n.as_f64().map_or(Value::Nil, Into::into),
+        },
+        Json::String(s) => s.as_str().into(),
+        Json::Array(items) => Value::Array(items.iter().map(from_json).collect()),
+        Json::Object(map) => Value::Map(
+            map.iter()
+                .map(|(key, value)| (key.as_str().into(), from_json(value)))
+                .collect(),
+        ),
+    }
+}
+
+/// Returns the text of an error, which Neovim sends as `[type, text]`.
+fn error_text(error: &Value) -> String {
+    match to_json(error) {
+        Json::Array(parts) => match parts.as_slice() {
+            [_, Json::String(text)] => text.clone(),
+            _ => Json::Array(parts).to_string(),
+        },
+        other => other.to_string(),
+    }
+}

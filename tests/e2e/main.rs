@@ -1,0 +1,8 @@
+//! End to end: a real Neovim with a screen, driven by keys, talking to real agent processes.
+//!
+//! `harness` is the machinery, each other module a field of tests. Nothing here sleeps: a test
+//! waits for a condition, and a wait that runs out of time fails with the screen, the messages
+//! and the logs.
+
+mod harness;
+mod harness_tests;

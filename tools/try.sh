@@ -1,0 +1,33 @@
+#!/bin/sh
+# Opens Neovim with the plugin, its tutor and a file to practise on; nothing is installed, and
+# nothing of the user's config is read or written. Arguments go to Neovim.
+#
+# Usage: TARGET=FOLDER tools/try.sh [ARGUMENT ...]
+set -eu
+
+checkout=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$TARGET/try"
+try=$(cd "$TARGET/try" && pwd)
+
+if ! nvim=$(sh "$checkout/tools/find-nvim.sh"); then
+	echo "there is no Neovim 0.10 or newer on PATH: getting one to try this with"
+	make -C "$checkout" --no-print-directory nvim
+	nvim=$try/../nvim/bin/nvim
+fi
+if ! [ -t 0 ] || ! [ -t 1 ]; then
+	echo "make try opens Neovim: please run it in a terminal." >&2
+	exit 1
+fi
+
+# The practice file is new each time, so that every lesson finds what it expects.
+rm -rf "$try/practice"
+cp -r "$checkout/tools/practice" "$try/practice"
+for kind in CONFIG DATA STATE CACHE; do
+	mkdir -p "$try/$kind"
+	export "XDG_${kind}_HOME=$try/$kind"
+done
+unset NVIM VIMRUNTIME VIM
+
+cd "$try/practice"
+exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/[\\, ]/\\&/g')" \
+	-c 'AcpChat tutor' "$@" practice.md

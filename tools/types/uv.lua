@@ -1,0 +1,17 @@
+---@meta
+--- The functions of `vim.uv` in use here: Neovim 0.11's own Lua files do not describe them.
+
+---@class uv
+local uv = {}
+
+---@class uv.Stat
+---@field mtime { sec: integer, nsec: integer }
+---@field size integer
+---@field type string
+
+---@param path string
+---@return uv.Stat?
+function uv.fs_stat(path) end
+
+---@return { sysname: string, machine: string, release: string, version: string }
+function uv.os_uname() end
