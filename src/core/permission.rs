@@ -12,7 +12,8 @@ use super::toolview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, OptionView, PermissionView};
 use crate::acp::{
-    OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch, client,
+    OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch,
+    ToolContent, client,
 };
 
 /// The code of a request that was taken back.
@@ -171,17 +172,18 @@ impl Model {
         let open = self.permissions.iter().next()?;
         let agent = self.sessions.get(&open.session)?.spec.name.as_str();
         let mut lines = Vec::new();
-        let mut title = format!("{agent} asks");
+        let title = format!("{agent} asks for permission");
         if let Some(tool) = self.permission_tool(open) {
             let mut head = Line::default();
             toolview::push(&mut head, toolview::kind_name(&tool.kind), "AcpToolKind");
             toolview::push(&mut head, "  ", "AcpToolKind");
             toolview::push(&mut head, &toolview::title(tool), "AcpToolTitle");
-            title = format!("{agent}: {}", toolview::title(tool));
             lines.push(head);
-            for location in &tool.locations {
-                let text = location.path.display().to_string();
-                lines.push(toolview::whole_line(text, "AcpPath"));
+            if !has_diff(tool) {
+                for location in &tool.locations {
+                    let text = location.path.display().to_string();
+                    lines.push(toolview::whole_line(text, "AcpPath"));
+                }
             }
             lines.extend(toolview::body(tool));
             let shown = toolview::command(tool).is_some() || !tool.content.is_empty();
@@ -206,6 +208,12 @@ pub(super) fn unknown_session(session: &SessionId) -> RpcError {
         message: format!("params.sessionId: no session \"{}\" here", session.0),
         data: None,
     }
+}
+
+/// Tells whether the call's content names the files already.
+fn has_diff(tool: &ToolCall) -> bool {
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    tool.content.iter().any(is_diff)
 }
 
 /// Gives each option its mnemonic: `y`, `a` or `n` by kind, else a letter of its name.

@@ -49,6 +49,31 @@ pub enum Entry {
 pub struct Message {
     pub id: Option<String>,
     pub markdown: Markdown,
+    /// Line ends at the end: they are text only if more follows.
+    held: String,
+}
+
+impl Message {
+    fn new(id: Option<String>, text: &str) -> Self {
+        let mut message = Self {
+            id,
+            markdown: Markdown::new(),
+            held: String::new(),
+        };
+        message.push(text.trim_start_matches(['\n', '\r']));
+        message
+    }
+
+    fn push(&mut self, text: &str) {
+        let body = text.trim_end_matches(['\n', '\r']);
+        if !body.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            self.markdown.push(&held);
+            self.markdown.push(body);
+        }
+        self.held
+            .push_str(text.get(body.len()..).unwrap_or_default());
+    }
 }
 
 /// What is known of a tool call.
@@ -114,13 +139,11 @@ impl Transcript {
             _ => None,
         };
         if let Some(message) = open {
-            message.markdown.push(&text);
+            message.push(&text);
             self.dirty.insert(last);
             return;
         }
-        let mut markdown = Markdown::new();
-        markdown.push(&text);
-        let message = Message { id, markdown };
+        let message = Message::new(id, &text);
         self.push(match role {
             Role::User => Entry::User(message),
             Role::Agent => Entry::Agent(message),
@@ -203,10 +226,9 @@ impl Transcript {
     /// Begins a turn with what the user said.
     pub fn begin_turn(&mut self, prompt: &str) {
         self.plan = None;
-        let mut markdown = Markdown::new();
-        markdown.push(prompt);
-        markdown.finish();
-        self.push(Entry::User(Message { id: None, markdown }));
+        let mut message = Message::new(None, prompt);
+        message.markdown.finish();
+        self.push(Entry::User(message));
     }
 }
 

@@ -382,7 +382,7 @@ fn splice(
     removed: usize,
     lines: Vec<Line>,
 ) -> mlua::Result<()> {
-    let mut texts = Vec::with_capacity(lines.len());
+    let mut texts: Vec<String> = Vec::with_capacity(lines.len());
     let mut marks = Vec::with_capacity(lines.len());
     for line in lines {
         texts.push(line.text);
@@ -401,29 +401,10 @@ fn splice(
         spans.splice(from..to, marks);
     }
     *rows = (*rows + added).saturating_sub(removed);
-    if removed == 1 && added == 1 {
-        let text = texts.pop().unwrap_or_default();
-        return replace_line(buf, start, text);
+    if end < 0 {
+        return api("nvim_buf_set_lines", (buf, start, end, false, texts));
     }
-    api("nvim_buf_set_lines", (buf, start, end, false, texts))
-}
-
-/// Replaces one line by the part of it that is new, as happens with each streamed chunk.
-fn replace_line(buf: i32, row: usize, text: String) -> mlua::Result<()> {
-    let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
-    if let Some(old) = old.first()
-        && !old.as_bytes().is_empty()
-        && let Some(rest) = text.as_bytes().strip_prefix(&*old.as_bytes())
-        && !rest.is_empty()
-    {
-        let column = old.as_bytes().len();
-        let rest = nvim::lua().create_string(rest)?;
-        return api(
-            "nvim_buf_set_text",
-            (buf, row, column, row, column, vec![rest]),
-        );
-    }
-    api("nvim_buf_set_lines", (buf, row, row + 1, false, vec![text]))
+    super::lines::replace(buf, start, removed, &texts)
 }
 
 /// Makes closed folds, in lines that count from 1, in a window that shows the transcript.

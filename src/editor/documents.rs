@@ -250,8 +250,7 @@ fn apply_and_save(buf: i32, edits: &[LineEdit], save: Save) -> mlua::Result<Save
                 .iter()
                 .map(|line| line.replace('\0', "\n"))
                 .collect();
-            let end = edit.start + edit.removed;
-            api::<()>("nvim_buf_set_lines", (buf, edit.start, end, false, lines))?;
+            super::lines::replace(buf, edit.start, edit.removed, &lines)?;
         }
         nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
     }

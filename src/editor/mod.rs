@@ -10,6 +10,7 @@ mod decor;
 mod documents;
 mod guard;
 mod keys;
+mod lines;
 mod nvim;
 mod permission;
 mod review;

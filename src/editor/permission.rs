@@ -199,15 +199,18 @@ fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
     let longest = i64::try_from(longest.max().unwrap_or(0)).unwrap_or(columns);
     let width = longest.clamp(40, 100).min(columns - 4).max(1);
     let per_line = |line: &Line| 1 + (line.text.chars().count() as i64 - 1).max(0) / width;
-    let height: i64 = lines.iter().map(per_line).sum();
-    let height = height.min(rows * 7 / 10).max(1);
-    let mut footer = String::from(" ");
-    for (index, option) in view.options.iter().enumerate() {
-        let keys = keys_of(index, option).join("/");
-        footer.push_str(&format!("{keys} {}  ", option.name));
+    let whole: i64 = lines.iter().map(per_line).sum();
+    let height = whole.min(rows * 7 / 10).max(1);
+    let mut footer = String::new();
+    if whole > height {
+        // The options are below the window's end.
+        for (index, option) in view.options.iter().enumerate() {
+            let keys = keys_of(index, option).join("/");
+            footer.push_str(&format!(" {keys} {} ", option.name));
+        }
     }
     if view.waiting > 0 {
-        footer.push_str(&format!("(+{} more) ", view.waiting));
+        footer.push_str(&format!(" +{} more ", view.waiting));
     }
     let config = nvim::table([
         ("relative", nvim::value("editor")),
@@ -221,7 +224,7 @@ fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
     ])?;
     config.set("title", format!(" {} ", clipped(&view.title, width - 4)))?;
     config.set("footer", clipped(&footer, width))?;
-    config.set("footer_pos", "right")?;
+    config.set("footer_pos", "left")?;
     Ok(config)
 }
 

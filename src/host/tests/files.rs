@@ -305,7 +305,7 @@ fn operations_on_a_path_keep_their_order() {
         }
         match run.next() {
             Event::DiskRead { token, result } => {
-                let text = result.expect("readable").expect("there").text;
+                let text = result.expect("readable").content.expect("there").text;
                 assert_eq!((token, text.to_string()), (Token(n), format!("{n}\n")));
             }
             other => panic!("{other:?}"),
