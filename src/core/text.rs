@@ -107,6 +107,71 @@ impl Text {
             self.rope.insert(chars.start, &new);
         }
     }
+
+    /// Makes several edits at once; they are disjoint, from the top down, in rows of the text
+    /// as it is before.
+    pub fn apply_all(&mut self, edits: &[LineEdit]) {
+        for edit in edits.iter().rev() {
+            self.apply(edit);
+        }
+    }
+
+    /// Returns how many lines at the start are the same in both texts.
+    pub fn common_prefix(&self, other: &Text) -> usize {
+        let (mut left, mut right) = (self.rope.chunks(), other.rope.chunks());
+        let (mut a, mut b): (&[u8], &[u8]) = (&[], &[]);
+        let mut bytes = 0;
+        loop {
+            if a.is_empty() {
+                a = left.next().unwrap_or_default().as_bytes();
+            }
+            if b.is_empty() {
+                b = right.next().unwrap_or_default().as_bytes();
+            }
+            let len = a.len().min(b.len());
+            let (x, y) = (a.split_at(len), b.split_at(len));
+            if len == 0 || x.0 != y.0 {
+                let pairs = a.iter().zip(b);
+                bytes += pairs.take_while(|(a, b)| a == b).count();
+                return self.rope.byte_to_line(bytes);
+            }
+            bytes += len;
+            (a, b) = (x.1, y.1);
+        }
+    }
+
+    /// Returns how many lines at the end are the same in both texts.
+    pub fn common_suffix(&self, other: &Text) -> usize {
+        let mut left = self.rope.chunks_at_byte(self.len_bytes()).0.reversed();
+        let mut right = other.rope.chunks_at_byte(other.len_bytes()).0.reversed();
+        let (mut a, mut b): (&[u8], &[u8]) = (&[], &[]);
+        let mut bytes = 0;
+        loop {
+            if a.is_empty() {
+                a = left.next().unwrap_or_default().as_bytes();
+            }
+            if b.is_empty() {
+                b = right.next().unwrap_or_default().as_bytes();
+            }
+            let len = a.len().min(b.len());
+            let (x, y) = (a.split_at(a.len() - len), b.split_at(b.len() - len));
+            if len == 0 || x.1 != y.1 {
+                let pairs = a.iter().rev().zip(b.iter().rev());
+                bytes += pairs.take_while(|(a, b)| a == b).count();
+                break;
+            }
+            bytes += len;
+            (a, b) = (x.0, y.0);
+        }
+        // A line counts when the common bytes hold all of it, in both texts.
+        let whole = |text: &Text| {
+            let start = text.rope.len_bytes() - bytes;
+            let row = text.rope.byte_to_line(start);
+            let cut = text.rope.line_to_byte(row) < start;
+            text.len().saturating_sub(row + usize::from(cut))
+        };
+        whole(self).min(whole(other))
+    }
 }
 
 impl PartialEq for Text {
@@ -163,5 +228,29 @@ mod tests {
             lines: vec![],
         });
         assert!(text.is_empty());
+    }
+    #[test]
+    fn common_lines_are_whole_lines() {
+        let check = |a: &[&str], b: &[&str], prefix, suffix| {
+            let (a, b) = (Text::from_lines(a), Text::from_lines(b));
+            assert_eq!(a.common_prefix(&b), prefix, "{a:?} {b:?}");
+            assert_eq!(a.common_suffix(&b), suffix, "{a:?} {b:?}");
+        };
+        check(&[], &[], 0, 0);
+        check(&["a"], &[], 0, 0);
+        check(&["a", "b"], &["a", "b"], 2, 2);
+        check(&["a", "xb"], &["a", "yb"], 1, 0);
+        check(&["b"], &["a", "b"], 0, 1);
+        check(&["b"], &["ab"], 0, 0);
+        check(&["", ""], &[""], 1, 1);
+        check(&["ä"], &["ö"], 0, 0);
+        let long: Vec<String> = (0..5000).map(|n| format!("line {n}")).collect();
+        let mut other = long.clone();
+        other[3000] = "changed".into();
+        let (long, other) = (Text::from_lines(long), Text::from_lines(other));
+        assert_eq!(long.common_prefix(&other), 3000);
+        assert_eq!(long.common_suffix(&other), 1999);
+        assert_eq!(long.common_prefix(&long), 5000);
+        assert_eq!(long.common_suffix(&long), 5000);
     }
 }

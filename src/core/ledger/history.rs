@@ -1,0 +1,166 @@
+//! Which base belonged to which content: what undo and redo bring back.
+//!
+//! Invariant: at most [`STATES`] states, about [`BYTES`] of text that only they hold, and one
+//! state for each content, the latest. What is forgotten first are states that were only
+//! passed through (a keystroke inside a hunk, one edit of several), then the oldest ones; the
+//! latest always stays.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::offers::Offer;
+use super::track::Track;
+use crate::core::text::{LineEdit, Text};
+
+const STATES: usize = 200;
+
+const BYTES: usize = 16 << 20;
+
+/// What a state costs beside its new text.
+const STATE_COST: usize = 4096;
+
+/// A content with everything the ledger knew of it.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub track: Track,
+    pub offers: Vec<Offer>,
+}
+
+/// What led to a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The user edited beside every change; the next such state takes this one's place, for
+    /// undoing such an edit needs no memory.
+    Beside,
+    /// The user edited in or across changes.
+    Within,
+    /// The agent, or the client for it, made one edit, maybe of several.
+    Agent,
+    /// Something was complete: a write, an acceptance, an offer.
+    Whole,
+}
+
+/// The states that are remembered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    /// In the order of their last visit by an edit or a decision.
+    entries: Vec<Entry>,
+    /// The newest entry is the state of now (it is not after an undo).
+    at_newest: bool,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    state: State,
+    mark: Mark,
+    step: Step,
+    passing: bool,
+    bytes: usize,
+}
+
+/// Tells most contents apart without reading them; kept up to date edit by edit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    bytes: usize,
+    lines: u64,
+}
+
+impl Mark {
+    pub fn of(text: &Text) -> Self {
+        let hashes = text.lines(0..text.len()).map(|line| hash(&line));
+        Self {
+            bytes: text.len_bytes(),
+            lines: hashes.fold(0, u64::wrapping_add),
+        }
+    }
+
+    /// Follows an edit that `text` is about to get; its rows lie within the text.
+    pub fn edit(&mut self, text: &Text, edit: &LineEdit) {
+        for line in text.lines(edit.start..edit.start + edit.removed) {
+            self.lines = self.lines.wrapping_sub(hash(&line));
+            self.bytes = self.bytes.saturating_sub(line.len() + 1);
+        }
+        for line in &edit.lines {
+            self.lines = self.lines.wrapping_add(hash(line));
+            self.bytes += line.len() + 1;
+        }
+    }
+}
+
+fn hash(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl History {
+    /// Remembers a state; `bytes` of text are new since the last one.
+    pub fn remember(&mut self, state: State, mark: Mark, step: Step, bytes: usize) {
+        let known = self.position(&state.track.current, mark);
+        let newest = self.entries.len().checked_sub(1);
+        if let Some(known) = known {
+            self.remove(known);
+        }
+        if self.at_newest
+            && known != newest
+            && let Some(last) = self.entries.last_mut()
+        {
+            match (last.step, step) {
+                (Step::Beside, Step::Beside) => {
+                    let last = self.entries.len() - 1;
+                    self.remove(last);
+                }
+                (Step::Within, Step::Within) | (Step::Agent, Step::Agent) => last.passing = true,
+                _ => {}
+            }
+        }
+        let bytes = bytes + STATE_COST;
+        self.bytes += bytes;
+        self.entries.push(Entry {
+            state,
+            mark,
+            step,
+            passing: false,
+            bytes,
+        });
+        self.at_newest = true;
+        while self.entries.len() > 1 && (self.entries.len() > STATES || self.bytes > BYTES) {
+            let passing = |step| {
+                let mut entries = self.entries.iter();
+                entries.position(|entry| entry.passing && entry.step == step)
+            };
+            let oldest = passing(Step::Within).or_else(|| passing(Step::Agent));
+            self.remove(oldest.unwrap_or(0));
+        }
+    }
+
+    /// Keeps the newest state as long as any: it is not one that was only passed through.
+    pub fn keep(&mut self) {
+        if let Some(last) = self.entries.last_mut() {
+            last.step = Step::Whole;
+        }
+    }
+
+    /// Returns the state with this content, if it is remembered.
+    pub fn recall(&mut self, content: &Text, mark: Mark) -> Option<State> {
+        let at = self.position(content, mark)?;
+        self.at_newest = at + 1 == self.entries.len();
+        self.entries.get(at).map(|entry| entry.state.clone())
+    }
+
+    fn position(&self, content: &Text, mark: Mark) -> Option<usize> {
+        let same = |entry: &Entry| entry.mark == mark && entry.state.track.current == *content;
+        self.entries.iter().rposition(same)
+    }
+
+    fn remove(&mut self, at: usize) {
+        if at < self.entries.len() {
+            self.bytes -= self.entries.remove(at).bytes;
+        }
+    }
+
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+}

@@ -1,0 +1,235 @@
+//! The alignment of two sequences of tokens: what stays, and what is changed between.
+//!
+//! Invariant: the changes are non-empty, sorted, never adjacent, and all outside them is the
+//! same in both sequences. No clock: what takes too long is cut off by counted steps, so the
+//! same input always gives the same changes.
+
+use std::ops::Range;
+
+/// Ranges of the old and the new sequence that differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
+
+/// How often a region may be split at tokens that occur once.
+const DEPTH: usize = 48;
+
+/// How many insertions and deletions [`shortest`] looks for before it gives up.
+const COST: usize = 1000;
+
+/// Returns the changes that turn `old` into `new`.
+///
+/// Tokens that occur once in both anchor the alignment (patience diff), so that a moved brace
+/// or blank line does not; what lies between anchors is aligned with the fewest changes
+/// (Myers), or counts as changed altogether where that would take too long.
+pub(super) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
+    let kinds = old.iter().chain(new).max().map_or(0, |&t| t as usize + 1);
+    let mut search = Search {
+        old,
+        new,
+        seen: vec![Seen::default(); kinds],
+        found: Vec::new(),
+    };
+    search.region(0..old.len(), 0..new.len(), DEPTH);
+    search.found
+}
+
+/// How often a token occurs in the region at hand, and where last.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    old: u32,
+    new: u32,
+    old_at: usize,
+}
+
+struct Search<'a> {
+    old: &'a [u32],
+    new: &'a [u32],
+    /// By token; all zero between two calls of `count`.
+    seen: Vec<Seen>,
+    found: Vec<Change>,
+}
+
+// Indexing in this file: positions come from ranges within the sequences, and `seen` has a
+// place for every token of both.
+impl Search<'_> {
+    fn region(&mut self, mut old: Range<usize>, mut new: Range<usize>, depth: usize) {
+        while !old.is_empty() && !new.is_empty() && self.old[old.start] == self.new[new.start] {
+            old.start += 1;
+            new.start += 1;
+        }
+        while !old.is_empty() && !new.is_empty() && self.old[old.end - 1] == self.new[new.end - 1] {
+            old.end -= 1;
+            new.end -= 1;
+        }
+        if old.is_empty() || new.is_empty() {
+            return self.push(old, new);
+        }
+        let (anchors, old_rest, new_rest) = self.count(&old, &new);
+        let pairs = if anchors.is_empty() || depth == 0 {
+            let tokens = |rest: &[usize], of: &[u32]| rest.iter().map(|&at| of[at]).collect();
+            let a: Vec<u32> = tokens(&old_rest, self.old);
+            let b: Vec<u32> = tokens(&new_rest, self.new);
+            let pairs = shortest(&a, &b).into_iter();
+            pairs.map(|(i, j)| (old_rest[i], new_rest[j])).collect()
+        } else {
+            anchors
+        };
+        if pairs.is_empty() {
+            return self.push(old, new);
+        }
+        let deeper = depth.saturating_sub(1);
+        for (i, j) in pairs {
+            self.between(old.start..i, new.start..j, deeper);
+            (old.start, new.start) = (i + 1, j + 1);
+        }
+        self.between(old, new, deeper);
+    }
+
+    /// Goes on between two anchors; at the bottom, what lies between is changed.
+    fn between(&mut self, old: Range<usize>, new: Range<usize>, depth: usize) {
+        if depth == 0 {
+            self.push(old, new);
+        } else {
+            self.region(old, new, depth);
+        }
+    }
+
+    /// Returns the anchors of a region, and the positions of tokens that occur on both sides.
+    fn count(
+        &mut self,
+        old: &Range<usize>,
+        new: &Range<usize>,
+    ) -> (Vec<(usize, usize)>, Vec<usize>, Vec<usize>) {
+        for at in old.clone() {
+            let seen = &mut self.seen[self.old[at] as usize];
+            seen.old += 1;
+            seen.old_at = at;
+        }
+        for at in new.clone() {
+            self.seen[self.new[at] as usize].new += 1;
+        }
+        let seen = |tokens: &[u32], at: usize| self.seen[tokens[at] as usize];
+        let old_rest = old.clone().filter(|&at| seen(self.old, at).new > 0);
+        let old_rest: Vec<usize> = old_rest.collect();
+        let new_rest = new.clone().filter(|&at| seen(self.new, at).old > 0);
+        let new_rest: Vec<usize> = new_rest.collect();
+        let once = new_rest.iter().filter_map(|&at| {
+            let seen = seen(self.new, at);
+            (seen.old == 1 && seen.new == 1).then_some((seen.old_at, at))
+        });
+        let anchors = rising(&once.collect::<Vec<_>>());
+        for at in old.clone() {
+            self.seen[self.old[at] as usize] = Seen::default();
+        }
+        for at in new.clone() {
+            self.seen[self.new[at] as usize] = Seen::default();
+        }
+        (anchors, old_rest, new_rest)
+    }
+
+    /// Adds a change, joined to the last one where they touch.
+    fn push(&mut self, old: Range<usize>, new: Range<usize>) {
+        if old.is_empty() && new.is_empty() {
+            return;
+        }
+        match self.found.last_mut() {
+            Some(last) if last.old.end == old.start && last.new.end == new.start => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+            }
+            _ => self.found.push(Change { old, new }),
+        }
+    }
+}
+
+/// Returns the longest part of `pairs` whose first members rise too; the second ones do.
+fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // tails[n]: the pair with the smallest first member that ends a chain of n + 1.
+    let mut tails: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, pair) in pairs.iter().enumerate() {
+        let place = tails.partition_point(|&tail| pairs[tail].0 < pair.0);
+        before.push(place.checked_sub(1).map(|n| tails[n]));
+        if place == tails.len() {
+            tails.push(at);
+        } else {
+            tails[place] = at;
+        }
+    }
+    let mut chain = Vec::with_capacity(tails.len());
+    let mut next = tails.last().copied();
+    while let Some(at) = next {
+        chain.push(pairs[at]);
+        next = before[at];
+    }
+    chain.reverse();
+    chain
+}
+
+/// Returns the pairs of a longest common subsequence (Myers' greedy search), or none at all
+/// where more than [`COST`] tokens differ.
+fn shortest(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
+    let most = (old.len() + new.len()).min(COST);
+    // The furthest old position on diagonal k (old - new) is at index k + most + 1.
+    let place = |k: isize| (k + most as isize + 1) as usize;
+    let mut furthest = vec![0usize; 2 * most + 3];
+    let mut trace: Vec<Vec<usize>> = Vec::new();
+    for cost in 0..=most as isize {
+        let span = place(-cost - 1)..place(cost + 1) + 1;
+        trace.push(furthest[span].to_vec());
+        for k in (-cost..=cost).step_by(2) {
+            let (down, right) = (furthest[place(k + 1)], furthest[place(k - 1)]);
+            let mut x = if k == -cost || (k != cost && right < down) {
+                down
+            } else {
+                right + 1
+            };
+            let mut y = (x as isize - k) as usize;
+            while x < old.len() && y < new.len() && old[x] == new[y] {
+                x += 1;
+                y += 1;
+            }
+            furthest[place(k)] = x;
+            if x >= old.len() && y >= new.len() {
+                return backtrack(&trace, old.len(), new.len());
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Walks back through the furthest positions of each cost, collecting the common tokens.
+fn backtrack(trace: &[Vec<usize>], mut x: usize, mut y: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for (cost, furthest) in trace.iter().enumerate().rev() {
+        let cost = cost as isize;
+        let k = x as isize - y as isize;
+        // The slice of this cost starts at diagonal -cost - 1.
+        let at = |k: isize| furthest[(k + cost + 1) as usize];
+        let down = k == -cost || (k != cost && at(k - 1) < at(k + 1));
+        let (from_k, from_x) = if cost == 0 {
+            (0, 0)
+        } else if down {
+            (k + 1, at(k + 1))
+        } else {
+            (k - 1, at(k - 1))
+        };
+        let from_y = (from_x as isize - from_k) as usize;
+        let (start_x, start_y) = match (cost, down) {
+            (0, _) => (0, 0),
+            (_, true) => (from_x, from_y + 1),
+            (_, false) => (from_x + 1, from_y),
+        };
+        while x > start_x && y > start_y {
+            x -= 1;
+            y -= 1;
+            pairs.push((x, y));
+        }
+        (x, y) = (from_x, from_y);
+    }
+    pairs.reverse();
+    pairs
+}

@@ -1,0 +1,168 @@
+//! The changed words inside changed lines.
+//!
+//! Invariant: ranges lie on character boundaries, are sorted and non-empty. A line without
+//! ranges has changed as a whole (or is too long, or has too little in common with any other).
+
+use std::ops::Range;
+
+use super::diff::changes_of;
+
+/// Lines longer than this many bytes are not compared word by word.
+const LINE: usize = 1000;
+
+/// Hunks with more pairs of lines than this are paired from the top down.
+const PAIRS: usize = 900;
+
+/// Changed ranges: the line's index within the hunk, and bytes of that line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordDiff {
+    pub old: Vec<(usize, Range<u32>)>,
+    pub new: Vec<(usize, Range<u32>)>,
+}
+
+/// Returns the changed words of a hunk's removed and added lines.
+///
+/// Lines are paired in order, the most similar ones with each other; only pairs that have
+/// at least half of their text in common are looked at.
+pub fn words(old: &[&str], new: &[&str]) -> WordDiff {
+    let mut found = WordDiff::default();
+    for (old_line, new_line) in pairs(old, new) {
+        let (Some(a), Some(b)) = (old.get(old_line), new.get(new_line)) else {
+            continue;
+        };
+        let (a_ranges, b_ranges) = changed(a, b);
+        let of = |line, ranges: Vec<Range<u32>>| ranges.into_iter().map(move |range| (line, range));
+        found.old.extend(of(old_line, a_ranges));
+        found.new.extend(of(new_line, b_ranges));
+    }
+    found
+}
+
+/// Returns which old line became which new one, in rising order on both sides.
+fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    if old.len() * new.len() > PAIRS {
+        let lines = old.iter().zip(new).enumerate();
+        let alike = lines.filter(|(_, (a, b))| likeness(a, b) > 0);
+        return alike.map(|(at, _)| (at, at)).collect();
+    }
+    // best[i][j]: the most likeness that old lines from i and new lines from j can have.
+    // Indexing: both tables have a place for every i ≤ old.len() and j ≤ new.len().
+    let alike: Vec<Vec<u64>> = old
+        .iter()
+        .map(|a| new.iter().map(|b| likeness(a, b)).collect())
+        .collect();
+    let mut best = vec![vec![0u64; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            let paired = match alike[i][j] {
+                0 => 0,
+                n => n + best[i + 1][j + 1],
+            };
+            best[i][j] = paired.max(best[i + 1][j]).max(best[i][j + 1]);
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::new();
+    while i < old.len() && j < new.len() {
+        if alike[i][j] > 0 && best[i][j] == alike[i][j] + best[i + 1][j + 1] {
+            pairs.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if best[i][j] == best[i + 1][j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
+/// Returns how much two lines are alike, in thousandths of their text that is no white space;
+/// 0 when it is less than half of it.
+fn likeness(old: &str, new: &str) -> u64 {
+    if old.len().max(new.len()) > LINE {
+        return 0;
+    }
+    let solid = |text: &str| text.bytes().filter(|b| !b.is_ascii_whitespace()).count();
+    let whole = (solid(old) + solid(new)) as u64;
+    let (old_ranges, new_ranges) = changed(old, new);
+    let gone = |text: &str, ranges: &[Range<u32>]| {
+        let parts = ranges.iter().filter_map(|r| text.get(usizes(r)));
+        parts.map(solid).sum::<usize>() as u64
+    };
+    let changed = gone(old, &old_ranges) + gone(new, &new_ranges);
+    let same = whole.saturating_sub(changed);
+    if whole == 0 || same * 2 < whole {
+        0
+    } else {
+        same * 1000 / whole
+    }
+}
+
+/// Returns the changed bytes of two lines; ranges with only white space between are joined.
+fn changed(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
+    let (a, b) = (tokens(old), tokens(new));
+    let changes = changes_of(
+        a.iter().map(|token| old.get(usizes(token))),
+        b.iter().map(|token| new.get(usizes(token))),
+    );
+    let mut old_ranges = Vec::new();
+    let mut new_ranges = Vec::new();
+    for change in changes {
+        push(&mut old_ranges, &a, change.old, old);
+        push(&mut new_ranges, &b, change.new, new);
+    }
+    (old_ranges, new_ranges)
+}
+
+/// Adds the bytes of some tokens.
+fn push(ranges: &mut Vec<Range<u32>>, tokens: &[Range<u32>], which: Range<usize>, line: &str) {
+    let part = tokens.get(which).unwrap_or_default();
+    let (Some(first), Some(last)) = (part.first(), part.last()) else {
+        return;
+    };
+    let range = first.start..last.end;
+    if let Some(before) = ranges.last_mut()
+        && let Some(between) = line.get(usizes(&(before.end..range.start)))
+        && between.trim().is_empty()
+    {
+        before.end = range.end;
+    } else {
+        ranges.push(range);
+    }
+}
+
+/// Returns the words, runs of white space and single other characters of a line.
+fn tokens(line: &str) -> Vec<Range<u32>> {
+    #[derive(PartialEq, Clone, Copy)]
+    enum Kind {
+        Word,
+        Space,
+        Other,
+    }
+    let kind = |c: char| {
+        if c.is_alphanumeric() || c == '_' {
+            Kind::Word
+        } else if c.is_whitespace() {
+            Kind::Space
+        } else {
+            Kind::Other
+        }
+    };
+    let mut tokens: Vec<Range<u32>> = Vec::new();
+    let mut before = Kind::Other;
+    let ends = line
+        .char_indices()
+        .map(|(at, c)| (at as u32, (at + c.len_utf8()) as u32, kind(c)));
+    for (start, end, kind) in ends {
+        match tokens.last_mut() {
+            Some(last) if kind == before && kind != Kind::Other => last.end = end,
+            _ => tokens.push(start..end),
+        }
+        before = kind;
+    }
+    tokens
+}
+
+fn usizes(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
