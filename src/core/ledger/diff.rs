@@ -117,23 +117,16 @@ pub(super) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: R
 ///
 /// `room` holds the rows of `new` that the change and the unchanged lines around it lie in.
 fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
-    let (text, block) = match (change.old.is_empty(), change.new.is_empty()) {
-        (true, false) => (new, change.new.clone()),
-        (false, true) => (old, change.old.clone()),
-        _ => return,
-    };
-    let most_up = (change.new.start - room.start).min(SLIDE);
-    let most_down = (room.end - change.new.end).min(SLIDE);
-    let same = |a, b| text.line(a).is_some() && text.line(a) == text.line(b);
-    let up = (0..most_up)
-        .take_while(|n| same(block.start - 1 - n, block.end - 1 - n))
-        .count();
-    let down = (0..most_down)
-        .take_while(|n| same(block.start + n, block.end + n))
-        .count();
+    let most_up = change.new.start - room.start;
+    let most_down = room.end - change.new.end;
+    let (up, down) = slack(old, new, change, most_up, most_down);
     if up + down == 0 {
         return;
     }
+    let (text, block) = match change.old.is_empty() {
+        true => (new, change.new.clone()),
+        false => (old, change.old.clone()),
+    };
     let cost = |start: usize| split_cost(text, start) + split_cost(text, start + block.len());
     let starts = block.start - up..=block.start + down;
     // Of equally good places the lowest one.
@@ -148,6 +141,26 @@ fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
         old: moved(&change.old),
         new: moved(&change.new),
     };
+}
+
+/// Returns how many rows up and down a change could as well lie; 0 unless it is a pure
+/// insertion or deletion.
+pub(super) fn slack(
+    old: &Text,
+    new: &Text,
+    change: &Change,
+    most_up: usize,
+    most_down: usize,
+) -> (usize, usize) {
+    let (text, block) = match (change.old.is_empty(), change.new.is_empty()) {
+        (true, false) => (new, &change.new),
+        (false, true) => (old, &change.old),
+        _ => return (0, 0),
+    };
+    let same = |a, b| text.line(a).is_some() && text.line(a) == text.line(b);
+    let up = (0..most_up.min(SLIDE)).take_while(|n| same(block.start - 1 - n, block.end - 1 - n));
+    let down = (0..most_down.min(SLIDE)).take_while(|n| same(block.start + n, block.end + n));
+    (up.count(), down.count())
 }
 
 /// Returns how badly a hunk's edge lies above `row`: indentation costs, a line that closes a

@@ -16,6 +16,8 @@ mod track;
 mod words;
 
 #[cfg(test)]
+mod props;
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::diff::{changes_in, changes_of, slid, slide_all};
+use super::diff::{changes_in, changes_of, slack, slid, slide_all};
 use super::lcs::Change;
 use super::merge::substantial;
 use crate::core::text::{LineEdit, Text};
@@ -164,11 +164,33 @@ impl Track {
         if met.is_empty() && found.is_empty() {
             return;
         }
+        let (start, end) = (met.start, met.start + found.len());
+        Arc::make_mut(&mut self.changes).splice(met, found);
+        self.reunite(end);
+        self.reunite(start);
         // The neighbours too: there may be more room to slide in, or less.
-        let around = met.start.saturating_sub(1)..met.start + found.len() + 1;
+        let around = start.saturating_sub(1)..end + 1;
         let changes = Arc::make_mut(&mut self.changes);
-        changes.splice(met, found);
         slide_all(&self.base, &self.current, changes, around);
+    }
+
+    /// Compares the change at this index and the one above it together, if one of them could
+    /// slide to the other: they may make up for each other.
+    fn reunite(&mut self, at: usize) {
+        let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
+        let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
+            return;
+        };
+        let gap = below.new.start - above.new.end;
+        let down = slack(&self.base, &self.current, above, 0, gap).1;
+        let up = slack(&self.base, &self.current, below, gap, 0).0;
+        if up + down < gap {
+            return;
+        }
+        let old = above.old.start..below.old.end;
+        let new = above.new.start..below.new.end;
+        let found = changes_in(&self.base, old, &self.current, new);
+        Arc::make_mut(&mut self.changes).splice(at - 1..=at, found);
     }
 
     /// Joins the change at this index with the one above it, if no line is left between them.

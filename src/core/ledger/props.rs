@@ -1,0 +1,445 @@
+//! Random histories: what must hold whatever the agent and the user do.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::tests::{holds, report};
+use super::*;
+
+/// Lines of a small alphabet, so that they repeat; some say nothing, as braces do.
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[abcd]",
+        "[abcd]",
+        "[abcd]",
+        Just(String::new()),
+        Just("}".to_owned()),
+        Just("  é".to_owned()),
+    ]
+}
+
+fn some_lines(most: usize) -> impl Strategy<Value = Vec<String>> {
+    vec(line(), 0..=most)
+}
+
+fn some_text() -> impl Strategy<Value = Text> {
+    some_lines(12).prop_map(Text::from_lines)
+}
+
+/// Start and count, in parts of the text's length.
+type Place = (u8, u8);
+
+fn an_edit() -> impl Strategy<Value = (Place, Vec<String>)> {
+    ((any::<u8>(), 0..4u8), some_lines(3))
+}
+
+fn edit_at(text: &Text, place: Place, lines: &[String]) -> LineEdit {
+    let start = usize::from(place.0) % (text.len() + 1);
+    LineEdit {
+        start,
+        removed: usize::from(place.1).min(text.len() - start),
+        lines: lines.to_vec(),
+    }
+}
+
+/// What happens to a file under review.
+#[derive(Debug, Clone)]
+enum Step {
+    User(Place, Vec<String>),
+    Agent(Place, Vec<String>),
+    AgentWrote(Vec<String>),
+    UserWrote(Vec<String>),
+    /// The agent writes, from a content that is the base of the merge.
+    Merged(Place, Vec<String>),
+    Accept(Which),
+    Reject(Which),
+    Undo,
+    Redo,
+    /// An undo that comes as one coarse edit of the whole text.
+    UndoCoarse,
+}
+
+fn which() -> impl Strategy<Value = Which> {
+    prop_oneof![
+        (0..14usize).prop_map(Which::Row),
+        (0..14usize, 0..5usize).prop_map(|(at, n)| Which::Rows(at..at + n)),
+        Just(Which::All),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => an_edit().prop_map(|(at, new)| Step::User(at, new)),
+        3 => an_edit().prop_map(|(at, new)| Step::Agent(at, new)),
+        1 => some_lines(10).prop_map(Step::AgentWrote),
+        1 => some_lines(10).prop_map(Step::UserWrote),
+        2 => an_edit().prop_map(|(at, new)| Step::Merged(at, new)),
+        1 => which().prop_map(Step::Accept),
+        2 => which().prop_map(Step::Reject),
+        3 => Just(Step::Undo),
+        2 => Just(Step::Redo),
+        1 => Just(Step::UndoCoarse),
+    ]
+}
+
+/// A buffer with an undo stack as Neovim has it: each block is a list of edits and inverses.
+#[derive(Default)]
+struct Undo {
+    blocks: Vec<Vec<(LineEdit, LineEdit)>>,
+    /// How many blocks are not undone.
+    done: usize,
+    /// The contents after each number of blocks.
+    texts: Vec<Text>,
+}
+
+impl Undo {
+    fn edit(&mut self, text: &Text, edits: &[LineEdit]) {
+        self.blocks.truncate(self.done);
+        self.texts.truncate(self.done);
+        self.texts.push(text.clone());
+        let mut now = text.clone();
+        let block = edits.iter().rev().map(|edit| {
+            let back = LineEdit {
+                start: edit.start,
+                removed: edit.lines.len(),
+                lines: now.to_lines(edit.start..edit.start + edit.removed),
+            };
+            now.apply(edit);
+            (edit.clone(), back)
+        });
+        self.blocks.push(block.collect());
+        self.done += 1;
+    }
+}
+
+struct Life {
+    review: Review,
+    buffer: Text,
+    undo: Undo,
+    /// What the agent last read or wrote.
+    seen: Text,
+}
+
+impl Life {
+    fn new(base: Text) -> Self {
+        Self {
+            buffer: base.clone(),
+            seen: base.clone(),
+            review: Review::new(base),
+            undo: Undo::default(),
+        }
+    }
+
+    fn client(&mut self, edits: Vec<LineEdit>) {
+        if edits.is_empty() {
+            return;
+        }
+        self.undo.edit(&self.buffer, &edits);
+        self.buffer.apply_all(&edits);
+        report(&mut self.review, edits);
+        self.review.agent_done();
+    }
+
+    fn live(&mut self, step: &Step) {
+        match step {
+            Step::User(at, new) => {
+                let edit = edit_at(&self.buffer, *at, new);
+                self.undo.edit(&self.buffer, std::slice::from_ref(&edit));
+                self.buffer.apply(&edit);
+                self.review.user_edited(&edit);
+            }
+            Step::Agent(at, new) => {
+                let edit = edit_at(&self.buffer, *at, new);
+                self.client(vec![edit]);
+                self.seen = self.buffer.clone();
+            }
+            Step::AgentWrote(new) => {
+                let new = Text::from_lines(new);
+                let edits = diff(&self.buffer, &new);
+                self.undo.edit(&self.buffer, &edits);
+                self.buffer = new.clone();
+                self.review.agent_wrote(new.clone());
+                self.seen = new;
+            }
+            Step::UserWrote(new) => {
+                let new = Text::from_lines(new);
+                let edits = diff(&self.buffer, &new);
+                self.undo.edit(&self.buffer, &edits);
+                self.buffer = new.clone();
+                self.review.user_wrote(new);
+            }
+            Step::Merged(at, new) => {
+                let mut theirs = self.seen.clone();
+                theirs.apply(&edit_at(&theirs, *at, new));
+                let merged = merge(&self.seen, &self.buffer, &theirs);
+                self.client(merged.edits);
+                for conflict in merged.conflicts {
+                    self.review.offer(conflict);
+                }
+                self.seen = theirs;
+            }
+            Step::Accept(which) => {
+                let edits = self.review.accept(which);
+                self.client(edits);
+            }
+            Step::Reject(which) => {
+                let edits = self.review.reject(which);
+                self.client(edits);
+            }
+            Step::Undo | Step::Redo => self.travel(matches!(step, Step::Undo)),
+            Step::UndoCoarse => {
+                if let Some(done) = self.undo.done.checked_sub(1) {
+                    self.undo.done = done;
+                    let new = self.undo.texts[done].clone();
+                    self.review.user_edited(&LineEdit {
+                        start: 0,
+                        removed: self.buffer.len(),
+                        lines: new.to_lines(0..new.len()),
+                    });
+                    self.buffer = new;
+                }
+            }
+        }
+        assert_eq!(&self.buffer, self.review.current(), "the buffer");
+        holds(&self.review);
+    }
+
+    fn travel(&mut self, back: bool) {
+        let at = match back {
+            true => self.undo.done.checked_sub(1),
+            false => Some(self.undo.done),
+        };
+        let Some(block) = at.and_then(|at| self.undo.blocks.get(at)) else {
+            return;
+        };
+        let edits: Vec<LineEdit> = match back {
+            true => block.iter().rev().map(|(_, edit)| edit.clone()).collect(),
+            false => block.iter().map(|(edit, _)| edit.clone()).collect(),
+        };
+        self.undo.done = if back {
+            self.undo.done - 1
+        } else {
+            self.undo.done + 1
+        };
+        for edit in edits {
+            self.buffer.apply(&edit);
+            self.review.user_edited(&edit);
+        }
+    }
+}
+
+fn lived() -> impl Strategy<Value = (Text, Vec<Step>)> {
+    (some_text(), vec(step(), 0..16))
+}
+
+fn live((base, steps): &(Text, Vec<Step>)) -> Life {
+    let mut life = Life::new(base.clone());
+    for step in steps {
+        life.live(step);
+    }
+    life
+}
+
+fn plain(review: &Review) -> bool {
+    review.hunks().iter().all(|hunk| hunk.conflict.is_none())
+}
+
+fn has(text: &Text, line: &str) -> bool {
+    text.lines(0..text.len()).any(|other| other == line)
+}
+
+fn applied(text: &Text, edits: &[LineEdit]) -> Text {
+    let mut text = text.clone();
+    text.apply_all(edits);
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn base_and_hunks_give_current(story in lived()) {
+        live(&story);
+    }
+
+    #[test]
+    fn accepting_all_leaves_nothing_and_touches_nothing(story in lived()) {
+        let mut life = live(&story);
+        if plain(&life.review) {
+            prop_assert_eq!(life.review.accept(&Which::All), vec![]);
+        } else {
+            let edits = life.review.accept(&Which::All);
+            life.client(edits);
+        }
+        prop_assert_eq!(life.review.hunks(), &[]);
+        prop_assert_eq!(life.review.base(), &life.buffer);
+        holds(&life.review);
+    }
+
+    #[test]
+    fn rejecting_all_gives_the_base(story in lived()) {
+        let mut life = live(&story);
+        let base = life.review.base().clone();
+        if !plain(&life.review) {
+            let edits = life.review.reject(&Which::All);
+            life.client(edits);
+        }
+        let edits = life.review.reject(&Which::All);
+        prop_assert_eq!(&applied(&life.buffer, &edits), &base);
+        life.client(edits);
+        prop_assert_eq!(life.review.hunks(), &[]);
+        prop_assert_eq!(life.review.base(), &base);
+    }
+
+    #[test]
+    fn undoing_a_rejection_brings_everything_back(story in lived(), which in which()) {
+        let mut life = live(&story);
+        let (base, hunks) = (life.review.base().clone(), life.review.hunks().to_vec());
+        let done = life.undo.done;
+        life.live(&Step::Reject(which));
+        if life.undo.done > done && hunks.iter().all(|hunk| hunk.conflict.is_none()) {
+            let (base_after, hunks_after) =
+                (life.review.base().clone(), life.review.hunks().to_vec());
+            life.live(&Step::Undo);
+            prop_assert_eq!(life.review.base(), &base);
+            prop_assert_eq!(life.review.hunks(), &hunks);
+            life.live(&Step::Redo);
+            prop_assert_eq!(life.review.base(), &base_after);
+            prop_assert_eq!(life.review.hunks(), &hunks_after);
+        }
+    }
+
+    #[test]
+    fn the_order_of_decisions_does_not_matter(
+        story in lived(),
+        (first, second) in (0..8usize, 0..8usize),
+        accept in any::<(bool, bool)>(),
+    ) {
+        let life = live(&story);
+        let hunks = life.review.hunks().to_vec();
+        prop_assume!(plain(&life.review) && first != second);
+        let (Some(a), Some(b)) = (hunks.get(first), hunks.get(second)) else {
+            return Ok(());
+        };
+        // Decides a hunk, found again by its texts: rows may have moved.
+        let decide = |review: &mut Review, hunk: &Hunk, accept: bool, shift: isize| {
+            let rows = hunk.new.start.saturating_add_signed(shift);
+            let at = review.hunks().iter().find(|h| h.new.start == rows).cloned();
+            let which = Which::Rows(at.as_ref().map_or(0..0, |h| h.new.clone()));
+            let hit = review.hit(&which).len();
+            let edits = if accept { review.accept(&which) } else { review.reject(&which) };
+            report(review, edits);
+            (hit, if accept { 0 } else { hunk.old.len() as isize - hunk.new.len() as isize })
+        };
+        let run = |x: &Hunk, x_accept, y: &Hunk, y_accept| {
+            let mut review = life.review.clone();
+            let (hit_x, grown) = decide(&mut review, x, x_accept, 0);
+            let shift = if x.new.start < y.new.start { grown } else { 0 };
+            let (hit_y, _) = decide(&mut review, y, y_accept, shift);
+            (hit_x, hit_y, review)
+        };
+        let (n, m, forward) = run(a, accept.0, b, accept.1);
+        let (k, l, backward) = run(b, accept.1, a, accept.0);
+        // A row between two deletions means both: then it is no decision about one hunk.
+        prop_assume!((n, m, k, l) == (1, 1, 1, 1));
+        prop_assert_eq!(forward.base(), backward.base());
+        prop_assert_eq!(forward.current(), backward.current());
+    }
+
+    #[test]
+    fn what_the_user_writes_beside_the_hunks_is_never_a_hunk(
+        story in lived(),
+        row in any::<u8>(),
+        rejected in which(),
+    ) {
+        let mut life = live(&story);
+        let row = usize::from(row) % (life.buffer.len() + 1);
+        let inside = |h: &Hunk| h.new.start < row && row < h.new.end;
+        prop_assume!(!life.review.hunks().iter().any(inside));
+        let hunks = life.review.hunks().len();
+        life.live(&Step::User((row as u8, 0), vec!["the user's own".into()]));
+        prop_assert_eq!(life.review.hunks().len(), hunks);
+        prop_assert!(has(life.review.base(), "the user's own"));
+        for hunk in life.review.hunks() {
+            let mut new = life.buffer.lines(hunk.new.clone());
+            prop_assert!(new.all(|line| line != "the user's own"));
+        }
+        life.live(&Step::Reject(rejected));
+        prop_assert!(has(&life.buffer, "the user's own"));
+        life.live(&Step::Reject(Which::All));
+        prop_assert!(has(&life.buffer, "the user's own"));
+    }
+
+    #[test]
+    fn a_diff_gives_the_new_text(old in some_text(), new in some_text()) {
+        prop_assert_eq!(&applied(&old, &diff(&old, &new)), &new);
+        let edits: Vec<LineEdit> = hunks(&old, &new).into_iter().map(|hunk| LineEdit {
+            start: hunk.old.start,
+            removed: hunk.old.len(),
+            lines: new.to_lines(hunk.new),
+        }).collect();
+        prop_assert_eq!(&applied(&old, &edits), &new);
+        for pair in edits.windows(2) {
+            prop_assert!(pair[0].start + pair[0].removed < pair[1].start);
+        }
+    }
+
+    #[test]
+    fn a_merge_with_nothing_is_nothing(base in some_text(), other in some_text()) {
+        prop_assert_eq!(merge(&base, &other, &base), Merge::default());
+        prop_assert_eq!(merge(&base, &other, &other), Merge::default());
+        let taken = merge(&base, &base, &other);
+        prop_assert_eq!(&applied(&base, &taken.edits), &other);
+        prop_assert_eq!(taken.conflicts, vec![]);
+    }
+
+    #[test]
+    fn a_merge_loses_no_line(base in some_text(), ours in vec(an_edit(), 0..4), theirs in vec(an_edit(), 0..4)) {
+        // Lines of either side are unique, so that each can be found again.
+        let side = |edits: &[(Place, Vec<String>)], name: &str| {
+            let mut text = base.clone();
+            for (at, (place, new)) in edits.iter().enumerate() {
+                let new: Vec<String> = (0..new.len()).map(|n| format!("{name} {at} {n}")).collect();
+                text.apply(&edit_at(&text, *place, &new));
+            }
+            text
+        };
+        let (ours, theirs) = (side(&ours, "ours"), side(&theirs, "theirs"));
+        let merge = merge(&base, &ours, &theirs);
+        let merged = applied(&ours, &merge.edits);
+        for line in ours.lines(0..ours.len()).filter(|line| line.starts_with("ours")) {
+            prop_assert!(has(&merged, &line), "lost {line}");
+        }
+        for line in theirs.lines(0..theirs.len()).filter(|line| line.starts_with("theirs")) {
+            let told = merge.conflicts.iter().any(|c| c.theirs.iter().any(|other| *other == line));
+            prop_assert!(has(&merged, &line) != told, "lost or doubled {line}");
+        }
+        for conflict in &merge.conflicts {
+            prop_assert!(conflict.rows.end <= merged.len());
+        }
+    }
+
+    #[test]
+    fn word_ranges_lie_in_their_lines(old in vec("[ab é_.日]{0,12}", 0..5), new in vec("[ab é_.日]{0,12}", 0..5)) {
+        let of = |lines: &[String]| lines.iter().map(|line| line.clone()).collect::<Vec<_>>();
+        let (old, new) = (of(&old), of(&new));
+        let strs = |lines: &'_ [String]| -> Vec<String> { lines.to_vec() };
+        let (a, b) = (strs(&old), strs(&new));
+        let found = words(
+            &a.iter().map(String::as_str).collect::<Vec<_>>(),
+            &b.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        for (lines, ranges) in [(&old, &found.old), (&new, &found.new)] {
+            for pair in ranges.windows(2) {
+                prop_assert!(pair[0].0 < pair[1].0 || pair[0].1.end <= pair[1].1.start);
+            }
+            for (line, range) in ranges {
+                let text = lines[*line].get(range.start as usize..range.end as usize);
+                prop_assert!(text.is_some_and(|text| !text.is_empty()));
+            }
+        }
+    }
+}
