@@ -7,6 +7,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::lcs::Change;
 use super::offers::Offer;
 use super::track::Track;
 use crate::core::text::{LineEdit, Text};
@@ -87,6 +88,45 @@ impl Mark {
     }
 }
 
+/// A hunk that was accepted, by its texts, and as the how manieth of how many alike.
+#[derive(Debug, Clone)]
+pub(super) struct Accepted {
+    key: u64,
+    nth: usize,
+    of: usize,
+}
+
+impl Accepted {
+    /// Returns the changes of `track` that `hit` holds for.
+    pub fn of(track: &Track, hit: impl Fn(&Change) -> bool) -> Vec<Self> {
+        let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
+        let hits = track.changes.iter().enumerate().filter(|(_, c)| hit(c));
+        let accepted = hits.filter_map(|(at, _)| {
+            let key = *keys.get(at)?;
+            let alike = |keys: &[u64]| keys.iter().filter(|&&other| other == key).count();
+            Some(Self {
+                key,
+                nth: alike(keys.get(..at)?),
+                of: alike(&keys),
+            })
+        });
+        accepted.collect()
+    }
+}
+
+/// Tells changes apart by the lines they remove and add.
+fn key(track: &Track, change: &Change) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (change.old.len(), change.new.len()).hash(&mut hasher);
+    for line in track.base.lines(change.old.clone()) {
+        line.hash(&mut hasher);
+    }
+    for line in track.current.lines(change.new.clone()) {
+        line.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 fn hash(line: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     line.hash(&mut hasher);
@@ -146,6 +186,28 @@ impl History {
         let at = self.position(content, mark)?;
         self.at_newest = at + 1 == self.entries.len();
         self.entries.get(at).map(|entry| entry.state.clone())
+    }
+
+    /// Accepts hunks in every remembered state that has them too, so that undoing something
+    /// else does not ask for the same decision again.
+    pub fn accept(&mut self, accepted: &[Accepted]) {
+        for entry in &mut self.entries {
+            let track = &mut entry.state.track;
+            let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
+            let find = |hunk: &Accepted| {
+                let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
+                // Of several alike the same one; where there are more or fewer, none is sure.
+                (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))?
+            };
+            let mut found: Vec<usize> = accepted.iter().filter_map(find).collect();
+            found.sort_unstable();
+            for at in found.into_iter().rev() {
+                if let Some(change) = track.changes.get(at).cloned() {
+                    let lines = track.current.to_lines(change.new);
+                    track.set_base(change.old, lines);
+                }
+            }
+        }
     }
 
     fn position(&self, content: &Text, mark: Mark) -> Option<usize> {
