@@ -29,8 +29,10 @@ pub(super) struct State {
 /// What led to a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The user edited beside every change; the next such state takes this one's place, for
-    /// undoing such an edit needs no memory.
+    /// The user typed in a line beside every change; typing on in that line takes this
+    /// state's place, for undoing it needs no memory.
+    Typing(usize),
+    /// The user edited beside every change in another way.
     Beside,
     /// The user edited in or across changes.
     Within,
@@ -38,6 +40,18 @@ pub(super) enum Step {
     Agent,
     /// Something was complete: a write, an acceptance, an offer.
     Whole,
+}
+
+impl Step {
+    /// Returns 0 for the user's edits, 1 for the agent's, 2 for what is complete: a state that
+    /// the next one of its rank follows was passed through, and the lower ranks go first.
+    fn rank(self) -> u8 {
+        match self {
+            Step::Typing(_) | Step::Beside | Step::Within => 0,
+            Step::Agent => 1,
+            Step::Whole => 2,
+        }
+    }
 }
 
 /// The states that are remembered.
@@ -145,13 +159,11 @@ impl History {
             && known != newest
             && let Some(last) = self.entries.last_mut()
         {
-            match (last.step, step) {
-                (Step::Beside, Step::Beside) => {
-                    let last = self.entries.len() - 1;
-                    self.remove(last);
-                }
-                (Step::Within, Step::Within) | (Step::Agent, Step::Agent) => last.passing = true,
-                _ => {}
+            if last.step == step && matches!(step, Step::Typing(_)) {
+                let last = self.entries.len() - 1;
+                self.remove(last);
+            } else if last.step.rank() == step.rank() && step != Step::Whole {
+                last.passing = true;
             }
         }
         let bytes = bytes + STATE_COST;
@@ -165,12 +177,11 @@ impl History {
         });
         self.at_newest = true;
         while self.entries.len() > 1 && (self.entries.len() > STATES || self.bytes > BYTES) {
-            let passing = |step| {
+            let passing = |rank| {
                 let mut entries = self.entries.iter();
-                entries.position(|entry| entry.passing && entry.step == step)
+                entries.position(|entry| entry.passing && entry.step.rank() == rank)
             };
-            let oldest = passing(Step::Within).or_else(|| passing(Step::Agent));
-            self.remove(oldest.unwrap_or(0));
+            self.remove(passing(0).or_else(|| passing(1)).unwrap_or(0));
         }
     }
 

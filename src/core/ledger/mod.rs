@@ -267,7 +267,10 @@ impl Review {
     }
 
     fn user_edits(&mut self, edits: &[LineEdit]) {
-        let mut step = Step::Beside;
+        let mut step = match edits {
+            [edit] if edit.removed == 1 && edit.lines.len() == 1 => Step::Typing(edit.start),
+            _ => Step::Beside,
+        };
         for edit in edits.iter().rev() {
             self.prepare(edit);
             if self.track.user(edit) == Reach::Inside {

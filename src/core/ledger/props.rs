@@ -362,8 +362,11 @@ proptest! {
         // Decides a hunk, found again by its texts: rows may have moved.
         let decide = |review: &mut Review, hunk: &Hunk, accept: bool, shift: isize| {
             let rows = hunk.new.start.saturating_add_signed(shift);
-            let at = review.hunks().iter().find(|h| h.new.start == rows).cloned();
-            let which = Which::Rows(at.as_ref().map_or(0..0, |h| h.new.clone()));
+            let found = review.hunks().iter().find(|h| h.new.start == rows && h.new.len() == hunk.new.len());
+            let Some(found) = found.cloned() else {
+                return (0, 0);
+            };
+            let which = Which::Rows(found.new);
             let hit = review.hit(&which).len();
             let edits = if accept { review.accept(&which) } else { review.reject(&which) };
             report(review, edits);
