@@ -178,14 +178,60 @@ fn split_cost(text: &Text, row: usize) -> i64 {
     let above = (row.saturating_sub(LOOK)..row).rev();
     let above = above.filter_map(|n| text.line(n)).find_map(indent);
     let is_blank = |n: usize| text.line(n).is_none_or(|line| line.trim().is_empty());
-    let mut cost = below.unwrap_or(0) * 10;
-    if below.is_some_and(|below| below < above.unwrap_or(0)) && !is_blank(row) {
-        cost += 7;
-    }
-    if row.checked_sub(1).is_none_or(is_blank) {
-        cost -= 5;
+    let edge = if row.checked_sub(1).is_none_or(is_blank) {
+        -5
     } else if is_blank(row) {
-        cost -= 3;
+        -3
+    } else if below < above {
+        7
+    } else {
+        0
+    };
+    below.unwrap_or(0) * 10 + edge
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares where the hunks between two texts lie, in rows of the new one.
+    #[track_caller]
+    fn check(old: &str, new: &str, want: &[Range<usize>]) {
+        let (old, new) = (Text::from_text(old), Text::from_text(new));
+        let mut built = old.clone();
+        built.apply_all(&diff(&old, &new));
+        assert_eq!(built, new);
+        let found = hunks(&old, &new).into_iter().map(|hunk| hunk.new);
+        assert_eq!(found.collect::<Vec<_>>(), want);
     }
-    cost
+
+    #[test]
+    fn a_new_function_is_a_hunk_from_its_first_line_to_its_last() {
+        let (a, b) = ("fn a() {\n    x\n}\n", "fn b() {\n    y\n}\n");
+        check(a, &format!("{a}\n{b}"), &[3..7]);
+        check(&format!("{a}\n{a}"), &format!("{a}\n{b}\n{a}"), &[4..8]);
+        check(b, &format!("{a}\n{b}"), &[0..4]);
+    }
+
+    #[test]
+    fn a_new_block_starts_at_its_head() {
+        check(
+            "if a:\n  x\nend\n",
+            "if a:\n  x\nif b:\n  x\nend\n",
+            &[2..4],
+        );
+        check("\ta\n\tb\n", "\ta\n\n\tb\n", &[1..2]);
+    }
+
+    #[test]
+    fn a_deleted_block_slides_too() {
+        let (a, b) = ("def a():\n  x\n\n", "def b():\n  y\n\n");
+        check(&format!("{a}{b}{a}"), &format!("{a}{a}"), &[3..3]);
+    }
+
+    #[test]
+    fn hunks_never_slide_into_each_other() {
+        let (old, new) = ("a\na\nb\na\na\n", "a\na\na\nb\na\na\na\n");
+        check(old, new, &[0..1, 6..7]);
+    }
 }

@@ -7,6 +7,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::lcs::Change;
 use super::offers::Offer;
 use super::track::Track;
 use crate::core::text::{LineEdit, Text};
@@ -28,8 +29,10 @@ pub(super) struct State {
 /// What led to a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The user edited beside every change; the next such state takes this one's place, for
-    /// undoing such an edit needs no memory.
+    /// The user typed in a line beside every change; typing on in that line takes this
+    /// state's place, for undoing it needs no memory.
+    Typing(usize),
+    /// The user edited beside every change in another way.
     Beside,
     /// The user edited in or across changes.
     Within,
@@ -37,6 +40,18 @@ pub(super) enum Step {
     Agent,
     /// Something was complete: a write, an acceptance, an offer.
     Whole,
+}
+
+impl Step {
+    /// Returns 0 for the user's edits, 1 for the agent's, 2 for what is complete: a state that
+    /// the next one of its rank follows was passed through, and the lower ranks go first.
+    fn rank(self) -> u8 {
+        match self {
+            Step::Typing(_) | Step::Beside | Step::Within => 0,
+            Step::Agent => 1,
+            Step::Whole => 2,
+        }
+    }
 }
 
 /// The states that are remembered.
@@ -87,6 +102,45 @@ impl Mark {
     }
 }
 
+/// A hunk that was accepted, by its texts, and as the how manieth of how many alike.
+#[derive(Debug, Clone)]
+pub(super) struct Accepted {
+    key: u64,
+    nth: usize,
+    of: usize,
+}
+
+impl Accepted {
+    /// Returns the changes of `track` that `hit` holds for.
+    pub fn of(track: &Track, hit: impl Fn(&Change) -> bool) -> Vec<Self> {
+        let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
+        let hits = track.changes.iter().enumerate().filter(|(_, c)| hit(c));
+        let accepted = hits.filter_map(|(at, _)| {
+            let key = *keys.get(at)?;
+            let alike = |keys: &[u64]| keys.iter().filter(|&&other| other == key).count();
+            Some(Self {
+                key,
+                nth: alike(keys.get(..at)?),
+                of: alike(&keys),
+            })
+        });
+        accepted.collect()
+    }
+}
+
+/// Tells changes apart by the lines they remove and add.
+fn key(track: &Track, change: &Change) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (change.old.len(), change.new.len()).hash(&mut hasher);
+    for line in track.base.lines(change.old.clone()) {
+        line.hash(&mut hasher);
+    }
+    for line in track.current.lines(change.new.clone()) {
+        line.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 fn hash(line: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     line.hash(&mut hasher);
@@ -105,13 +159,11 @@ impl History {
             && known != newest
             && let Some(last) = self.entries.last_mut()
         {
-            match (last.step, step) {
-                (Step::Beside, Step::Beside) => {
-                    let last = self.entries.len() - 1;
-                    self.remove(last);
-                }
-                (Step::Within, Step::Within) | (Step::Agent, Step::Agent) => last.passing = true,
-                _ => {}
+            if last.step == step && matches!(step, Step::Typing(_)) {
+                let last = self.entries.len() - 1;
+                self.remove(last);
+            } else if last.step.rank() == step.rank() && step != Step::Whole {
+                last.passing = true;
             }
         }
         let bytes = bytes + STATE_COST;
@@ -125,12 +177,11 @@ impl History {
         });
         self.at_newest = true;
         while self.entries.len() > 1 && (self.entries.len() > STATES || self.bytes > BYTES) {
-            let passing = |step| {
+            let passing = |rank| {
                 let mut entries = self.entries.iter();
-                entries.position(|entry| entry.passing && entry.step == step)
+                entries.position(|entry| entry.passing && entry.step.rank() == rank)
             };
-            let oldest = passing(Step::Within).or_else(|| passing(Step::Agent));
-            self.remove(oldest.unwrap_or(0));
+            self.remove(passing(0).or_else(|| passing(1)).unwrap_or(0));
         }
     }
 
@@ -146,6 +197,28 @@ impl History {
         let at = self.position(content, mark)?;
         self.at_newest = at + 1 == self.entries.len();
         self.entries.get(at).map(|entry| entry.state.clone())
+    }
+
+    /// Accepts hunks in every remembered state that has them too, so that undoing something
+    /// else does not ask for the same decision again.
+    pub fn accept(&mut self, accepted: &[Accepted]) {
+        for entry in &mut self.entries {
+            let track = &mut entry.state.track;
+            let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
+            let find = |hunk: &Accepted| {
+                let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
+                // Of several alike the same one; where there are more or fewer, none is sure.
+                (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))?
+            };
+            let mut found: Vec<usize> = accepted.iter().filter_map(find).collect();
+            found.sort_unstable();
+            for at in found.into_iter().rev() {
+                if let Some(change) = track.changes.get(at).cloned() {
+                    let lines = track.current.to_lines(change.new);
+                    track.set_base(change.old, lines);
+                }
+            }
+        }
     }
 
     fn position(&self, content: &Text, mark: Mark) -> Option<usize> {

@@ -33,7 +33,45 @@ pub(super) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
         found: Vec::new(),
     };
     search.region(0..old.len(), 0..new.len(), DEPTH);
-    search.found
+    let found = search.found;
+    let cost: usize = found.iter().map(|c| c.old.len() + c.new.len()).sum();
+    fewest(old, new, cost / 2).unwrap_or(found)
+}
+
+/// Returns the changes with the fewest tokens, if they come to `most` at most.
+///
+/// Anchors that changed places can cost far more than they are worth.
+fn fewest(old: &[u32], new: &[u32], most: usize) -> Option<Vec<Change>> {
+    let same =
+        |pairs: &mut dyn Iterator<Item = (&u32, &u32)>| pairs.take_while(|(a, b)| a == b).count();
+    let above = same(&mut old.iter().zip(new));
+    let room = old.len().min(new.len()) - above;
+    let below = same(&mut old.iter().rev().zip(new.iter().rev()).take(room));
+    let (old_end, new_end) = (old.len() - below, new.len() - below);
+    let (a, b) = (old.get(above..old_end)?, new.get(above..new_end)?);
+    let pairs = shortest(a, b, most.min(COST))?;
+    let mut found = Vec::new();
+    let (mut i, mut j) = (above, above);
+    for (x, y) in pairs {
+        push(&mut found, i..above + x, j..above + y);
+        (i, j) = (above + x + 1, above + y + 1);
+    }
+    push(&mut found, i..old_end, j..new_end);
+    Some(found)
+}
+
+/// Adds a change, joined to the last one where they touch.
+fn push(found: &mut Vec<Change>, old: Range<usize>, new: Range<usize>) {
+    if old.is_empty() && new.is_empty() {
+        return;
+    }
+    match found.last_mut() {
+        Some(last) if last.old.end == old.start && last.new.end == new.start => {
+            last.old.end = old.end;
+            last.new.end = new.end;
+        }
+        _ => found.push(Change { old, new }),
+    }
 }
 
 /// How often a token occurs in the region at hand, and where last.
@@ -65,20 +103,20 @@ impl Search<'_> {
             new.end -= 1;
         }
         if old.is_empty() || new.is_empty() {
-            return self.push(old, new);
+            return push(&mut self.found, old, new);
         }
         let (anchors, old_rest, new_rest) = self.count(&old, &new);
         let pairs = if anchors.is_empty() || depth == 0 {
             let tokens = |rest: &[usize], of: &[u32]| rest.iter().map(|&at| of[at]).collect();
             let a: Vec<u32> = tokens(&old_rest, self.old);
             let b: Vec<u32> = tokens(&new_rest, self.new);
-            let pairs = shortest(&a, &b).into_iter();
+            let pairs = shortest(&a, &b, COST).unwrap_or_default().into_iter();
             pairs.map(|(i, j)| (old_rest[i], new_rest[j])).collect()
         } else {
             anchors
         };
         if pairs.is_empty() {
-            return self.push(old, new);
+            return push(&mut self.found, old, new);
         }
         let deeper = depth.saturating_sub(1);
         for (i, j) in pairs {
@@ -91,7 +129,7 @@ impl Search<'_> {
     /// Goes on between two anchors; at the bottom, what lies between is changed.
     fn between(&mut self, old: Range<usize>, new: Range<usize>, depth: usize) {
         if depth == 0 {
-            self.push(old, new);
+            push(&mut self.found, old, new);
         } else {
             self.region(old, new, depth);
         }
@@ -129,20 +167,6 @@ impl Search<'_> {
         }
         (anchors, old_rest, new_rest)
     }
-
-    /// Adds a change, joined to the last one where they touch.
-    fn push(&mut self, old: Range<usize>, new: Range<usize>) {
-        if old.is_empty() && new.is_empty() {
-            return;
-        }
-        match self.found.last_mut() {
-            Some(last) if last.old.end == old.start && last.new.end == new.start => {
-                last.old.end = old.end;
-                last.new.end = new.end;
-            }
-            _ => self.found.push(Change { old, new }),
-        }
-    }
 }
 
 /// Returns the longest part of `pairs` whose first members rise too; the second ones do.
@@ -169,10 +193,10 @@ fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     chain
 }
 
-/// Returns the pairs of a longest common subsequence (Myers' greedy search), or none at all
-/// where more than [`COST`] tokens differ.
-fn shortest(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
-    let most = (old.len() + new.len()).min(COST);
+/// Returns the pairs of a longest common subsequence (Myers' greedy search), or `None` where
+/// more than `most` tokens differ.
+fn shortest(old: &[u32], new: &[u32], most: usize) -> Option<Vec<(usize, usize)>> {
+    let most = (old.len() + new.len()).min(most);
     // The furthest old position on diagonal k (old - new) is at index k + most + 1.
     let place = |k: isize| (k + most as isize + 1) as usize;
     let mut furthest = vec![0usize; 2 * most + 3];
@@ -194,11 +218,11 @@ fn shortest(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
             }
             furthest[place(k)] = x;
             if x >= old.len() && y >= new.len() {
-                return backtrack(&trace, old.len(), new.len());
+                return Some(backtrack(&trace, old.len(), new.len()));
             }
         }
     }
-    Vec::new()
+    None
 }
 
 /// Walks back through the furthest positions of each cost, collecting the common tokens.
@@ -232,4 +256,61 @@ fn backtrack(trace: &[Vec<usize>], mut x: usize, mut y: usize) -> Vec<(usize, us
     }
     pairs.reverse();
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, want: &[(Range<usize>, Range<usize>)]) {
+        let tokens = |text: &str| text.chars().map(u32::from).collect::<Vec<_>>();
+        let found = changes(&tokens(old), &tokens(new));
+        let found: Vec<_> = found.into_iter().map(|c| (c.old, c.new)).collect();
+        assert_eq!(found, want, "{old} -> {new}");
+    }
+
+    #[test]
+    fn what_stays_is_found() {
+        check("", "", &[]);
+        check("abc", "abc", &[]);
+        check("abc", "", &[(0..3, 0..0)]);
+        check("", "abc", &[(0..0, 0..3)]);
+        check("abc", "axc", &[(1..2, 1..2)]);
+        check("abcd", "bd", &[(0..1, 0..0), (2..3, 1..1)]);
+        check("abc", "xyz", &[(0..3, 0..3)]);
+        // No token occurs once: the fewest changes.
+        check("abab", "baba", &[(0..1, 0..0), (4..4, 3..4)]);
+        check("aabb", "bbaa", &[(0..2, 0..0), (4..4, 2..4)]);
+    }
+
+    #[test]
+    fn tokens_that_occur_once_hold_the_rest_in_place() {
+        // The fewest changes alone would tear the function "f{..}" apart at its braces.
+        check("g{.}", "f{.}g{.}", &[(0..0, 0..4)]);
+        check("a..b..c", "c..b..a", &[(0..1, 0..1), (6..7, 6..7)]);
+    }
+
+    #[test]
+    fn what_takes_too_long_counts_as_changed() {
+        // Two tokens only, in an order that has nothing to do with each other.
+        let noise = |mut seed: u32, len: usize| -> Vec<u32> {
+            let next = |_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                seed >> 31
+            };
+            (0..len).map(next).collect()
+        };
+        let (old, new) = (noise(1, 20_000), noise(2, 20_000));
+        let found = changes(&old, &new);
+        let mut built = Vec::new();
+        let mut row = 0;
+        for change in &found {
+            built.extend_from_slice(&old[row..change.old.start]);
+            built.extend_from_slice(&new[change.new.clone()]);
+            row = change.old.end;
+        }
+        built.extend_from_slice(&old[row..]);
+        assert!(built == new);
+        assert_eq!(found.len(), 1);
+    }
 }

@@ -273,3 +273,107 @@ fn same<'a>(
 ) -> usize {
     left.zip(right).take_while(|(a, b)| a == b).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Merges; `want` is the merged text, with `<ours|theirs|base>` where they clash.
+    #[track_caller]
+    fn check(base: &str, ours: &str, theirs: &str, want: &str) {
+        let text = |lines: &str| Text::from_lines(lines.split_whitespace());
+        let (base, mut merged, theirs) = (text(base), text(ours), text(theirs));
+        let merge = merge(&base, &merged, &theirs);
+        for pair in merge.edits.windows(2) {
+            assert!(pair[0].start + pair[0].removed < pair[1].start, "{pair:?}");
+        }
+        merged.apply_all(&merge.edits);
+        let mut shown = String::new();
+        let mut row = 0;
+        for conflict in &merge.conflicts {
+            shown += &format!("{} ", merged.slice(row..conflict.rows.start));
+            let ours = merged.to_lines(conflict.rows.clone()).join(" ");
+            let (theirs, base) = (conflict.theirs.join(" "), conflict.base.join(" "));
+            shown += &format!("<{ours}|{theirs}|{base}> ");
+            row = conflict.rows.end;
+        }
+        shown += &merged.slice(row..merged.len()).to_string();
+        assert_eq!(shown.split_whitespace().collect::<Vec<_>>().join(" "), want);
+    }
+
+    #[test]
+    fn changes_in_different_places_are_both_made() {
+        check("a b c d", "a u b c d", "a b c X", "a u b c X");
+        check("a b c d", "a b c u", "X b c d", "X b c u");
+        check("a b c d", "b c d u", "a b d", "b d u");
+    }
+
+    #[test]
+    fn an_agent_that_wrote_from_an_old_text_keeps_the_users_line() {
+        check("a b c", "a b user c", "a B c", "a B user c");
+        check("a b c", "a user b c", "a B c", "a user B c");
+        check("a b c", "a b user c", "a c", "a user c");
+        check("a b c", "a b u", "X b c", "X b u");
+        check("a b", "u b", "a B", "u B");
+        check("a b", "u b", "a X b", "u X b");
+        check("a b", "a u", "a X b", "a X u");
+    }
+
+    #[test]
+    fn lines_that_both_changed_are_a_conflict() {
+        check("a b c", "a u c", "a X c", "a <u|X|b> c");
+        check("a b c", "a c", "a X c", "a <|X|b> c");
+        check("a b c", "a u c", "a c", "a <u||b> c");
+        check(
+            "a b c d e",
+            "a b u d e",
+            "a X Y Z e",
+            "a <b u d|X Y Z|b c d> e",
+        );
+        check("a b c d e", "u v c d w", "X b c d e", "<u v|X b|a b> c d w");
+        check("a b c d", "a s u d", "a s X d", "a s <u|X|b c> d");
+        check("", "u", "X", "u X");
+    }
+
+    #[test]
+    fn a_conflict_does_not_keep_other_changes_from_being_made() {
+        check("a b c d e", "a u c d e", "A X c d E", "<a u|A X|a b> c d E");
+        check(
+            "a b c d e f",
+            "a u c d e f",
+            "a X c d E f G",
+            "a <u|X|b> c d E f G",
+        );
+        check(
+            "a b c d e f",
+            "a b c d u f",
+            "A A2 c d X f",
+            "A A2 c d <u|X|e> f",
+        );
+    }
+
+    #[test]
+    fn the_same_change_is_made_once() {
+        check("a b c", "a X c", "a X c", "a X c");
+        check("a c", "a X c", "a X c", "a X c");
+        check("a c", "a X u c", "a X c", "a X u c");
+        check("a c", "a X c", "a X Y c", "a X Y c");
+        check("a b c", "c", "", "");
+        check("a b c d", "a d", "a c", "a");
+    }
+
+    #[test]
+    fn a_line_that_one_side_has_beside_its_own_change_is_not_doubled() {
+        check("a b", "X u b", "X a b", "X u b");
+        check("a b", "u X b", "a X b", "u X b");
+        check("a b", "X a b", "X Y b", "X Y b");
+        check("a b", "a X b", "Y X b", "Y X b");
+    }
+
+    #[test]
+    fn different_insertions_at_one_place_are_both_kept() {
+        check("a b", "a u b", "a X b", "a u X b");
+        check("a b", "a f{ u } b", "a g{ X } b", "a f{ u } g{ X } b");
+        check("a b", "a b }", "a b X }", "a b } X }");
+    }
+}

@@ -27,7 +27,8 @@ pub use diff::{diff, hunks};
 pub use merge::{Conflict, Merge, merge};
 pub use words::{WordDiff, words};
 
-use history::{History, Mark, State, Step};
+use history::{Accepted, History, Mark, State, Step};
+use lcs::Change;
 use offers::Offer;
 use track::{Reach, Track};
 
@@ -43,8 +44,17 @@ pub struct Hunk {
     pub conflict: Option<Vec<String>>,
 }
 
-impl From<lcs::Change> for Hunk {
-    fn from(change: lcs::Change) -> Self {
+impl Hunk {
+    fn holds(&self, change: &Change) -> bool {
+        let within = |inner: &Range<usize>, outer: &Range<usize>| {
+            outer.start <= inner.start && inner.end <= outer.end
+        };
+        within(&change.old, &self.old) && within(&change.new, &self.new)
+    }
+}
+
+impl From<Change> for Hunk {
+    fn from(change: Change) -> Self {
         Self {
             old: change.old,
             new: change.new,
@@ -176,12 +186,17 @@ impl Review {
 
     /// Accepts hunks: what is there becomes part of the base.
     ///
+    /// An undo of something else does not take that back; an undo of the agent's change does,
+    /// and its redo leaves it accepted.
+    ///
     /// For a conflict that is the agent's text, which is not there yet: the returned edits
     /// (from the top down, in rows of `current`) must be made in the buffer and reported by
     /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
+        let within = |change: &Change| hit.iter().any(|hunk| hunk.holds(change));
+        self.history.accept(&Accepted::of(&self.track, within));
         for hunk in hit.iter().rev() {
             let lines = self.track.current.to_lines(hunk.new.clone());
             self.track.set_base(hunk.old.clone(), lines);
@@ -252,7 +267,10 @@ impl Review {
     }
 
     fn user_edits(&mut self, edits: &[LineEdit]) {
-        let mut step = Step::Beside;
+        let mut step = match edits {
+            [edit] if edit.removed == 1 && edit.lines.len() == 1 => Step::Typing(edit.start),
+            _ => Step::Beside,
+        };
         for edit in edits.iter().rev() {
             self.prepare(edit);
             if self.track.user(edit) == Reach::Inside {

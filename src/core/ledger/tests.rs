@@ -475,6 +475,35 @@ fn undo_of_an_accepted_change_leaves_no_hunk() {
 }
 
 #[test]
+fn undo_of_something_else_does_not_take_an_acceptance_back() {
+    let story = || {
+        vec![
+            AgentWrote("X a b Y"),
+            User(edit(2, 1, "u")),
+            Accept(Which::Row(0)),
+        ]
+    };
+    let with = |more| story().into_iter().chain([more]).collect();
+    check(
+        "a b",
+        with(User(edit(2, 1, "b"))),
+        ("X a b", "X a b Y", &["+Y @3"]),
+    );
+    check("a b", with(User(edit(0, 4, "a b"))), ("a b", "a b", &[]));
+    // Of two hunks alike the one that was meant.
+    check(
+        "a b c",
+        vec![
+            AgentWrote("X a b X c"),
+            User(edit(4, 1, "u")),
+            Accept(Which::Row(3)),
+            User(edit(4, 1, "c")),
+        ],
+        ("a b X c", "X a b X c", &["+X @0"]),
+    );
+}
+
+#[test]
 fn undo_of_the_users_deletion_in_a_hunk_brings_the_agents_line_back() {
     let mut story = vec![AgentWrote("a X b c d")];
     story.extend((0..300).map(|n| User(edit(3, 1, &format!("typed{n}")))));

@@ -24,9 +24,9 @@ pub(super) struct Track {
 /// Where an edit of the user's lay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Beside every change: it was made in the base too, and so could be its inverse.
+    /// Beside every change: it was made in the base too, and so will be its inverse.
     Outside,
-    /// In or across changes: they are others now.
+    /// In or across changes, or where its inverse would not be plain.
     Inside,
 }
 
@@ -80,7 +80,13 @@ impl Track {
         self.current.apply(edit);
         let grown = edit.lines.len() as isize - edit.removed as isize;
         self.shift(from, grown, grown);
-        if self.join(from) {
+        let beside = |at: usize| {
+            let change = self.changes.get(at);
+            change.is_some_and(|change| change.new == (edit.start..edit.start))
+        };
+        // Text put back where lines were deleted could belong above or below them.
+        let unsure = edit.lines.is_empty() && (beside(from) || above.is_some_and(beside));
+        if self.join(from) || unsure {
             Reach::Inside
         } else {
             Reach::Outside
@@ -164,33 +170,34 @@ impl Track {
         if met.is_empty() && found.is_empty() {
             return;
         }
-        let (start, end) = (met.start, met.start + found.len());
+        let (mut start, end) = (met.start, met.start + found.len());
         Arc::make_mut(&mut self.changes).splice(met, found);
-        self.reunite(end);
-        self.reunite(start);
-        // The neighbours too: there may be more room to slide in, or less.
-        let around = start.saturating_sub(1)..end + 1;
+        let mut below = self.changes.len() - end;
+        below -= usize::from(self.reunite(end));
+        start -= usize::from(self.reunite(start));
         let changes = Arc::make_mut(&mut self.changes);
-        slide_all(&self.base, &self.current, changes, around);
+        let found = start..changes.len().saturating_sub(below);
+        slide_all(&self.base, &self.current, changes, found);
     }
 
     /// Compares the change at this index and the one above it together, if one of them could
-    /// slide to the other: they may make up for each other.
-    fn reunite(&mut self, at: usize) {
+    /// slide to the other: they may make up for each other. Returns whether it did.
+    fn reunite(&mut self, at: usize) -> bool {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
-            return;
+            return false;
         };
         let gap = below.new.start - above.new.end;
         let down = slack(&self.base, &self.current, above, 0, gap).1;
         let up = slack(&self.base, &self.current, below, gap, 0).0;
         if up + down < gap {
-            return;
+            return false;
         }
         let old = above.old.start..below.old.end;
         let new = above.new.start..below.new.end;
         let found = changes_in(&self.base, old, &self.current, new);
         Arc::make_mut(&mut self.changes).splice(at - 1..=at, found);
+        true
     }
 
     /// Joins the change at this index with the one above it, if no line is left between them.

@@ -23,7 +23,7 @@ pub struct WordDiff {
 /// Returns the changed words of a hunk's removed and added lines.
 ///
 /// Lines are paired in order, the most similar ones with each other; only pairs that have
-/// at least half of their text in common are looked at.
+/// at least two fifths of their text in common are looked at.
 pub fn words(old: &[&str], new: &[&str]) -> WordDiff {
     let mut found = WordDiff::default();
     for (old_line, new_line) in pairs(old, new) {
@@ -77,7 +77,7 @@ fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
 }
 
 /// Returns how much two lines are alike, in thousandths of their text that is no white space;
-/// 0 when it is less than half of it.
+/// 0 when it is less than two fifths of it.
 fn likeness(old: &str, new: &str) -> u64 {
     if old.len().max(new.len()) > LINE {
         return 0;
@@ -91,7 +91,7 @@ fn likeness(old: &str, new: &str) -> u64 {
     };
     let changed = gone(old, &old_ranges) + gone(new, &new_ranges);
     let same = whole.saturating_sub(changed);
-    if whole == 0 || same * 2 < whole {
+    if whole == 0 || same * 5 < whole * 2 {
         0
     } else {
         same * 1000 / whole
@@ -165,4 +165,91 @@ fn tokens(line: &str) -> Vec<Range<u32>> {
 
 fn usizes(range: &Range<u32>) -> Range<usize> {
     range.start as usize..range.end as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares lines with their changed words in brackets.
+    #[track_caller]
+    fn check(old: &[&str], new: &[&str], want_old: &[&str], want_new: &[&str]) {
+        let marked = |lines: &[&str], ranges: &[(usize, Range<u32>)]| -> Vec<String> {
+            let mut lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+            for (line, range) in ranges.iter().rev() {
+                lines[*line].insert(range.end as usize, ']');
+                lines[*line].insert(range.start as usize, '[');
+            }
+            lines
+        };
+        let found = words(old, new);
+        assert_eq!(marked(old, &found.old), want_old);
+        assert_eq!(marked(new, &found.new), want_new);
+    }
+
+    #[test]
+    fn changed_words_are_marked() {
+        check(
+            &["let x = foo(1);"],
+            &["let x = bar(1, 2);"],
+            &["let x = [foo](1);"],
+            &["let x = [bar](1[, 2]);"],
+        );
+        check(
+            &["grüße an alle"],
+            &["grüsse an alle"],
+            &["[grüße] an alle"],
+            &["[grüsse] an alle"],
+        );
+        check(
+            &["a_b c d e f"],
+            &["a_b x y e f"],
+            &["a_b [c d] e f"],
+            &["a_b [x y] e f"],
+        );
+        check(
+            &["  same line"],
+            &["    same line"],
+            &["[  ]same line"],
+            &["[    ]same line"],
+        );
+    }
+
+    #[test]
+    fn lines_are_paired_with_those_they_came_from() {
+        check(
+            &["call(one);", "call(two);"],
+            &["brand new text here", "call(one, more);", "call(two);"],
+            &["call(one);", "call(two);"],
+            &["brand new text here", "call(one[, more]);", "call(two);"],
+        );
+    }
+
+    #[test]
+    fn lines_with_little_in_common_have_no_words() {
+        check(
+            &["alpha beta"],
+            &["gamma(delta)"],
+            &["alpha beta"],
+            &["gamma(delta)"],
+        );
+        check(&[""], &["x"], &[""], &["x"]);
+        check(&["a"], &[], &["a"], &[]);
+        let long = "word ".repeat(400);
+        let other = format!("{long}more");
+        check(&[&long], &[&other], &[&long], &[&other]);
+    }
+
+    #[test]
+    fn long_hunks_are_paired_line_by_line() {
+        let old: Vec<String> = (0..40).map(|n| format!("value {n} is old here")).collect();
+        let new: Vec<String> = (0..40).map(|n| format!("value {n} is new here")).collect();
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            old.iter().map(String::as_str).collect(),
+            new.iter().map(String::as_str).collect(),
+        );
+        let found = words(&old, &new);
+        assert_eq!(found.old.len(), 40);
+        assert_eq!(found.new.len(), 40);
+    }
 }
