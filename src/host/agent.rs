@@ -126,7 +126,7 @@ async fn guard_life(agent: Arc<Agent>, tools: Tools, life: impl Future<Output = 
         .is_none()
     {
         agent.kill();
-        agent.end.finish();
+        agent.end.finish(Outcome::Gone);
         tools.inbox.send_behind_agents(Event::AgentExited {
             agent: agent.key,
             status: "killed after an internal error of this client".to_owned(),
@@ -141,7 +141,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
         Ok(process) => process,
         Err(why) => {
             tools.log.line(Level::Error, &agent.name, &why);
-            agent.end.finish();
+            agent.end.finish(Outcome::Gone);
             let agent = agent.key;
             tools.inbox.send(Event::AgentFailed { agent, why });
             return;
@@ -170,9 +170,17 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     let errors = spawn_errors(&agent, stderr, exited.clone(), &tools);
     let ended = spawn_end(&agent, group, exited.clone(), writer, &tools);
 
-    let status = match exited.wait_for(Option::is_some).await {
-        Ok(status) => status.clone().unwrap_or_default(),
-        Err(_) => "exit status unknown".to_owned(),
+    let status = tokio::select! {
+        exited = exited.wait_for(Option::is_some) => match exited {
+            Ok(status) => status.clone().unwrap_or_default(),
+            Err(_) => "exit status unknown".to_owned(),
+        },
+        // Stuck in the kernel: the core must not wait for it.
+        () = agent.end.survived() => {
+            reader.abort();
+            errors.abort();
+            "still there, not even SIGKILL has ended it".to_owned()
+        }
     };
     // A task that was cut off has been reported, and leaves nothing behind.
     let _ = reader.await;
@@ -307,7 +315,7 @@ fn spawn_end(
         if outcome.is_none() {
             own.kill();
         }
-        own.end.finish();
+        own.end.finish(outcome.unwrap_or(Outcome::Gone));
         outcome
     })
 }

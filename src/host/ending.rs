@@ -27,8 +27,8 @@ pub(super) struct End {
     plan: watch::Sender<Option<Plan>>,
     /// The leader got a signal from here while it lived.
     signalled: AtomicBool,
-    /// Nothing of the agent is left running, or ever was, or it is given up.
-    over: watch::Sender<bool>,
+    /// What came of it, once it is over; an agent that never ran is gone.
+    over: watch::Sender<Option<Outcome>>,
 }
 
 /// What went wrong, if that is why an agent is ended.
@@ -62,7 +62,7 @@ impl End {
         Self {
             plan: watch::Sender::new(None),
             signalled: AtomicBool::new(false),
-            over: watch::Sender::new(false),
+            over: watch::Sender::new(None),
         }
     }
 
@@ -89,12 +89,19 @@ impl End {
     /// Waits until the end is over.
     pub(super) async fn over(&self) {
         // As above.
-        let _ = self.over.subscribe().wait_for(|&over| over).await;
+        let _ = self.over.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Waits until the agent has survived its end; for nearly every agent that is for ever.
+    pub(super) async fn survived(&self) {
+        let alive = |over: &Option<Outcome>| *over == Some(Outcome::Alive);
+        // As above.
+        let _ = self.over.subscribe().wait_for(alive).await;
     }
 
     /// Declares that the end is over.
-    pub(super) fn finish(&self) {
-        self.over.send_replace(true);
+    pub(super) fn finish(&self, outcome: Outcome) {
+        self.over.send_replace(Some(outcome));
     }
 
     /// Returns an exit status with what went wrong, where the status does not speak for itself.
