@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdout};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
-use tokio::time::{Instant, sleep_until};
 
 use super::command::{command, start_failure};
+use super::ending::{Blame, End, Outcome};
 use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Group, Process, start};
@@ -25,13 +25,6 @@ use super::{Limits, Tools};
 use crate::core::effect::Level;
 use crate::core::event::{AgentSpec, Event};
 use crate::core::ids::AgentKey;
-
-/// How often a group without its leader is looked at while it is being ended.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// How long a group may survive SIGKILL before it is left to itself (a process stuck in the
-/// kernel, or a zombie whose parent does not reap it).
-const GIVE_UP: Duration = Duration::from_millis(500);
 
 /// The host's hold on an agent, shared with the tasks that serve it.
 #[derive(Debug)]
@@ -42,56 +35,10 @@ pub(super) struct Agent {
     lines: Mutex<Option<UnboundedSender<String>>>,
     /// The bytes that wait for the agent to read them.
     queued: AtomicUsize,
-    /// When the agent is to be ended; `None` as long as nobody wants that.
-    ending: watch::Sender<Option<Ending>>,
+    end: End,
+    /// Set once there is a process.
     group: OnceLock<Arc<Group>>,
-    /// The leader got a signal from here while it lived.
-    signalled: AtomicBool,
-    /// Nothing of the agent is left running, or ever was.
-    gone: watch::Sender<bool>,
     limits: Limits,
-}
-
-/// When an agent that does not end by itself gets which signal.
-#[derive(Debug, Clone)]
-struct Ending {
-    term: Instant,
-    kill: Instant,
-    blame: Option<Blame>,
-}
-
-/// What went wrong, if that is why an agent is ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Blame {
-    /// It does not read: this many MiB were waiting.
-    Backlog(usize),
-    Stdin,
-    Stdout,
-    Panic,
-}
-
-impl Blame {
-    /// Returns the words for the exit status; `None` when the exit speaks for itself: who dies
-    /// closes its pipes first.
-    fn words(self, how: Death) -> Option<String> {
-        match (self, how) {
-            (Blame::Backlog(mib), _) => Some(format!(
-                "it did not read its input while more than {mib} MiB were waiting"
-            )),
-            (_, Death::Own) => None,
-            (Blame::Stdin, Death::Ours) => Some("it had closed its stdin".to_owned()),
-            (Blame::Stdout, Death::Ours) => Some("it had closed its stdout".to_owned()),
-            (Blame::Panic, Death::Ours) => Some("an internal error of this client".to_owned()),
-        }
-    }
-}
-
-/// Who brought an agent's end about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Death {
-    Own,
-    /// A signal of this client had been sent.
-    Ours,
 }
 
 impl Agent {
@@ -103,10 +50,8 @@ impl Agent {
             name: spec.name.clone(),
             lines: Mutex::new(Some(lines)),
             queued: AtomicUsize::new(0),
-            ending: watch::Sender::new(None),
+            end: End::new(),
             group: OnceLock::new(),
-            signalled: AtomicBool::new(false),
-            gone: watch::Sender::new(false),
             limits: tools.limits.clone(),
         });
         let life = live(Arc::clone(&agent), spec, queue, tools.clone());
@@ -152,18 +97,9 @@ impl Agent {
         self.plan(self.limits.term_after.min(kill / 3), kill, None);
     }
 
-    /// Plans the end; of several plans the earlier times and the first blame hold.
     fn plan(&self, term: Duration, kill: Duration, blame: Option<Blame>) {
-        let now = Instant::now();
-        let (term, kill) = (now + term, now + kill);
         self.lock_lines().take();
-        self.ending.send_modify(|ending| match ending {
-            Some(ending) => {
-                ending.term = ending.term.min(term);
-                ending.kill = ending.kill.min(kill);
-            }
-            None => *ending = Some(Ending { term, kill, blame }),
-        });
+        self.end.plan(term, kill, blame);
     }
 
     /// Kills the whole group at once.
@@ -173,23 +109,9 @@ impl Agent {
         }
     }
 
-    /// Returns the exit status with what went wrong, where it does not speak for itself.
-    fn with_blame(&self, status: String) -> String {
-        let death = match self.signalled.load(Ordering::Relaxed) {
-            true => Death::Ours,
-            false => Death::Own,
-        };
-        let blame = self.ending.borrow().as_ref().and_then(|plan| plan.blame);
-        match blame.and_then(|blame| blame.words(death)) {
-            Some(words) => format!("{status}: {words}"),
-            None => status,
-        }
-    }
-
     /// Waits until nothing of the agent is left running.
     pub(super) async fn gone(&self) {
-        // The sender is a field of this very agent, so it cannot be gone.
-        let _ = self.gone.subscribe().wait_for(|&gone| gone).await;
+        self.end.over().await;
     }
 
     fn lock_lines(&self) -> std::sync::MutexGuard<'_, Option<UnboundedSender<String>>> {
@@ -204,7 +126,7 @@ async fn guard_life(agent: Arc<Agent>, tools: Tools, life: impl Future<Output = 
         .is_none()
     {
         agent.kill();
-        agent.gone.send_replace(true);
+        agent.end.finish(Outcome::Gone);
         tools.inbox.send_behind_agents(Event::AgentExited {
             agent: agent.key,
             status: "killed after an internal error of this client".to_owned(),
@@ -219,7 +141,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
         Ok(process) => process,
         Err(why) => {
             tools.log.line(Level::Error, &agent.name, &why);
-            agent.gone.send_replace(true);
+            agent.end.finish(Outcome::Gone);
             let agent = agent.key;
             tools.inbox.send(Event::AgentFailed { agent, why });
             return;
@@ -246,17 +168,24 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     let writer = spawn_writer(&agent, stdin.into(), queue, &tools);
     let reader = spawn_reader(&agent, stdout, exited.clone(), &tools);
     let errors = spawn_errors(&agent, stderr, exited.clone(), &tools);
-    let end = end_group(Arc::clone(&agent), group, exited.clone(), writer);
-    let ended = spawn_guarded("the end of an agent", &agent, &tools, end);
+    let ended = spawn_end(&agent, group, exited.clone(), writer, &tools);
 
-    let status = match exited.wait_for(Option::is_some).await {
-        Ok(status) => status.clone().unwrap_or_default(),
-        Err(_) => "exit status unknown".to_owned(),
+    let status = tokio::select! {
+        exited = exited.wait_for(Option::is_some) => match exited {
+            Ok(status) => status.clone().unwrap_or_default(),
+            Err(_) => "exit status unknown".to_owned(),
+        },
+        // Stuck in the kernel: the core must not wait for it.
+        () = agent.end.survived() => {
+            reader.abort();
+            errors.abort();
+            "still there, not even SIGKILL has ended it".to_owned()
+        }
     };
     // A task that was cut off has been reported, and leaves nothing behind.
     let _ = reader.await;
     let stderr = errors.await.ok().flatten().unwrap_or_default();
-    let status = agent.with_blame(status);
+    let status = agent.end.explain(status);
     tools.log.line(Level::Info, &agent.name, &status);
     tools.inbox.send_behind_agents(Event::AgentExited {
         agent: agent.key,
@@ -363,71 +292,30 @@ fn spawn_errors(
     spawn_guarded("reading an agent's stderr", agent, tools, work)
 }
 
-/// What became of an agent's group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Gone,
-    /// It survived even SIGKILL.
-    Alive,
-}
-
 /// Waits until the agent is to end or ends by itself, and ends what is left of its group.
-async fn end_group(
-    agent: Arc<Agent>,
+fn spawn_end(
+    agent: &Arc<Agent>,
     group: Arc<Group>,
     mut exited: watch::Receiver<Option<String>>,
     writer: AbortHandle,
-) -> Outcome {
-    let mut ending = agent.ending.subscribe();
-    tokio::select! {
-        // Errors cannot be: the agent owns that sender, and the reaping thread reports first.
-        _ = ending.wait_for(Option::is_some) => {}
-        _ = exited.wait_for(Option::is_some) => agent.end(),
-    }
-    let mut sent = None;
-    let outcome = loop {
-        if group.is_gone() {
-            break Outcome::Gone;
-        }
-        let now = Instant::now();
-        let plan = ending.borrow_and_update().clone();
-        let (term, kill) = plan.map_or((now, now), |plan| (plan.term, plan.kill));
-        if now >= kill + GIVE_UP {
-            break Outcome::Alive;
-        }
-        let due = match now {
-            now if now >= kill => Some(Signal::KILL),
-            now if now >= term => Some(Signal::TERM),
-            _ => None,
-        };
-        if due != sent
-            && let Some(signal) = due
-        {
-            // Some agents stay as long as stdin is open, whatever the signal.
-            writer.abort();
-            if exited.borrow().is_none() {
-                agent.signalled.store(true, Ordering::Relaxed);
+    tools: &Tools,
+) -> JoinHandle<Option<Outcome>> {
+    let (own, inbox) = (Arc::clone(agent), tools.inbox.clone());
+    tools.runtime.spawn(async move {
+        let end = async {
+            tokio::select! {
+                () = own.end.wanted() => {}
+                _ = exited.wait_for(Option::is_some) => own.end(),
             }
-            group.signal(signal);
-            sent = due;
-        }
-        let next = if now < term {
-            term
-        } else if now < kill {
-            kill
-        } else {
-            kill + GIVE_UP
+            let outcome = own.end.carry_out(&group, exited, &writer).await;
+            writer.abort();
+            outcome
         };
-        let led = exited.borrow().is_none();
-        tokio::select! {
-            () = sleep_until(next) => {}
-            _ = ending.changed() => {}
-            // The group cannot be empty before its leader has been reaped.
-            _ = exited.changed(), if led => {}
-            () = tokio::time::sleep(LOOK), if !led => {}
+        let outcome = guarded("ending an agent", &inbox, end).await;
+        if outcome.is_none() {
+            own.kill();
         }
-    };
-    writer.abort();
-    agent.gone.send_replace(true);
-    outcome
+        own.end.finish(outcome.unwrap_or(Outcome::Gone));
+        outcome
+    })
 }

@@ -262,7 +262,7 @@ mod tests {
         check("tool", Some("/nowhere:bin"), Ok("bin/tool"));
         check("bin/tool", None, Ok("bin/tool"));
         check("./bin/tool", None, Ok("./bin/tool"));
-        check("sh", None, Ok("/usr/bin/sh"));
+        assert!(find("sh", None, Path::new("/")).is_ok());
         // One that may not be executed does not hide a later one that may.
         check("text", Some("bin:late"), Ok("late/text"));
     }

@@ -12,6 +12,7 @@
 mod agent;
 mod command;
 mod disk;
+mod ending;
 mod guard;
 mod log;
 mod pipes;

@@ -295,4 +295,28 @@ mod tests {
         assert_eq!(long.len(), STDERR_BYTES + "…".len());
         assert_eq!(plain(&[b'x'; STDERR_BYTES]).len(), STDERR_BYTES);
     }
+
+    #[test]
+    fn after_the_grace_all_that_lies_in_the_pipe_is_taken_and_no_more() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        io::Write::write_all(&mut writer, &[b'x'; 25]).expect("room in the pipe");
+        let (_exited, exit) = watch::channel(Some("exit code 0".to_owned()));
+        let sizes = runtime.block_on(async {
+            let mut pipe = Pipe::new(reader.into(), exit, Duration::ZERO).expect("a pipe");
+            pipe.receiver.readable().await.expect("readable");
+            pipe.end = Instant::now().checked_sub(Duration::from_secs(1));
+            let mut sizes = Vec::new();
+            for _ in 0..4 {
+                sizes.push(pipe.read(&mut [0; 10]).await);
+            }
+            sizes
+        });
+        // The writing end is still open.
+        assert_eq!(sizes, [10, 10, 5, 0]);
+        drop(writer);
+    }
 }

@@ -204,7 +204,7 @@ fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
          echo; i=$((i+1)); echo $i > written.tmp; mv written.tmp written; done"
     ));
     // 64 MiB and no more are in flight, though nobody takes anything.
-    wait_for("the lane to be full", || run.outlet.agent_messages() == 64);
+    run.wait_for_full_lane();
     let written = || {
         read(&run.path("written"))
             .trim()

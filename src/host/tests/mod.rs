@@ -7,6 +7,7 @@ mod ending;
 mod files;
 
 use std::path::{Path, PathBuf};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -143,6 +144,16 @@ impl Run {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    /// Waits until 64 messages of 1 MiB fill the agents' lane to the last unit.
+    fn wait_for_full_lane(&self) {
+        let inbox = &self.host.tools.inbox;
+        wait_for("the lane to be full", || {
+            let room = std::pin::pin!(inbox.room(1));
+            let mut context = Context::from_waker(Waker::noop());
+            room.poll(&mut context).is_pending() && self.outlet.agent_messages() == 64
+        });
     }
 
     /// Starts an agent that must start, and takes events up to its exit.

@@ -1,0 +1,176 @@
+//! The end of an agent: when it gets which signal, and who is to blame.
+//!
+//! Invariant: however an agent's end comes about, its process group is ended in the same steps:
+//! stdin is closed, then SIGTERM, then SIGKILL; each step only if somebody of the group is left.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::process::Group;
+
+/// How often a group without its leader is looked at while it is being ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long a group may survive SIGKILL before it is left to itself (a process stuck in the
+/// kernel, or a zombie whose parent does not reap it).
+const GIVE_UP: Duration = Duration::from_millis(500);
+
+/// How far an agent's end has come.
+#[derive(Debug)]
+pub(super) struct End {
+    /// `None` as long as nobody wants it to end.
+    plan: watch::Sender<Option<Plan>>,
+    /// The leader got a signal from here while it lived.
+    signalled: AtomicBool,
+    /// What came of it, once it is over; an agent that never ran is gone.
+    over: watch::Sender<Option<Outcome>>,
+}
+
+/// What went wrong, if that is why an agent is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// It does not read: this many MiB were waiting.
+    Backlog(usize),
+    Stdin,
+    Stdout,
+    Panic,
+}
+
+/// What became of an agent's group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Gone,
+    /// It survived even SIGKILL.
+    Alive,
+}
+
+/// When a group that does not end by itself gets which signal.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    term: Instant,
+    kill: Instant,
+    blame: Option<Blame>,
+}
+
+impl End {
+    pub(super) fn new() -> Self {
+        Self {
+            plan: watch::Sender::new(None),
+            signalled: AtomicBool::new(false),
+            over: watch::Sender::new(None),
+        }
+    }
+
+    /// Plans SIGTERM after `term` and SIGKILL after `kill`, both from now on; of several plans the
+    /// earlier times and the first blame hold.
+    pub(super) fn plan(&self, term: Duration, kill: Duration, blame: Option<Blame>) {
+        let now = Instant::now();
+        let (term, kill) = (now + term, now + kill);
+        self.plan.send_modify(|plan| match plan {
+            Some(plan) => {
+                plan.term = plan.term.min(term);
+                plan.kill = plan.kill.min(kill);
+            }
+            None => *plan = Some(Plan { term, kill, blame }),
+        });
+    }
+
+    /// Waits until somebody wants the agent to end.
+    pub(super) async fn wanted(&self) {
+        // The sender is a field of this very value, so it cannot be gone.
+        let _ = self.plan.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Waits until the end is over.
+    pub(super) async fn over(&self) {
+        // As above.
+        let _ = self.over.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Waits until the agent has survived its end; for nearly every agent that is for ever.
+    pub(super) async fn survived(&self) {
+        let alive = |over: &Option<Outcome>| *over == Some(Outcome::Alive);
+        // As above.
+        let _ = self.over.subscribe().wait_for(alive).await;
+    }
+
+    /// Declares that the end is over.
+    pub(super) fn finish(&self, outcome: Outcome) {
+        self.over.send_replace(Some(outcome));
+    }
+
+    /// Returns an exit status with what went wrong, where the status does not speak for itself.
+    pub(super) fn explain(&self, status: String) -> String {
+        let blame = self.plan.borrow().and_then(|plan| plan.blame);
+        let signalled = self.signalled.load(Ordering::Relaxed);
+        match blame.and_then(|blame| blame.words(signalled)) {
+            Some(words) => format!("{status}: {words}"),
+            None => status,
+        }
+    }
+
+    /// Ends a group as planned; `exited` is `Some` once its leader is reaped.
+    pub(super) async fn carry_out(
+        &self,
+        group: &Group,
+        mut exited: watch::Receiver<Option<String>>,
+        writer: &AbortHandle,
+    ) -> Outcome {
+        let mut plan = self.plan.subscribe();
+        let mut sent = None;
+        loop {
+            if group.is_gone() {
+                return Outcome::Gone;
+            }
+            let now = Instant::now();
+            let (due, next) = match *plan.borrow_and_update() {
+                Some(Plan { term, .. }) if now < term => (None, term),
+                Some(Plan { kill, .. }) if now < kill => (Some(Signal::TERM), kill),
+                Some(Plan { kill, .. }) if now < kill + GIVE_UP => {
+                    (Some(Signal::KILL), kill + GIVE_UP)
+                }
+                _ => return Outcome::Alive,
+            };
+            let led = exited.borrow().is_none();
+            if due != sent
+                && let Some(signal) = due
+            {
+                // Some agents stay as long as stdin is open, whatever the signal.
+                writer.abort();
+                if led {
+                    self.signalled.store(true, Ordering::Relaxed);
+                }
+                group.signal(signal);
+                sent = due;
+            }
+            tokio::select! {
+                () = sleep_until(next) => {}
+                _ = plan.changed() => {}
+                // The group cannot be empty before its leader has been reaped.
+                _ = exited.changed(), if led => {}
+                () = sleep(LOOK), if !led => {}
+            }
+        }
+    }
+}
+
+impl Blame {
+    /// Returns the words for the exit status. Who dies closes its pipes first, so that is no
+    /// news unless it took a signal from here to end it.
+    fn words(self, signalled: bool) -> Option<String> {
+        match self {
+            Blame::Backlog(mib) => Some(format!(
+                "it did not read its input while more than {mib} MiB were waiting"
+            )),
+            _ if !signalled => None,
+            Blame::Stdin => Some("it had closed its stdin".to_owned()),
+            Blame::Stdout => Some("it had closed its stdout".to_owned()),
+            Blame::Panic => Some("an internal error of this client".to_owned()),
+        }
+    }
+}
