@@ -40,7 +40,7 @@ test: $(NVIM_READY) sdk-agent
 
 sdk-agent:
 	@sh tools/node.sh
-	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh; fi
+	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh >/dev/null; fi
 
 nvim: $(NVIM_READY)
 
@@ -68,7 +68,7 @@ check-doc:
 	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
-	'$(STYLUA)' --check lua plugin tools
+	'$(STYLUA)' --check lua plugin tools src
 
 # Neovim's own Lua files say which types its functions have.
 check-lua-types: $(EMMYLUA) $(NVIM_READY)

@@ -21,13 +21,15 @@ fi
 
 # The practice file is new each time, so that every lesson finds what it expects.
 rm -rf "$try/practice"
-cp -r "$checkout/tools/practice" "$try/practice"
+mkdir "$try/practice"
+cp "$checkout/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
+# A project of its own, not a part of this one.
+git init --quiet "$try/practice"
 for kind in CONFIG DATA STATE CACHE; do
-	mkdir -p "$try/$kind"
-	export "XDG_${kind}_HOME=$try/$kind"
+	export "XDG_${kind}_HOME=$try/xdg/$kind"
 done
 unset NVIM VIMRUNTIME VIM
 
 cd "$try/practice"
-exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/[\\, ]/\\&/g')" \
-	-c 'AcpChat tutor' "$@" practice.md
+exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/\\/\\\\/g; s/,/\\\\,/g; s/ /\\ /g')" \
+	-c 'AcpChat tutor' "$@" acp-practice.lua
