@@ -14,7 +14,7 @@ EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
 MATRIX := trixie testing
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check matrix nvim sdk-agent clean \
+.PHONY: help build release try test check matrix matrix-setup nvim sdk-agent clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -40,7 +40,7 @@ test: $(NVIM_READY) sdk-agent
 
 sdk-agent:
 	@sh tools/node.sh
-	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh; fi
+	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh >/dev/null; fi
 
 nvim: $(NVIM_READY)
 
@@ -48,8 +48,10 @@ $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 	sh tools/nvim.sh '$(TARGET)/nvim'
 	@touch '$@'
 
-matrix: $(NVIM_READY) sdk-agent $(MATRIX:%=$(TOOLS)/nvim-%/bin/nvim)
+matrix: matrix-setup
 	sh tools/matrix.sh '$(NVIM)' $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')
+
+matrix-setup: $(NVIM_READY) sdk-agent $(MATRIX:%=$(TOOLS)/nvim-%/bin/nvim)
 
 $(TOOLS)/nvim-%/bin/nvim:
 	sh tools/nvim-debian.sh $* '$(TOOLS)/nvim-$*'
@@ -68,7 +70,7 @@ check-doc:
 	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
-	'$(STYLUA)' --check lua plugin tools
+	'$(STYLUA)' --check lua plugin tools src
 
 # Neovim's own Lua files say which types its functions have.
 check-lua-types: $(EMMYLUA) $(NVIM_READY)

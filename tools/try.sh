@@ -11,7 +11,7 @@ try=$(cd "$TARGET/try" && pwd)
 
 if ! nvim=$(sh "$checkout/tools/find-nvim.sh"); then
 	echo "there is no Neovim 0.10 or newer on PATH: getting one to try this with"
-	make -C "$checkout" --no-print-directory nvim
+	make -s -C "$checkout" nvim
 	nvim=$try/../nvim/bin/nvim
 fi
 if ! [ -t 0 ] || ! [ -t 1 ]; then
@@ -20,14 +20,16 @@ if ! [ -t 0 ] || ! [ -t 1 ]; then
 fi
 
 # The practice file is new each time, so that every lesson finds what it expects.
-rm -rf "$try/practice"
-cp -r "$checkout/tools/practice" "$try/practice"
+rm -rf "$try/practice" "$try/xdg/STATE/nvim/swap"
+mkdir "$try/practice"
+cp "$checkout/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
+# A project of its own, not a part of this one.
+git init --quiet "$try/practice"
 for kind in CONFIG DATA STATE CACHE; do
-	mkdir -p "$try/$kind"
-	export "XDG_${kind}_HOME=$try/$kind"
+	export "XDG_${kind}_HOME=$try/xdg/$kind"
 done
 unset NVIM VIMRUNTIME VIM
 
 cd "$try/practice"
-exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/[\\, ]/\\&/g')" \
-	-c 'AcpChat tutor' "$@" practice.md
+exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/\\/\\\\/g; s/,/\\\\,/g; s/ /\\ /g')" \
+	-c 'AcpChat tutor' "$@" acp-practice.lua

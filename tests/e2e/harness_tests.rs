@@ -245,15 +245,22 @@ fn the_project_is_there() {
 
 #[test]
 fn a_script_that_fails_fails_the_test() {
-    let nvim = Project::new().agent("good", "").agent("bad", "").start();
+    let nvim = Project::new()
+        .agent("good", "")
+        .agent("bad", "")
+        .agent("slow", "")
+        .start();
     nvim.lua(
         "local agents = vim.g.acp.agents
-        vim.fn.writefile({ 'ok' }, agents.good.env.ACP_SCRIPT_REPORT)
-        vim.fn.writefile({ 'expected x' }, agents.bad.env.ACP_SCRIPT_REPORT)",
+        vim.fn.writefile({ '{\"mark\":1}', 'ok' }, agents.good.env.ACP_SCRIPT_REPORT)
+        vim.fn.writefile({ 'ok', 'mismatch: line 2' }, agents.bad.env.ACP_SCRIPT_REPORT)
+        vim.fn.writefile({ '{\"mark\":1}' }, agents.slow.env.ACP_SCRIPT_REPORT)",
         (),
     );
     nvim.wait_script("good");
-    check_failure(|| nvim.wait_script("bad"), &["bad: expected x"]);
+    check_failure(|| nvim.wait_script("bad"), &["bad: mismatch: line 2"]);
+    assert_eq!(nvim.project.verdict("slow"), None);
+    assert_eq!(nvim.project.report("slow"), ["{\"mark\":1}"]);
 }
 
 #[test]

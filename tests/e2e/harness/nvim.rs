@@ -255,18 +255,19 @@ impl Nvim {
         });
     }
 
-    /// Waits for the report of a scripted agent.
+    /// Waits until a scripted agent has done all its script says.
     ///
     /// # Panics
     /// When the client did not do what the script expects.
     #[track_caller]
     pub fn wait_script(&self, agent: &str) {
-        self.wait(&format!("the report of {agent}"), || {
-            self.project.report(agent).is_some()
+        let mut verdict = None;
+        self.wait(&format!("the end of the script of {agent}"), || {
+            verdict = self.project.verdict(agent);
+            verdict.is_some()
         });
-        match self.project.report(agent) {
-            Some(report) if report == "ok" => {}
-            report => self.fail(&format!("{agent}: {}", report.unwrap_or_default())),
+        if let Some(verdict) = verdict.filter(|verdict| verdict != "ok") {
+            self.fail(&format!("{agent}: {verdict}"));
         }
     }
 }

@@ -119,10 +119,20 @@ impl Project {
         }
     }
 
-    /// Returns what a scripted agent reported: `ok`, or where its script and the client differ.
-    pub fn report(&self, agent: &str) -> Option<String> {
-        let report = fs::read_to_string(self.report_path(agent)).ok()?;
-        Some(report.trim().to_owned()).filter(|report| !report.is_empty())
+    /// Returns the lines a scripted agent has reported so far.
+    pub fn report(&self, agent: &str) -> Vec<String> {
+        let report = fs::read_to_string(self.report_path(agent)).unwrap_or_default();
+        report.lines().map(str::to_owned).collect()
+    }
+
+    /// Returns a scripted agent's verdict: `ok`, or where its script and the client differ.
+    pub fn verdict(&self, agent: &str) -> Option<String> {
+        let verdicts = ["ok", "mismatch:", "script:"];
+        let last = self.report(agent).pop()?;
+        verdicts
+            .iter()
+            .any(|verdict| last.starts_with(verdict))
+            .then_some(last)
     }
 
     /// Returns the folder that holds the project and everything beside it.
