@@ -16,7 +16,7 @@ use crate::core::model::Model;
 use crate::core::update::update;
 use crate::core::view::Frame;
 use crate::editor::{Outbox, Published, Wiring};
-use crate::host::{Host, HostConfig};
+use crate::host::{Environment, Host, HostConfig};
 use crate::panics;
 
 /// How long agents may take to end when Neovim quits; then they are killed.
@@ -28,6 +28,8 @@ struct Running {
     ended: Receiver<()>,
 }
 
+/// The user's environment, read on the main thread alone: Neovim changes it there.
+static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 /// Starts the host and the core thread.
@@ -37,7 +39,9 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 pub fn start(log_path: PathBuf, log_level: Level) -> Result<Wiring, String> {
     quiet_panics();
     let (inbox, outlet) = inbox();
-    let host = Host::start(inbox.clone(), HostConfig::new(log_path, log_level))
+    let config = HostConfig::new(log_path, log_level);
+    *ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(config.environment.clone());
+    let host = Host::start(inbox.clone(), config)
         .map_err(|error| format!("acp.nvim could not start its threads: {error}"))?;
     let outbox = Arc::new(Outbox::default());
     let published = Published::default();
@@ -61,8 +65,17 @@ pub fn start(log_path: PathBuf, log_level: Level) -> Result<Wiring, String> {
         inbox,
         outbox,
         published,
+        refresh_environment,
         shut_down,
     })
+}
+
+/// Reads the environment again, so that an agent gets what it is now.
+fn refresh_environment() {
+    let environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(environment) = environment.as_ref() {
+        environment.refresh();
+    }
 }
 
 /// Ends the agents, waits for what is being written to disk, and for a bounded time only.

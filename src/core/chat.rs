@@ -95,11 +95,12 @@ impl ChatView {
         let entries = transcript.entries();
         for index in self.blocks.len()..=upto {
             let previous = index.checked_sub(1).and_then(|index| entries.get(index));
-            let lead = match (previous, entries.get(index)) {
-                (None, _) => false,
-                (Some(Entry::Tool(_)), Some(Entry::Tool(_))) => false,
-                _ => true,
-            };
+            let entry = entries.get(index);
+            let is_among_tools = matches!(
+                (previous, entry),
+                (Some(Entry::Tool(_)), Some(Entry::Tool(_)))
+            );
+            let lead = previous.is_some() && !is_among_tools;
             self.blocks.push(Block {
                 lead,
                 ..Block::default()

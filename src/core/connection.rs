@@ -289,7 +289,7 @@ impl Model {
                     session: key,
                     agent: name,
                 }));
-                self.take_early_updates(agent, key, &created.session, fx);
+                self.take_early_updates(agent, key, &created.session);
                 self.next_prompt(key, fx);
             }
             Err(text) => {

@@ -9,6 +9,8 @@ use crate::acp::Message;
 
 /// Something that happened.
 #[derive(Debug)]
+// An event lives from one queue to one call: boxing the large ones would only cost an allocation.
+#[allow(clippy::large_enum_variant)]
 pub enum Event {
     // From the user, through the editor.
     /// The user wants a session; its key is new, its window is already there.

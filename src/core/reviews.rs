@@ -122,7 +122,7 @@ impl Reviews {
 }
 
 impl Model {
-    pub(super) fn buffer_attached(&mut self, buf: BufId, fx: &mut Effects) {
+    pub(super) fn buffer_attached(&mut self, buf: BufId) {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
@@ -134,7 +134,6 @@ impl Model {
             }
             self.reviews.touch(&path);
         }
-        let _ = fx;
     }
 
     /// A review begun under a file's real name goes on under its buffer's name.
@@ -174,6 +173,15 @@ impl Model {
         match self.jobs.get(&token) {
             Some(Job::File(job)) => job.hand(),
             _ => Hand::Agent,
+        }
+    }
+
+    /// All lines of an edit of the client's have come back from the editor.
+    pub(super) fn edit_is_over(&mut self, buf: BufId) {
+        if let Some(document) = self.documents.get(buf)
+            && let Some(review) = self.reviews.get_mut(&document.path)
+        {
+            review.ledger.agent_done();
         }
     }
 

@@ -189,20 +189,14 @@ impl Model {
     }
 
     /// Applies the updates that came before the session's id was known.
-    pub(super) fn take_early_updates(
-        &mut self,
-        agent: AgentKey,
-        key: SessionKey,
-        id: &SessionId,
-        _fx: &mut Effects,
-    ) {
+    pub(super) fn take_early_updates(&mut self, agent: AgentKey, key: SessionKey, id: &SessionId) {
         let Some(state) = self.agents.get_mut(&agent) else {
             return;
         };
         let early = std::mem::take(&mut state.early);
-        let (mine, others) = early.into_iter().partition(|(session, _)| session == id);
+        let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
         state.early = others;
-        for (_, update) in Vec::from(mine) {
+        for (_, update) in mine {
             self.apply_update(key, update);
         }
     }

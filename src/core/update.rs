@@ -55,7 +55,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             state,
         } => {
             model.documents.attach(buf, path, real, text, state);
-            model.buffer_attached(buf, fx);
+            model.buffer_attached(buf);
         }
         Event::BufLines {
             buf,
@@ -94,6 +94,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
     } = &event
     {
         model.documents.catch_up(*buf, *tick);
+    }
+    if let Event::Edited { buf, .. } = &event {
+        model.edit_is_over(*buf);
     }
     match (model.jobs.remove(&token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {

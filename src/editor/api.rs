@@ -57,6 +57,7 @@ fn sessions(module: &Table) -> mlua::Result<()> {
                 let (session, prompt, contexts) = args;
                 let session = meant(session)?;
                 let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
+                state::refresh_environment();
                 send(Event::Prompt { session, prompt });
                 Ok(())
             },
@@ -71,6 +72,7 @@ fn sessions(module: &Table) -> mlua::Result<()> {
         ("restart", |session| Event::Restart { session }),
     ] {
         let body = move |session: Option<u32>| {
+            state::refresh_environment();
             send(event(meant(session)?));
             Ok(())
         };
@@ -170,6 +172,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         .map(|root| crate::paths::resolved(root))
         .collect();
     roots.extend(real);
+    state::refresh_environment();
     send(Event::Open {
         session: key,
         spec: AgentSpec {

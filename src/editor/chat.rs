@@ -467,6 +467,7 @@ pub fn submit(key: SessionKey) -> mlua::Result<()> {
     api::<()>("nvim_buf_set_lines", (chat.input, 0, -1, false, vec![""]))?;
     state::with(|editor| editor.chats.borrow_mut().last = Some(key));
     follow_again(&chat)?;
+    state::refresh_environment();
     send(super::api::prompt_event(key, text));
     Ok(())
 }

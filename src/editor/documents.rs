@@ -36,11 +36,7 @@ pub fn start() -> mlua::Result<()> {
             nvim::table([("clear", Value::Boolean(true))])?,
         ),
     )?;
-    on(
-        group,
-        &["BufReadPost", "BufNewFile", "BufFilePost"],
-        |buf| attach(buf),
-    )?;
+    on(group, &["BufReadPost", "BufNewFile", "BufFilePost"], attach)?;
     on(group, &["BufWritePost"], |buf| {
         if is_attached(buf) {
             report_state(buf)?;

@@ -140,11 +140,37 @@ fn review_key(name: &str) -> mlua::Result<()> {
     }
 }
 
+/// Returns a key as the user types it: `<LocalLeader>` and `<Leader>` are what they are set to.
+fn shown(key: &str) -> String {
+    let globals = nvim::vim().and_then(|vim| vim.get::<Table>("g"));
+    let leader = |name: &str| -> String {
+        let set = globals
+            .as_ref()
+            .ok()
+            .and_then(|g| g.get::<String>(name).ok());
+        match set.as_deref() {
+            None | Some("") => "\\".to_owned(),
+            Some(" ") => "<Space>".to_owned(),
+            Some(other) => other.to_owned(),
+        }
+    };
+    let lower = key.to_lowercase();
+    for (name, variable) in [
+        ("<localleader>", "maplocalleader"),
+        ("<leader>", "mapleader"),
+    ] {
+        if let (true, Some(rest)) = (lower.starts_with(name), key.get(name.len()..)) {
+            return format!("{}{rest}", leader(variable));
+        }
+    }
+    key.to_owned()
+}
+
 /// Returns the keys that decide about a hunk, to be shown beside it.
 pub fn review_hint() -> String {
     let mut hint = String::new();
     for (name, word) in [("accept_hunk", "accept"), ("reject_hunk", "reject")] {
-        if let Some(key) = of("review", name).first() {
+        if let Some(key) = of("review", name).first().map(|key| shown(key)) {
             hint.push_str(&format!(" · {key} {word}"));
         }
     }

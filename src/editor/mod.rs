@@ -34,6 +34,8 @@ pub struct Wiring {
     pub inbox: Inbox,
     pub outbox: Arc<Outbox>,
     pub published: Published,
+    /// Takes over the environment as it is now; before an agent is started.
+    pub refresh_environment: fn(),
     /// Ends the agents and waits for them, for a bounded time.
     pub shut_down: fn(),
 }
@@ -77,6 +79,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         float: RefCell::default(),
         marks: RefCell::default(),
         applying: Cell::new(None),
+        refresh_environment: wiring.refresh_environment,
     });
     wake::start()?;
     decor::start()?;

@@ -48,7 +48,7 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     let style = Style::of(buf)?;
     let total = hunks.len();
     for (index, hunk) in hunks.iter().enumerate() {
-        let place = format!("hunk {}/{total}{}", index + 1, style.hint);
+        let place = format!("{}/{total}{}", index + 1, style.hint);
         draw(buf, namespace, hunk, &style, place)?;
     }
     match hunks.first() {
@@ -163,7 +163,7 @@ fn draw(
     let chunk = nvim::lua().create_sequence_from([place, "AcpHint".to_owned()])?;
     let opts = nvim::table([
         ("virt_text", nvim::value(vec![chunk])),
-        ("virt_text_pos", nvim::value("right_align")),
+        ("virt_text_pos", nvim::value("eol")),
         ("hl_mode", nvim::value("combine")),
     ])?;
     mark(row, 0, opts)

@@ -31,6 +31,7 @@ pub struct Editor {
     pub marks: RefCell<Marks>,
     /// The edit that is being carried out: whose changes `on_lines` reports.
     pub applying: Cell<Option<Token>>,
+    pub refresh_environment: fn(),
 }
 
 thread_local! {
@@ -62,6 +63,13 @@ pub fn snapshot() -> Arc<Snapshot> {
         Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
     })
     .unwrap_or_default()
+}
+
+/// Takes over the environment as it is now, for agents that are about to be started.
+pub fn refresh_environment() {
+    if let Some(refresh) = with(|editor| editor.refresh_environment) {
+        refresh();
+    }
 }
 
 /// Sends an event to the core.
