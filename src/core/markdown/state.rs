@@ -1,0 +1,197 @@
+//! Rendering, leaf by leaf: what is known between two lines, and what a line adds to it.
+//!
+//! Invariant: a state depends on the text before `at` alone.
+
+use std::ops::Range;
+
+use super::blocks::{Scanner, Step};
+use super::code::{Code, shift, span};
+use super::{groups, line, prose};
+use crate::core::view::{Line, Span};
+
+/// What a unit of work costs here; one byte of plain or marked-up text costs 1.
+pub(super) const UNIT: usize = 32;
+
+/// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
+const MAX_LEAF: usize = 4 * 1024;
+
+/// A line, or a piece of one that is too long.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Its bytes, without the line's end.
+    pub text: Range<usize>,
+    /// Where the next piece starts.
+    pub next: usize,
+    pub ends_line: bool,
+}
+
+/// What was rendered, and what that cost.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    pub lines: Vec<Line>,
+    pub cost: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    /// Where the next line starts.
+    pub at: usize,
+    /// Where the open leaf starts; it is rendered when it is done.
+    leaf: usize,
+    /// What the leaf has to be parsed after.
+    context: String,
+    scanner: Scanner,
+    /// The open code fence.
+    code: Option<Code>,
+    /// `at` is within a line that is too long.
+    in_long_line: bool,
+}
+
+impl State {
+    /// Takes the next piece of `text` and renders what is final by it.
+    pub fn take(&mut self, text: &str, piece: Piece, out: &mut Out) {
+        if self.in_long_line || !piece.ends_line {
+            self.long_line(text, piece, out);
+        } else {
+            self.line(text, piece.text, piece.next, out);
+        }
+    }
+
+    /// Renders what is open, with `rest` as the last line.
+    pub fn finish(mut self, text: &str, rest: Range<usize>, finished: bool, out: &mut Out) {
+        let line = text.get(rest.clone()).unwrap_or_default();
+        if line.is_empty() {
+            self.flush(text, rest.start, out);
+            return;
+        }
+        if self.in_long_line {
+            out.push(line, Vec::new());
+            return;
+        }
+        let held = match self.scanner.clone().step(line) {
+            Step::Join | Step::Begin if !finished => held_marks(line),
+            _ => "",
+        };
+        if held.len() == line.len() {
+            // It could yet make the line above a heading or a table: better a moment late than
+            // for a moment only.
+            self.flush(text, rest.start, out);
+            out.push(line, Vec::new());
+            return;
+        }
+        let end = rest.end - held.len();
+        self.line(text, rest.start..end, end, out);
+        self.flush(text, end, out);
+        if let Some(last) = out.lines.last_mut() {
+            last.text.push_str(held);
+        }
+    }
+
+    fn line(&mut self, text: &str, range: Range<usize>, next: usize, out: &mut Out) {
+        let line = text.get(range.clone()).unwrap_or_default();
+        self.at = next;
+        let step = self.scanner.step(line);
+        if step == Step::Join {
+            if range.start - self.leaf > MAX_LEAF {
+                let table = self.flush(text, range.start, out);
+                self.scanner.split();
+                self.context = self.scanner.context() + &table.unwrap_or_default();
+            }
+            return;
+        }
+        self.flush(text, range.start, out);
+        match step {
+            Step::Join => {}
+            Step::Begin => {
+                self.code = None;
+                self.context = self.scanner.context();
+            }
+            Step::Open { info } => {
+                self.code = Some(Code::new(line.get(info).unwrap_or_default()));
+                self.context = self.scanner.context();
+                self.flush(text, next, out);
+            }
+            Step::Body { indent } => {
+                let spans = self.code_line(line, indent, out);
+                out.push(line, spans);
+                self.leaf = next;
+            }
+            Step::Close => {
+                self.code = None;
+                let start = line.len() - line.trim_start().len();
+                let fence = span(start, line.trim_end().len(), groups::FENCE);
+                out.push(line, vec![fence]);
+                self.leaf = next;
+            }
+            Step::Plain => {
+                out.push(line, Vec::new());
+                self.leaf = next;
+            }
+        }
+    }
+
+    /// Takes a piece of a line that is too long: it is plain, and counts by what it starts with.
+    fn long_line(&mut self, text: &str, piece: Piece, out: &mut Out) {
+        let line = text.get(piece.text.clone()).unwrap_or_default();
+        if !self.in_long_line {
+            self.flush(text, piece.text.start, out);
+            self.scanner.step(line);
+            self.scanner.cut();
+            self.code = match self.code.take() {
+                _ if !self.scanner.in_fence() => None,
+                None => Some(Code::new("")),
+                code => code,
+            };
+        }
+        out.push(line, Vec::new());
+        self.in_long_line = !piece.ends_line;
+        self.at = piece.next;
+        self.leaf = piece.next;
+    }
+
+    fn code_line(&mut self, line: &str, indent: usize, out: &mut Out) -> Vec<Span> {
+        let Some(code) = &mut self.code else {
+            return Vec::new();
+        };
+        let margin = line::dedent(line, indent);
+        let text = line.get(margin..).unwrap_or_default();
+        if code.is_known() {
+            out.cost += text.len() * (UNIT - 1);
+        }
+        shift(code.line(text), margin).collect()
+    }
+
+    /// Renders the open leaf, which ends at `end`; returns the head of the table it ends in.
+    fn flush(&mut self, text: &str, end: usize, out: &mut Out) -> Option<String> {
+        if self.leaf >= end {
+            return None;
+        }
+        let source = text.get(self.leaf..end).unwrap_or_default();
+        let leaf = prose::render(&self.context, source);
+        out.cost += self.context.len() + source.len();
+        out.lines.extend(leaf.lines);
+        self.leaf = end;
+        leaf.table
+    }
+}
+
+impl Out {
+    fn push(&mut self, line: &str, spans: Vec<Span>) {
+        self.cost += line.len() + 1;
+        self.lines.push(Line {
+            text: line.to_owned(),
+            spans,
+        });
+    }
+}
+
+/// Returns the marks at the end of an unfinished line whose meaning is not settled yet.
+fn held_marks(line: &str) -> &str {
+    let is_mark = |c| matches!(c, '*' | '_' | '~' | '`');
+    let is_block_mark = |c| is_mark(c) || "-=|:+>#. \t".contains(c);
+    if line.chars().all(is_block_mark) {
+        return line;
+    }
+    let settled = line.trim_end_matches(is_mark).len();
+    line.get(settled..).unwrap_or_default()
+}

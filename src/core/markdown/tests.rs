@@ -1,0 +1,41 @@
+//! What the room promises as a whole: pictures of ordinary markdown, and properties of streams.
+
+mod cost;
+mod golden;
+mod stream;
+
+use super::*;
+
+/// A list of lines to which changes are applied, as the editor does.
+#[derive(Default)]
+struct Screen(Vec<Line>);
+
+impl Screen {
+    /// Applies a change and checks that it touches no line that stays the same.
+    fn apply(&mut self, change: Option<Change>) {
+        let Some(change) = change else { return };
+        let end = change.start + change.removed;
+        let old = &self.0[change.start..end];
+        if !old.is_empty() && !change.lines.is_empty() {
+            assert_ne!(old.first(), change.lines.first(), "at {}", change.start);
+            assert_ne!(old.last(), change.lines.last(), "at {}", change.start);
+        }
+        self.0.splice(change.start..end, change.lines);
+    }
+}
+
+/// Each line, and below it the bytes of its spans with their groups.
+fn dump(lines: &[Line]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        out.push_str(&format!("|{}\n", line.text));
+        for span in &line.spans {
+            let (start, end) = (span.start as usize, span.end as usize);
+            let indent = line.text[..start].chars().count();
+            let width = line.text[start..end].chars().count();
+            let marks = "^".repeat(width);
+            out.push_str(&format!(" {:indent$}{marks} {}\n", "", span.group));
+        }
+    }
+    out
+}
