@@ -199,7 +199,7 @@ impl Scanner {
                 }
                 true
             }
-            Leaf::Table => inside && indent < 4 && !cursor.begins_block(false),
+            Leaf::Table => inside && (indent >= 4 || !cursor.begins_block(false)),
             Leaf::Quote(inner) if inside && indent < 4 && cursor.starts_with('>') => {
                 inner.step(quoted(cursor));
                 true

@@ -3,6 +3,8 @@
 //! Invariant: the spans of a line depend on the lines before it alone, so a line that is done
 //! stays as it is, and a line costs the same wherever it stands.
 
+use std::ops::Range;
+
 use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, SyntaxReference};
 
 use super::groups as g;
@@ -27,6 +29,8 @@ struct State {
     scopes: ScopeStack,
     /// The group of each scope on the stack.
     groups: Vec<Option<Group>>,
+    /// The group of a word that stands in no scope of a group.
+    words: Option<fn(&str) -> Option<Group>>,
 }
 
 impl Code {
@@ -97,20 +101,23 @@ impl State {
             parser: ParseState::new(syntax),
             scopes: ScopeStack::new(),
             groups: Vec::new(),
+            words: (syntax.name == "Rust").then_some(rust_word),
         }
     }
 
     fn line(&mut self, line: &str) -> Vec<Span> {
-        let mut spans = Spans::default();
         let terminated = format!("{line}\n");
         let Ok(ops) = self.parser.parse_line(&terminated, language::syntaxes()) else {
             return Vec::new();
         };
+        let mut spans = Spans::default();
         let mut start = 0;
         for (at, op) in ops {
             let at = at.min(line.len());
-            spans.push(line, start, at, self.groups.last().copied().flatten());
-            start = start.max(at);
+            if at > start {
+                self.text(line, start..at, &mut spans);
+                start = at;
+            }
             let groups = &mut self.groups;
             // An error means that a definition pops what it never pushed: the line stays plain.
             let _ = self.scopes.apply_with_hook(&op, |op, _| match op {
@@ -123,13 +130,24 @@ impl State {
                 }
             });
         }
-        spans.push(
-            line,
-            start,
-            line.len(),
-            self.groups.last().copied().flatten(),
-        );
+        self.text(line, start..line.len(), &mut spans);
         spans.0
+    }
+
+    /// Adds the spans of a part of a line that lies in the scopes as they are now.
+    fn text(&self, line: &str, range: Range<usize>, spans: &mut Spans) {
+        let text = line.get(range.clone()).unwrap_or_default();
+        if text.trim().is_empty() {
+            return;
+        }
+        match (self.groups.last().copied().flatten(), self.words) {
+            (Some(group @ (g::SYN_KEYWORD | g::SYN_TYPE)), _) => {
+                spans.push(range.start, range.end, keyword_or_type(group, text));
+            }
+            (Some(group), _) => spans.push(range.start, range.end, group),
+            (None, Some(words)) => spans.push_words(text, range.start, words),
+            (None, None) => {}
+        }
     }
 }
 
@@ -138,17 +156,7 @@ impl State {
 struct Spans(Vec<Span>);
 
 impl Spans {
-    fn push(&mut self, line: &str, start: usize, end: usize, group: Option<Group>) {
-        let Some(text) = line.get(start..end) else {
-            return;
-        };
-        let Some(group) = group.filter(|_| !text.trim().is_empty()) else {
-            return;
-        };
-        let group = match group {
-            g::SYN_KEYWORD if is_primitive(text) => g::SYN_TYPE,
-            group => group,
-        };
+    fn push(&mut self, start: usize, end: usize, group: Group) {
         match self.0.last_mut() {
             Some(last) if last.group == group && last.end as usize == start => {
                 last.end = end as u32;
@@ -156,14 +164,44 @@ impl Spans {
             _ => self.0.push(span(start, end, group)),
         }
     }
+
+    /// Adds the words of plain text that have a group all the same.
+    fn push_words(&mut self, text: &str, start: usize, group: fn(&str) -> Option<Group>) {
+        let mut at = 0;
+        for word in text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+            let name = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            if let Some(group) = group(name) {
+                self.push(start + at, start + at + name.len(), group);
+            }
+            at += word.len();
+        }
+    }
 }
 
-/// Returns whether a word is a built-in type; some definitions call those what they call `let`.
-fn is_primitive(word: &str) -> bool {
-    matches!(word, "bool" | "char" | "str" | "Self")
-        || word
-            .strip_prefix(['i', 'u', 'f'])
-            .is_some_and(|size| matches!(size, "8" | "16" | "32" | "64" | "128" | "size"))
+/// Returns the group of a word that the definition of Rust, which is old, takes for plain text.
+fn rust_word(word: &str) -> Option<Group> {
+    let camel = word.starts_with(char::is_uppercase)
+        && (word.len() == 1 || word.contains(char::is_lowercase));
+    match word {
+        "async" | "await" | "dyn" => Some(g::SYN_KEYWORD),
+        _ => camel.then_some(g::SYN_TYPE),
+    }
+}
+
+/// Returns the group of a keyword or type; many definitions have one scope for `let` and `u8`.
+fn keyword_or_type(group: Group, word: &str) -> Group {
+    let is_type = match word {
+        "bool" | "byte" | "char" | "decimal" | "double" | "float" | "int" | "long" | "object"
+        | "sbyte" | "short" | "str" | "string" | "uint" | "ulong" | "ushort" | "void" | "Self" => {
+            true
+        }
+        "class" | "enum" | "struct" | "typedef" | "typename" | "union" => false,
+        _ => match word.strip_prefix(['i', 'u', 'f']) {
+            Some("8" | "16" | "32" | "64" | "128" | "size") => true,
+            _ => return group,
+        },
+    };
+    if is_type { g::SYN_TYPE } else { g::SYN_KEYWORD }
 }
 
 /// Highlights a line of a shell session: the command after a prompt, nothing else.

@@ -202,10 +202,24 @@ impl<'a> Mapper<'a> {
     fn end_table(&mut self, range: &Range<usize>) {
         let mut start = range.start;
         for cell in std::mem::take(&mut self.cells) {
-            self.push(start..cell.start, g::TABLE);
+            self.push_borders(start..cell.start);
             start = start.max(cell.end);
         }
-        self.push(start..range.end, g::TABLE);
+        self.push_borders(start..range.end);
+    }
+
+    /// Marks what is between two cells, which is text too where a row has more than its head.
+    fn push_borders(&mut self, range: Range<usize>) {
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        let is_border = |c: char| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '>');
+        if text.chars().all(is_border) {
+            self.push(range, g::TABLE);
+        } else {
+            for (at, bar) in text.match_indices('|') {
+                let start = range.start + at;
+                self.push(start..start + bar.len(), g::TABLE);
+            }
+        }
     }
 
     /// Marks the web addresses in the run of plain text.

@@ -13,7 +13,7 @@ use crate::core::view::{Line, Span};
 pub(super) const UNIT: usize = 32;
 
 /// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
-const MAX_LEAF: usize = 8 * 1024;
+const MAX_LEAF: usize = 4 * 1024;
 
 /// A line, or a piece of one that is too long.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! What the room promises as a whole: pictures of ordinary markdown, and properties of streams.
 
+mod cost;
 mod golden;
 mod stream;
 

@@ -1,0 +1,87 @@
+//! What a stream costs, counted, not timed.
+
+use super::*;
+
+/// Streams `bytes` of `unit` repeated, 40 at a time, with a render after each; returns the cost.
+fn cost(start: &str, unit: &str, bytes: usize) -> usize {
+    let text = format!("{start}{}", unit.repeat(bytes / unit.len()));
+    let mut markdown = Markdown::new();
+    let mut screen = Screen::default();
+    for chunk in text.as_bytes().chunks(40) {
+        markdown.push(std::str::from_utf8(chunk).expect("ASCII"));
+        screen.apply(markdown.render(usize::MAX));
+    }
+    let whole = lines(&text);
+    // Unfinished, so the marks at the very end may be plain.
+    let last = whole.len() - 1;
+    assert_eq!(screen.0[..last], whole[..last]);
+    markdown.spent
+}
+
+/// Checks that a byte costs `most` units at most, and no more in a longer message.
+fn check(start: &str, unit: &str, most: usize) {
+    let one = cost(start, unit, 20_000);
+    assert!(one <= most * 40_000, "{} a byte: {unit:?}", one / 20_000);
+    let two = cost(start, unit, 40_000);
+    assert!(two <= one * 9 / 4, "from {one} to {two}: {unit:?}");
+}
+
+#[test]
+fn a_chunk_costs_the_same_however_long_the_message_is() {
+    check(
+        "",
+        "A paragraph of *some* words,\nand `more` of them.\n\n",
+        4,
+    );
+    check("", "- an item with **bold** words\n  - and one in it\n", 4);
+    check(
+        "",
+        "1. an item\n\n   ```rust\n   let x = 1;\n   ```\n\n",
+        40,
+    );
+    check("```rust\n", "let x = \"a string\"; // and more\n", 100);
+    check("```\n", "no language\n\n", 4);
+    check("<!--\n", "a comment\n\n", 4);
+    check("    ", "code\n    ", 300);
+    // Leaves that never end, and a line that does not: up to 4 KiB are parsed again each time.
+    check("", "one paragraph, *without* an end\n", 300);
+    check("| a | b |\n|---|---|\n", "| `c` | **d** |\n", 300);
+    check("", "> a quote\n", 300);
+    check("- list\n", "  lazy line\n", 300);
+    check("", "one line and no end ", 300);
+}
+
+#[test]
+fn a_leaf_that_was_cut_goes_on_as_what_it_was() {
+    let check = |start: &str, unit: &str, want: &str| {
+        let text = format!("{start}{}", unit.repeat(40_000 / unit.len()));
+        let whole = lines(&text);
+        let last = dump(&whole[whole.len() - 1..]);
+        assert_eq!(last, want, "{}", &text[..100]);
+    };
+    let table =
+        "|  | `c` |\n  ^ AcpTable\n     ^ AcpTable\n       ^^^ AcpCode\n           ^ AcpTable\n";
+    let _ = table;
+    check(
+        "| a | b |\n|---|---|\n",
+        "| c | `d` |\n",
+        "|| c | `d` |\n ^ AcpTable\n     ^ AcpTable\n       ^^^ AcpCode\n           ^ AcpTable\n",
+    );
+    check(
+        "1. a\n\n   | a | b |\n   |---|---|\n",
+        "   | c | d |\n",
+        "|   | c | d |\n    ^ AcpTable\n        ^ AcpTable\n            ^ AcpTable\n",
+    );
+    check(
+        "10.  a\n\n",
+        "     b `c`\n",
+        "|     b `c`\n        ^^^ AcpCode\n",
+    );
+    check(
+        "",
+        "> a `b`\n",
+        "|> a `b`\n ^^^^^^^ AcpQuote\n     ^^^ AcpCode\n",
+    );
+    check("", "    a `b`\n", "|    a `b`\n     ^^^^^ AcpCodeBlock\n");
+    check("", "a `b`\n", "|a `b`\n   ^^^ AcpCode\n");
+}
