@@ -111,11 +111,10 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// Returns the changes of `track` that `hit` holds for.
-    pub fn of(track: &Track, hit: impl Fn(&Change) -> bool) -> Vec<Self> {
+    /// Returns changes of `track`, by index.
+    pub fn of(track: &Track, which: &[usize]) -> Vec<Self> {
         let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
-        let hits = track.changes.iter().enumerate().filter(|(_, c)| hit(c));
-        let accepted = hits.filter_map(|(at, _)| {
+        let accepted = which.iter().filter_map(|&at| {
             let key = *keys.get(at)?;
             let alike = |keys: &[u64]| keys.iter().filter(|&&other| other == key).count();
             Some(Self {
@@ -212,12 +211,7 @@ impl History {
             };
             let mut found: Vec<usize> = accepted.iter().filter_map(find).collect();
             found.sort_unstable();
-            for at in found.into_iter().rev() {
-                if let Some(change) = track.changes.get(at).cloned() {
-                    let lines = track.current.to_lines(change.new);
-                    track.set_base(change.old, lines);
-                }
-            }
+            track.accept(&found);
         }
     }
 

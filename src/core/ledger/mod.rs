@@ -16,6 +16,8 @@ mod track;
 mod words;
 
 #[cfg(test)]
+mod decisions;
+#[cfg(test)]
 mod props;
 #[cfg(test)]
 mod tests;
@@ -195,12 +197,11 @@ impl Review {
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
-        let within = |change: &Change| hit.iter().any(|hunk| hunk.holds(change));
-        self.history.accept(&Accepted::of(&self.track, within));
-        for hunk in hit.iter().rev() {
-            let lines = self.track.current.to_lines(hunk.new.clone());
-            self.track.set_base(hunk.old.clone(), lines);
-        }
+        let changes = self.track.changes.iter().enumerate();
+        let changes = changes.filter(|(_, change)| hit.iter().any(|hunk| hunk.holds(change)));
+        let changes: Vec<usize> = changes.map(|(at, _)| at).collect();
+        self.history.accept(&Accepted::of(&self.track, &changes));
+        self.track.accept(&changes);
         if !hit.is_empty() {
             self.settle(Step::Whole);
         }
