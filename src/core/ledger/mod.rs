@@ -18,6 +18,8 @@ mod words;
 #[cfg(test)]
 mod decisions;
 #[cfg(test)]
+mod life;
+#[cfg(test)]
 mod props;
 #[cfg(test)]
 mod tests;
