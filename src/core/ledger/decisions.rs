@@ -283,3 +283,32 @@ fn a_conflict_whose_edit_failed_can_be_taken_again() {
     holds(&review);
     assert_eq!(review.reject(&Which::Row(1)), edits);
 }
+
+#[test]
+fn an_accepted_conflict_between_lines_like_its_own_leaves_no_hunk() {
+    check(
+        "a",
+        vec![Offer(1..1, "b a"), Accept(Which::All)],
+        ("a b a", "a b a", &[]),
+    );
+    check(
+        "a",
+        vec![Offer(0..0, "a b"), Accept(Which::All)],
+        ("a b a", "a b a", &[]),
+    );
+}
+
+#[test]
+fn an_undone_deletion_is_not_taken_for_the_agents() {
+    // The user's deletion lies beside the agent's, of lines alike.
+    check(
+        "a a a a b",
+        vec![
+            Agent(edit(3, 2, "")),
+            User(edit(0, 0, "u")),
+            User(edit(1, 1, "")),
+            User(edit(0, 3, "u a a a")),
+        ],
+        ("u a a a a b", "u a a a", &["-a -b @4"]),
+    );
+}

@@ -32,10 +32,8 @@ pub(super) enum Step {
     /// The user typed in a line beside every change; typing on in that line takes this
     /// state's place, for undoing it needs no memory.
     Typing(usize),
-    /// The user edited beside every change in another way.
-    Beside,
-    /// The user edited in or across changes.
-    Within,
+    /// The user edited in another way.
+    User,
     /// The agent, or the client for it, made one edit, maybe of several.
     Agent,
     /// Something was complete: a write, an acceptance, an offer.
@@ -47,7 +45,7 @@ impl Step {
     /// the next one of its rank follows was passed through, and the lower ranks go first.
     fn rank(self) -> u8 {
         match self {
-            Step::Typing(_) | Step::Beside | Step::Within => 0,
+            Step::Typing(_) | Step::User => 0,
             Step::Agent => 1,
             Step::Whole => 2,
         }

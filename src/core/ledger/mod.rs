@@ -272,12 +272,12 @@ impl Review {
     fn user_edits(&mut self, edits: &[LineEdit]) {
         let mut step = match edits {
             [edit] if edit.removed == 1 && edit.lines.len() == 1 => Step::Typing(edit.start),
-            _ => Step::Beside,
+            _ => Step::User,
         };
         for edit in edits.iter().rev() {
             self.prepare(edit);
             if self.track.user(edit) == Reach::Inside {
-                step = Step::Within;
+                step = Step::User;
             }
         }
         if edits.is_empty() {

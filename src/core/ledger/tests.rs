@@ -344,3 +344,26 @@ fn edits_past_the_end_are_cut_to_the_text() {
         ("a b", "a X", &["-b +X @1"]),
     );
 }
+
+#[test]
+fn an_agent_that_puts_back_what_it_deleted_leaves_no_hunk() {
+    // Which of two blocks alike was deleted cannot be told, nor which was put back.
+    for (deleted, back) in [(0, 0), (0, 2), (2, 0), (2, 2), (1, 1)] {
+        let put = if back == 1 { "b a" } else { "a b" };
+        check(
+            "a b a b",
+            vec![Agent(edit(deleted, 2, "")), Agent(edit(back, 0, put))],
+            ("a b a b", "a b a b", &[]),
+        );
+    }
+}
+
+#[test]
+fn a_content_is_remembered_once() {
+    let mut review = Review::new(text("a"));
+    for _ in 0..10 {
+        review.agent_edited(&edit(0, 1, "b"));
+        review.agent_edited(&edit(0, 1, "a"));
+    }
+    assert_eq!(review.history.len(), 2);
+}

@@ -29,7 +29,7 @@ pub(super) struct Track {
 pub(super) enum Reach {
     /// Beside every change: it was made in the base too, and so will be its inverse.
     Outside,
-    /// In or across changes, or where its inverse would not be plain.
+    /// In or across changes: they are others now.
     Inside,
 }
 
@@ -83,17 +83,8 @@ impl Track {
         self.current.apply(edit);
         let grown = edit.lines.len() as isize - edit.removed as isize;
         self.shift(from, grown, grown);
-        let beside = |at: usize| {
-            let change = self.changes.get(at);
-            change.is_some_and(|change| change.new == (edit.start..edit.start))
-        };
-        // Text put back where lines were deleted could belong above or below them.
-        let unsure = edit.lines.is_empty() && (beside(from) || above.is_some_and(beside));
-        if self.join(from) || unsure {
-            Reach::Inside
-        } else {
-            Reach::Outside
-        }
+        self.join(from);
+        Reach::Outside
     }
 
     /// Makes edits of another author's all over the text, from the top down.
@@ -265,18 +256,17 @@ impl Track {
     }
 
     /// Joins the change at this index with the one above it, if no line is left between them.
-    fn join(&mut self, at: usize) -> bool {
+    fn join(&mut self, at: usize) {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
-            return false;
+            return;
         };
         if above.new.end != below.new.start || above.old.end != below.old.start {
-            return false;
+            return;
         }
         let old = above.old.start..below.old.end;
         let new = above.new.start..below.new.end;
         self.compare(at - 1..at + 1, old, new);
-        true
     }
 
     /// Moves all changes from this index on.
