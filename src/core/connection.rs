@@ -213,7 +213,7 @@ impl Model {
         let name = state.spec.name.clone();
         let info = match result {
             Ok(value) => client::initialized(&value),
-            Err(error) => Err(error.message),
+            Err(error) => Err(error.to_string()),
         };
         let info = match info {
             Ok(info) => info,
@@ -276,8 +276,7 @@ impl Model {
                 Err(login_needed(&name, &methods.unwrap_or_default(), &error))
             }
             Err(error) => Err(format!(
-                "The agent \"{name}\" could not open a session: {} ({}).",
-                error.message, error.code
+                "The agent \"{name}\" could not open a session: {error}."
             )),
         };
         match created {
@@ -301,7 +300,7 @@ impl Model {
                     let text = format!("Not sent: {prompt}");
                     session.transcript.notice(Level::Warn, text);
                 }
-                fx.push(notify(Level::Error, text));
+                fx.push(notify(Level::Error, first_line(&text)));
                 if self.sessions_of(agent).is_empty() {
                     self.shut_down(agent, fx);
                 }
@@ -340,6 +339,11 @@ fn seconds(ms: u64) -> String {
     } else {
         format!("{:.1}", ms as f64 / 1000.0)
     }
+}
+
+/// Returns what fits a message; the transcript has all of it.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn login_needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {

@@ -29,7 +29,7 @@ pub use wake::Outbox;
 
 use crate::core::effect::Level;
 use crate::core::event::Event;
-use crate::core::inbox::Inbox;
+use crate::inbox::Inbox;
 
 /// What the rest of the library needs of the editor, and the editor of it.
 pub struct Wiring {
