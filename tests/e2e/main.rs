@@ -9,3 +9,4 @@ mod chat_windows;
 mod harness;
 mod harness_tests;
 mod talk;
+mod turns;
