@@ -6,3 +6,4 @@
 
 mod harness;
 mod harness_tests;
+mod tutor;
