@@ -320,7 +320,7 @@ impl Model {
              `:Acp log` shows what it printed; a prompt starts it again.",
             state.spec.name,
             call.method(),
-            self.limits.control_ms / 1000
+            seconds(self.limits.control_ms)
         );
         self.give_up(agent, text, fx);
     }
@@ -329,6 +329,15 @@ impl Model {
 impl Job {
     pub(super) fn is_timeout_of(&self, key: AgentKey) -> bool {
         matches!(self, Job::ControlTimeout { agent, .. } if *agent == key)
+    }
+}
+
+/// Returns a time as the user wrote it in the configuration: `90`, `0.5`.
+fn seconds(ms: u64) -> String {
+    if ms.is_multiple_of(1000) {
+        (ms / 1000).to_string()
+    } else {
+        format!("{:.1}", ms as f64 / 1000.0)
     }
 }
 
