@@ -207,7 +207,7 @@ fn response(
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
         Some(Call::NewSession(key)) => model.session_created(agent, key, result, fx),
-        Some(Call::Prompt(key)) => model.prompt_answered(key, id, result, fx),
+        Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));
