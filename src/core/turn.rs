@@ -82,7 +82,7 @@ impl Model {
                 request,
                 cancelled: false,
                 spoke: false,
-                echo,
+                echo: Some(echo),
             });
         }
         fx.push(emit(Announcement::TurnStarted { session: key }));
@@ -246,13 +246,12 @@ fn is_echo(turn: Option<&mut Turn>, content: &Content) -> bool {
     let (Some(turn), Content::Text(text)) = (turn, content) else {
         return false;
     };
-    match turn.echo.trim_start().strip_prefix(text.trim()) {
-        Some(rest) if !text.trim().is_empty() => {
-            turn.echo = rest.to_owned();
-            true
-        }
-        _ => false,
-    }
+    let Some(echo) = &turn.echo else {
+        return false;
+    };
+    let rest = echo.trim_start().strip_prefix(text.trim());
+    turn.echo = rest.map(str::to_owned);
+    turn.echo.is_some()
 }
 
 /// Returns a prompt as the transcript shows it.
