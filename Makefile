@@ -67,7 +67,7 @@ check-clippy:
 	cargo clippy --all-targets -- -D warnings
 
 check-doc:
-	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --document-private-items
+	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
 	'$(STYLUA)' --check lua plugin tools src

@@ -11,6 +11,7 @@ pub mod editor;
 #[cfg(not(test))]
 mod entry;
 pub mod host;
+pub mod inbox;
 pub mod panics;
 pub mod paths;
 #[cfg(not(test))]

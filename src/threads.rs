@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::core::effect::{EditorEffect, Effect, Level};
 use crate::core::event::Event;
-use crate::core::inbox::{Inbox, Outlet, inbox};
 use crate::core::model::Model;
 use crate::core::update::update;
 use crate::core::view::Frame;
 use crate::editor::{Outbox, Published, Wiring};
 use crate::host::{Environment, Host, HostConfig};
+use crate::inbox::{Inbox, Outlet, inbox};
 use crate::panics;
 
 /// How long agents may take to end when Neovim quits; then they are killed.

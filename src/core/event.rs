@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use super::model::Limits;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -53,6 +54,10 @@ pub enum Event {
     Review {
         action: ReviewAction,
         scope: Scope,
+    },
+    /// The configuration in force, as far as the core needs it.
+    Configure {
+        limits: Limits,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

@@ -13,7 +13,6 @@ pub mod format;
 pub mod frame;
 pub mod groups;
 pub mod ids;
-pub mod inbox;
 pub mod ledger;
 pub mod markdown;
 pub mod model;

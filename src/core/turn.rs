@@ -135,10 +135,7 @@ impl Model {
                 "cancelled".to_owned()
             }
             Err(error) => {
-                let text = format!(
-                    "The agent reports an error: {} ({}).",
-                    error.message, error.code
-                );
+                let text = format!("The agent reports an error: {error}.");
                 session.transcript.notice(Level::Error, text);
                 "error".to_owned()
             }

@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, Table, Value};
 use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, decor, permission, review as hunks};
+use super::{chat, decor, layout, permission, review as hunks};
 use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
@@ -139,7 +139,7 @@ fn open(spec: &Table) -> mlua::Result<u32> {
         Some(key) => key,
         None => start_session(&agent, spec)?,
     };
-    chat::show(key)?;
+    layout::show(key)?;
     if let Some(context) = spec.get::<Option<Table>>("context")? {
         let prompt = Prompt {
             context: vec![read_context(&context)?],

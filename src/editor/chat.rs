@@ -1,4 +1,4 @@
-//! The chat's windows and buffers: the transcript above, the input below.
+//! The chat's buffers: the transcript, which the core fills, and the input, which the user does.
 //!
 //! Invariant: the transcript's buffer holds just the lines the core has sent, and a window on it
 //! is scrolled only while its cursor is at the end.
@@ -10,11 +10,15 @@ use std::rc::Rc;
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
+use super::layout;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
 use crate::core::view::{ChatOp, Group, Line, Span};
+
+/// How much of an input can be undone, as is Neovim's own default.
+const INPUT_UNDO: i64 = 1000;
 
 /// Highlights of a transcript, a list of spans for each row.
 pub type Spans = Rc<RefCell<Vec<Vec<Span>>>>;
@@ -40,12 +44,6 @@ pub struct Chat {
     pub title: Vec<(String, Group)>,
 }
 
-/// What of a chat is in a tab page.
-struct Windows {
-    transcript: Option<i32>,
-    input: Option<i32>,
-}
-
 /// Makes a session's buffers; its windows come with [`show`].
 ///
 /// # Errors
@@ -57,9 +55,8 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
         SessionKey(chats.next)
     })
     .unwrap_or(SessionKey(0));
-    let transcript = scratch(&format!("acp://{agent}/{}", key.0), "acp-chat")?;
-    nvim::set_buf_option(transcript, "modifiable", false)?;
-    let input = scratch(&format!("acp://{agent}/{}/input", key.0), "acp-input")?;
+    let transcript = transcript_buffer(agent, key)?;
+    let input = input_buffer(agent, key)?;
     let chat = Chat {
         agent: agent.to_owned(),
         transcript,
@@ -72,10 +69,63 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
         ],
     };
     state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
-    super::keys::chat(transcript, key)?;
-    super::keys::input(input, key)?;
-    placeholder(input)?;
     Ok(key)
+}
+
+fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
+    let buf = scratch(&format!("acp://{agent}/{}", key.0), "acp-chat")?;
+    nvim::set_buf_option(buf, "undolevels", -1)?;
+    nvim::set_buf_option(buf, "modifiable", false)?;
+    super::keys::chat(buf, key)?;
+    Ok(buf)
+}
+
+fn input_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
+    let buf = scratch(&format!("acp://{agent}/{}/input", key.0), "acp-input")?;
+    nvim::set_buf_option(buf, "undolevels", INPUT_UNDO)?;
+    super::keys::input(buf, key)?;
+    placeholder(buf)?;
+    Ok(buf)
+}
+
+/// Makes anew what the user has deleted of a session's buffers; the transcript's text comes with
+/// the next frame.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn revive(key: SessionKey) -> mlua::Result<()> {
+    let Some(mut chat) = get(key) else {
+        return Ok(());
+    };
+    let (has_transcript, has_input) = (is_loaded(chat.transcript)?, is_loaded(chat.input)?);
+    if !has_transcript {
+        wipe(chat.transcript)?;
+        chat.transcript = transcript_buffer(&chat.agent, key)?;
+        chat.rows = 0;
+        chat.spans.borrow_mut().clear();
+        send(Event::ChatEmpty { session: key });
+    }
+    if !has_input {
+        wipe(chat.input)?;
+        chat.input = input_buffer(&chat.agent, key)?;
+    }
+    if !has_transcript || !has_input {
+        state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
+    }
+    Ok(())
+}
+
+fn is_loaded(buf: i32) -> mlua::Result<bool> {
+    api("nvim_buf_is_loaded", buf)
+}
+
+/// Takes a buffer away, if it is there at all.
+fn wipe(buf: i32) -> mlua::Result<()> {
+    if !api::<bool>("nvim_buf_is_valid", buf)? {
+        return Ok(());
+    }
+    let opts = nvim::table([("force", Value::Boolean(true))])?;
+    api("nvim_buf_delete", (buf, opts))
 }
 
 fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
@@ -83,73 +133,8 @@ fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     api::<()>("nvim_buf_set_name", (buf, name))?;
     nvim::set_buf_option(buf, "bufhidden", "hide")?;
     nvim::set_buf_option(buf, "swapfile", false)?;
-    nvim::set_buf_option(
-        buf,
-        "undolevels",
-        if filetype == "acp-chat" { -1 } else { 1000 },
-    )?;
     nvim::set_buf_option(buf, "filetype", filetype)?;
     Ok(buf)
-}
-
-/// Shows a session in the current tab page and goes to its input.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn show(key: SessionKey) -> mlua::Result<()> {
-    let Some(chat) = get(key) else {
-        return Ok(());
-    };
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    close_others(tab, key)?;
-    let windows = windows(&chat, tab)?;
-    let transcript = match windows.transcript {
-        Some(win) => win,
-        None => open_transcript(&chat)?,
-    };
-    let tab: i32 = api("nvim_win_get_tabpage", transcript)?;
-    let input = match windows.input {
-        Some(win) => win,
-        None => open_input(&chat, transcript)?,
-    };
-    state::with(|editor| {
-        let mut chats = editor.chats.borrow_mut();
-        chats.by_tab.insert(tab, key);
-        chats.last = Some(key);
-    });
-    set_title(key, chat.title)?;
-    api::<()>("nvim_set_current_win", input)
-}
-
-/// Closes the windows of another session's chat that the tab page shows.
-fn close_others(tab: i32, key: SessionKey) -> mlua::Result<()> {
-    let shown = state::with(|editor| editor.chats.borrow().by_tab.get(&tab).copied()).flatten();
-    match shown.filter(|shown| *shown != key) {
-        Some(other) => hide(other),
-        None => Ok(()),
-    }
-}
-
-/// Closes a session's windows in the current tab page.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn hide(key: SessionKey) -> mlua::Result<()> {
-    let Some(chat) = get(key) else {
-        return Ok(());
-    };
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let windows = windows(&chat, tab)?;
-    for win in [windows.input, windows.transcript].into_iter().flatten() {
-        let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-        if all.len() > 1 {
-            api::<()>("nvim_win_close", (win, true))?;
-        } else {
-            // The last window stays, with an empty buffer.
-            api::<()>("nvim_command", "enew")?;
-        }
-    }
-    Ok(())
 }
 
 /// Forgets a session and its buffers.
@@ -157,7 +142,7 @@ pub fn hide(key: SessionKey) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
-    hide(key)?;
+    layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
         chats.by_tab.retain(|_, shown| *shown != key);
@@ -167,10 +152,8 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
         chats.by_session.remove(&key)
     });
     if let Some(chat) = chat.flatten() {
-        for buf in [chat.input, chat.transcript] {
-            let opts = nvim::table([("force", Value::Boolean(true))])?;
-            api::<()>("nvim_buf_delete", (buf, opts))?;
-        }
+        wipe(chat.input)?;
+        wipe(chat.transcript)?;
     }
     Ok(())
 }
@@ -190,131 +173,6 @@ pub fn current() -> Option<SessionKey> {
     .flatten()
 }
 
-fn windows(chat: &Chat, tab: i32) -> mlua::Result<Windows> {
-    let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-    let mut found = Windows {
-        transcript: None,
-        input: None,
-    };
-    for win in all {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
-        if buf == chat.transcript {
-            found.transcript = found.transcript.or(Some(win));
-        } else if buf == chat.input {
-            found.input = found.input.or(Some(win));
-        }
-    }
-    Ok(found)
-}
-
-fn open_transcript(chat: &Chat) -> mlua::Result<i32> {
-    let (layout, width) = state::with(|editor| {
-        let config = editor.config.borrow();
-        (config.layout.clone(), config.width)
-    })
-    .unwrap_or_default();
-    let win: i32 = if layout == "tab" {
-        api::<()>("nvim_command", "tab split")?;
-        let win = api("nvim_get_current_win", ())?;
-        api::<()>("nvim_win_set_buf", (win, chat.transcript))?;
-        win
-    } else {
-        let is_bottom = layout == "bottom";
-        let total: i64 =
-            nvim::vim()?
-                .get::<Table>("o")?
-                .get(if is_bottom { "lines" } else { "columns" })?;
-        let size = size(width, total);
-        let config = nvim::table([
-            ("win", Value::Integer(-1)),
-            (
-                "split",
-                nvim::value(if is_bottom { "below" } else { layout.as_str() }),
-            ),
-            (
-                if is_bottom { "height" } else { "width" },
-                Value::Integer(size),
-            ),
-        ])?;
-        api("nvim_open_win", (chat.transcript, false, config))?
-    };
-    dress(
-        win,
-        &[(
-            "winfixwidth",
-            Value::Boolean(layout != "tab" && layout != "bottom"),
-        )],
-    )?;
-    for (name, to) in [
-        ("foldmethod", "manual"),
-        ("foldtext", ""),
-        ("fillchars", "fold: ,eob: "),
-    ] {
-        nvim::set_win_option(win, name, to)?;
-    }
-    nvim::set_win_option(win, "foldenable", true)?;
-    nvim::set_win_option(win, "foldlevel", 0)?;
-    let last: i64 = api("nvim_buf_line_count", chat.transcript)?;
-    api::<()>("nvim_win_set_cursor", (win, vec![last, 0]))?;
-    let key = state::with(|editor| {
-        let chats = editor.chats.borrow();
-        let mut all = chats.by_session.iter();
-        all.find(|(_, known)| known.transcript == chat.transcript)
-            .map(|(key, _)| *key)
-    });
-    if let Some(Some(session)) = key {
-        send(Event::FoldsWanted { session });
-    }
-    Ok(win)
-}
-
-fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
-    let height = state::with(|editor| editor.config.borrow().input_height).unwrap_or(6.0);
-    let total: i64 = api("nvim_win_get_height", transcript)?;
-    let config = nvim::table([
-        ("win", nvim::value(transcript)),
-        ("split", nvim::value("below")),
-        (
-            "height",
-            Value::Integer(size(height, total).min((total / 2).max(1))),
-        ),
-    ])?;
-    let win: i32 = api("nvim_open_win", (chat.input, false, config))?;
-    dress(win, &[("winfixheight", Value::Boolean(true))])?;
-    nvim::set_win_option(win, "fillchars", "eob: ")?;
-    Ok(win)
-}
-
-/// Returns a size in cells: below 1 it is a share of the whole.
-fn size(wanted: f64, total: i64) -> i64 {
-    let cells = if wanted < 1.0 {
-        wanted * total as f64
-    } else {
-        wanted
-    };
-    (cells as i64).clamp(1, total.max(1))
-}
-
-fn dress(win: i32, more: &[(&str, Value)]) -> mlua::Result<()> {
-    for name in ["number", "relativenumber", "cursorline", "list", "spell"] {
-        nvim::set_win_option(win, name, false)?;
-    }
-    for name in ["wrap", "linebreak"] {
-        nvim::set_win_option(win, name, true)?;
-    }
-    for (name, to) in [
-        ("signcolumn", "no"),
-        ("foldcolumn", "0"),
-        ("colorcolumn", ""),
-    ] {
-        nvim::set_win_option(win, name, to)?;
-    }
-    for (name, to) in more {
-        nvim::set_win_option(win, name, to.clone())?;
-    }
-    Ok(())
-}
-
 /// Applies changes of a transcript and lets the windows follow whose cursor is at the end.
 ///
 /// # Errors
@@ -324,12 +182,15 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         return Ok(());
     };
     let buf = chat.transcript;
+    if !is_loaded(buf)? {
+        // The user has deleted it; all of it is asked for again when it is shown.
+        return Ok(());
+    }
     let windows = nvim::windows_of(buf)?;
     let last: i64 = api("nvim_buf_line_count", buf)?;
     let mut following = Vec::new();
     for &win in &windows {
-        let cursor: (i64, i64) = cursor(win)?;
-        if cursor.0 >= last {
+        if cursor_line(win)? >= last && !is_selecting(win)? {
             following.push(win);
         }
     }
@@ -359,19 +220,32 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     for &win in &windows {
         fold(win, &folds)?;
     }
-    let last: i64 = api("nvim_buf_line_count", buf)?;
     for win in following {
-        api::<()>("nvim_win_set_cursor", (win, vec![last, 0]))?;
+        go_to_end(win, buf)?;
     }
     Ok(())
 }
 
-fn cursor(win: i32) -> mlua::Result<(i64, i64)> {
+fn cursor_line(win: i32) -> mlua::Result<i64> {
     let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
-    Ok((
-        cursor.first().copied().unwrap_or(1),
-        cursor.get(1).copied().unwrap_or(0),
-    ))
+    Ok(cursor.first().copied().unwrap_or(1))
+}
+
+/// Tells whether the user selects text in this window, or is about to name some by a motion.
+fn is_selecting(win: i32) -> mlua::Result<bool> {
+    let mode: String = nvim::vim_fn("mode", true)?;
+    let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
+    Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
+}
+
+/// Puts a window's cursor behind the last character: of a line that is higher than the window,
+/// the end is what shall be seen.
+pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
+    let last: i64 = api("nvim_buf_line_count", buf)?;
+    api(
+        "nvim_win_set_cursor",
+        (win, vec![last, i64::from(i32::MAX)]),
+    )
 }
 
 fn splice(
@@ -464,6 +338,8 @@ pub fn submit(key: SessionKey) -> mlua::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
+    // Ends the undo step of what was typed, so that undo brings it back.
+    nvim::set_buf_option(chat.input, "undolevels", INPUT_UNDO)?;
     api::<()>("nvim_buf_set_lines", (chat.input, 0, -1, false, vec![""]))?;
     state::with(|editor| editor.chats.borrow_mut().last = Some(key));
     follow_again(&chat)?;
@@ -474,9 +350,8 @@ pub fn submit(key: SessionKey) -> mlua::Result<()> {
 
 /// Who sends a prompt wants to see the answer.
 fn follow_again(chat: &Chat) -> mlua::Result<()> {
-    let last: i64 = api("nvim_buf_line_count", chat.transcript)?;
     for win in nvim::windows_of(chat.transcript)? {
-        api::<()>("nvim_win_set_cursor", (win, vec![last, 0]))?;
+        go_to_end(win, chat.transcript)?;
     }
     Ok(())
 }

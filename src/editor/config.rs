@@ -1,8 +1,11 @@
 //! The configuration as the Lua side hands it over, already validated there.
 
+use std::time::Duration;
+
 use nvim_oxi::mlua::{Table, Value};
 
 use crate::core::effect::Level;
+use crate::core::model::Limits;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -13,6 +16,8 @@ pub struct Config {
     pub virtual_lines: bool,
     pub word_diff: bool,
     pub allowed_dirs: Vec<String>,
+    /// How long an agent may take to answer a control request.
+    pub request_timeout: Duration,
     pub log_level: Level,
     /// Group, name, keys.
     pub keymaps: Vec<(String, String, Vec<String>)>,
@@ -28,6 +33,7 @@ impl Default for Config {
             virtual_lines: true,
             word_diff: true,
             allowed_dirs: Vec::new(),
+            request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
             keymaps: Vec::new(),
         }
@@ -48,6 +54,10 @@ impl Config {
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
+        let timeout: Option<f64> = table.get("request_timeout").ok();
+        config.request_timeout = timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(config.request_timeout);
         let level: Option<String> = table.get("log_level").ok();
         config.log_level = match level.as_deref() {
             Some("debug") => Level::Debug,
@@ -74,6 +84,14 @@ impl Config {
                 _ => Vec::new(),
             };
             self.keymaps.push((group.to_owned(), name, keys));
+        }
+    }
+
+    /// Returns the time limits the core keeps to.
+    pub fn limits(&self) -> Limits {
+        let ms = self.request_timeout.as_millis();
+        Limits {
+            control_ms: u64::try_from(ms).unwrap_or(u64::MAX),
         }
     }
 

@@ -5,7 +5,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{api as public, chat, review as hunks};
+use super::{api as public, chat, layout, review as hunks};
 use crate::core::event::{Event, ReviewAction};
 use crate::core::ids::SessionKey;
 
@@ -36,6 +36,11 @@ pub fn map(
     body: impl Fn() -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
     let run = guard::callback("key", move |()| body())?;
+    set(buf, mode, key, desc, Value::Function(run))
+}
+
+/// Maps a key to a function, or to keys that are not mapped any further.
+fn set(buf: i32, mode: &str, key: &str, desc: &str, to: Value) -> mlua::Result<()> {
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
         ("nowait", Value::Boolean(true)),
@@ -43,7 +48,7 @@ pub fn map(
         ("desc", nvim::value(desc)),
     ])?;
     let set: Function = nvim::vim()?.get::<Table>("keymap")?.get("set")?;
-    set.call((mode, key, run, opts))
+    set.call((mode, key, to, opts))
 }
 
 /// Maps the keys of a transcript.
@@ -53,7 +58,7 @@ pub fn map(
 pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
     for lhs in of("chat", "input") {
         map(buf, "n", &lhs, "Goes to the input", move || {
-            chat::show(key)?;
+            layout::show(key)?;
             api("nvim_command", "startinsert!")
         })?;
     }
@@ -84,15 +89,15 @@ pub fn input(buf: i32, key: SessionKey) -> mlua::Result<()> {
         })?;
     }
     for lhs in of("input", "newline") {
-        map(buf, "i", &lhs, "Starts a new line", || feed("<CR>"))?;
+        set(buf, "i", &lhs, "Starts a new line", nvim::value("<CR>"))?;
     }
     common(buf, "input", &["n", "i"], key)
 }
 
-/// Types a key past all mappings.
+/// Types a key past all mappings, before whatever has been typed meanwhile.
 fn feed(key: &str) -> mlua::Result<()> {
     let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
-    api("nvim_feedkeys", (keys, "n", false))
+    api("nvim_feedkeys", (keys, "in", false))
 }
 
 fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Result<()> {
@@ -106,7 +111,7 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
     }
     for lhs in of(group, "close") {
         map(buf, "n", &lhs, "Closes the chat's windows", move || {
-            chat::hide(key)
+            layout::hide(key)
         })?;
     }
     Ok(())
@@ -180,10 +185,8 @@ pub fn review_hint() -> String {
 /// Returns what an empty input window says.
 pub fn placeholder() -> String {
     let mut text = String::from("Type a prompt");
-    for (name, word) in [("send", "sends"), ("cancel", "cancels")] {
-        if let Some(key) = of("input", name).first() {
-            text.push_str(&format!(" · {key} {word}"));
-        }
+    if let Some(key) = of("input", "send").first() {
+        text.push_str(&format!(" · {key} sends"));
     }
     text
 }

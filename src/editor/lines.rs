@@ -1,7 +1,9 @@
 //! Replacing lines of a buffer so that marks and folds stay.
 //!
-//! Neovim drops the marks and folds of lines that `nvim_buf_set_lines` replaces; those of a line
-//! that `nvim_buf_set_text` changes in place stay where they are.
+//! Neovim drops the marks and folds of lines that `nvim_buf_set_lines` replaces, it ends a fold
+//! where that inserts lines before the fold's last one, and `nvim_buf_set_text` on a fold's first
+//! line takes the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()`
+//! leave them all as they are.
 
 use nvim_oxi::mlua;
 
@@ -20,44 +22,39 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[String]) -> mlua
         common if common > MAX_IN_PLACE => 0,
         common => common,
     };
-    if common < removed || common < lines.len() {
-        let (from, to) = (start + common, start + removed);
-        let rest = lines.get(common..).unwrap_or_default();
-        api::<()>("nvim_buf_set_lines", (buf, from, to, false, rest))?;
+    let (from, to) = (start + common, start + removed);
+    let rest = lines.get(common..).unwrap_or_default();
+    if from < to {
+        delete_or_replace(buf, from, to, rest)?;
+    } else if !rest.is_empty() {
+        // Its line counts from 1, so the row to insert at is the line to append to.
+        let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, rest))?;
+        if failed != 0 {
+            api::<()>("nvim_buf_set_lines", (buf, from, from, false, rest))?;
+        }
     }
-    if common == 0 {
-        return Ok(());
-    }
-    let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, start, start + common, false))?;
-    for (index, (old, new)) in old.iter().zip(lines).enumerate() {
-        replace_line(buf, start + index, &old.as_bytes(), new)?;
+    let current = lines.iter().take(common).enumerate();
+    for (index, line) in current {
+        // Rows count from 0, lines from 1.
+        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, line.as_str()))?;
+        if failed != 0 {
+            let row = start + index;
+            api::<()>(
+                "nvim_buf_set_lines",
+                (buf, row, row + 1, false, [line.as_str()]),
+            )?;
+        }
     }
     Ok(())
 }
 
-/// Replaces of one line just the bytes that differ.
-fn replace_line(buf: i32, row: usize, old: &[u8], new: &str) -> mlua::Result<()> {
-    let new_bytes = new.as_bytes();
-    if old == new_bytes {
-        return Ok(());
+fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[String]) -> mlua::Result<()> {
+    let total: usize = api("nvim_buf_line_count", buf)?;
+    if lines.is_empty() && to - from < total {
+        let failed: i64 = nvim::vim_fn("deletebufline", (buf, from + 1, to))?;
+        if failed == 0 {
+            return Ok(());
+        }
     }
-    let same = |(a, b): &(&u8, &u8)| a == b;
-    let mut head = old.iter().zip(new_bytes).take_while(same).count();
-    while !new.is_char_boundary(head) {
-        head -= 1;
-    }
-    let rest = old.len().min(new_bytes.len()) - head;
-    let tails = old.iter().rev().zip(new_bytes.iter().rev());
-    let mut tail = tails.take(rest).take_while(same).count();
-    while !new.is_char_boundary(new_bytes.len() - tail) {
-        tail -= 1;
-    }
-    let text = new_bytes
-        .get(head..new_bytes.len() - tail)
-        .unwrap_or_default();
-    let text = nvim::lua().create_string(text)?;
-    api(
-        "nvim_buf_set_text",
-        (buf, row, head, row, old.len() - tail, vec![text]),
-    )
+    api("nvim_buf_set_lines", (buf, from, to, false, lines))
 }

@@ -10,6 +10,7 @@ mod decor;
 mod documents;
 mod guard;
 mod keys;
+mod layout;
 mod lines;
 mod nvim;
 mod permission;
@@ -27,7 +28,8 @@ pub use state::Published;
 pub use wake::Outbox;
 
 use crate::core::effect::Level;
-use crate::core::inbox::Inbox;
+use crate::core::event::Event;
+use crate::inbox::Inbox;
 
 /// What the rest of the library needs of the editor, and the editor of it.
 pub struct Wiring {
@@ -60,7 +62,9 @@ pub fn module(start: Start) -> mlua::Result<Table> {
 /// Takes over a configuration, and starts everything the first time.
 fn setup(table: &Table) -> mlua::Result<()> {
     let config = config::Config::read(table);
+    let limits = config.limits();
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
+        state::send(Event::Configure { limits });
         return Ok(());
     }
     let Some(start) = START.get() else {
@@ -81,6 +85,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
+    state::send(Event::Configure { limits });
     wake::start()?;
     decor::start()?;
     documents::start()?;

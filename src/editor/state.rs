@@ -13,8 +13,8 @@ use super::permission::Float;
 use super::review::Marks;
 use super::wake::Outbox;
 use crate::core::ids::Token;
-use crate::core::inbox::Inbox;
 use crate::core::snapshot::Snapshot;
+use crate::inbox::Inbox;
 
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use crate::core::event::Event;
-use crate::core::inbox::Inbox;
+use crate::inbox::Inbox;
 
 /// Runs `work` to its end; `None` when it panicked, which is then reported as of `place`.
 ///
@@ -71,7 +71,7 @@ fn words(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::inbox::inbox;
+    use crate::inbox::inbox;
 
     #[test]
     fn a_panic_is_an_event_and_not_the_end() {

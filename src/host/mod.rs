@@ -40,7 +40,7 @@ pub use self::write::TEMP_PREFIX;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
-use crate::core::inbox::Inbox;
+use crate::inbox::Inbox;
 
 /// How the host is to run.
 #[derive(Debug, Clone)]

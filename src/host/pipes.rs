@@ -21,7 +21,7 @@ use crate::acp::{Frame, LineDecoder, Message};
 use crate::core::effect::Level;
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
-use crate::core::inbox::Inbox;
+use crate::inbox::Inbox;
 
 /// How much is read at once, and how much is gathered into one write.
 const CHUNK: usize = 64 << 10;

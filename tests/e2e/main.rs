@@ -4,5 +4,8 @@
 //! waits for a condition, and a wait that runs out of time fails with the screen, the messages
 //! and the logs.
 
+mod chat;
+mod chat_windows;
 mod harness;
 mod harness_tests;
+mod talk;

@@ -142,7 +142,8 @@ return function(test)
     local config = check({
       { keymaps = { chat = { close = "Q", cancel = false, input = { "i" } }, review = false } },
     }, {})
-    same({ input = { "i" }, cancel = {}, close = { "Q" } }, config.keymaps.chat)
+    local want = { input = { "i" }, toggle = { "<CR>" }, cancel = {}, close = { "Q" } }
+    same(want, config.keymaps.chat)
     for name, list in pairs(config.keymaps.review) do
       same({}, list)
       same("string", type(name))

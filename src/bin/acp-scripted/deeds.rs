@@ -151,7 +151,7 @@ fn spawn_child(
         .spawn()
         .map_err(|why| format!("spawn_child {program}: {why}"))?;
     // It is left to itself: whoever ends the process group ends it.
-    runner.vars.set("child_pid", json!(child.id()));
+    runner.vars.set("child_pid", json!(child.id().to_string()));
     match pid_file {
         Some(file) => write(&runner.vars.text(file)?, &child.id().to_string()),
         None => Ok(()),

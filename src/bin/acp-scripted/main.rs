@@ -115,6 +115,7 @@ mod defaults;
 mod pattern;
 mod replay;
 mod report;
+mod requests;
 mod runner;
 mod script;
 mod vars;

@@ -70,6 +70,14 @@ pub(super) fn changes_in(
     new: &Text,
     new_rows: Range<usize>,
 ) -> Vec<Change> {
+    if old_rows.is_empty() || new_rows.is_empty() {
+        let change = Change {
+            old: old_rows,
+            new: new_rows,
+        };
+        let differs = !change.old.is_empty() || !change.new.is_empty();
+        return differs.then_some(change).into_iter().collect();
+    }
     let (old_at, new_at) = (old_rows.start, new_rows.start);
     let mut changes = changes_of(old.lines(old_rows), new.lines(new_rows));
     for change in &mut changes {
@@ -196,21 +204,23 @@ mod tests {
 
     /// Compares where the hunks between two texts lie, in rows of the new one.
     #[track_caller]
-    fn check(old: &str, new: &str, want: &[Range<usize>]) {
+    fn check(old: &str, new: &str, want: &[(usize, usize)]) {
         let (old, new) = (Text::from_text(old), Text::from_text(new));
         let mut built = old.clone();
         built.apply_all(&diff(&old, &new));
         assert_eq!(built, new);
-        let found = hunks(&old, &new).into_iter().map(|hunk| hunk.new);
+        let found = hunks(&old, &new)
+            .into_iter()
+            .map(|hunk| (hunk.new.start, hunk.new.end));
         assert_eq!(found.collect::<Vec<_>>(), want);
     }
 
     #[test]
     fn a_new_function_is_a_hunk_from_its_first_line_to_its_last() {
         let (a, b) = ("fn a() {\n    x\n}\n", "fn b() {\n    y\n}\n");
-        check(a, &format!("{a}\n{b}"), &[3..7]);
-        check(&format!("{a}\n{a}"), &format!("{a}\n{b}\n{a}"), &[4..8]);
-        check(b, &format!("{a}\n{b}"), &[0..4]);
+        check(a, &format!("{a}\n{b}"), &[(3, 7)]);
+        check(&format!("{a}\n{a}"), &format!("{a}\n{b}\n{a}"), &[(4, 8)]);
+        check(b, &format!("{a}\n{b}"), &[(0, 4)]);
     }
 
     #[test]
@@ -218,20 +228,20 @@ mod tests {
         check(
             "if a:\n  x\nend\n",
             "if a:\n  x\nif b:\n  x\nend\n",
-            &[2..4],
+            &[(2, 4)],
         );
-        check("\ta\n\tb\n", "\ta\n\n\tb\n", &[1..2]);
+        check("\ta\n\tb\n", "\ta\n\n\tb\n", &[(1, 2)]);
     }
 
     #[test]
     fn a_deleted_block_slides_too() {
         let (a, b) = ("def a():\n  x\n\n", "def b():\n  y\n\n");
-        check(&format!("{a}{b}{a}"), &format!("{a}{a}"), &[3..3]);
+        check(&format!("{a}{b}{a}"), &format!("{a}{a}"), &[(3, 3)]);
     }
 
     #[test]
     fn hunks_never_slide_into_each_other() {
         let (old, new) = ("a\na\nb\na\na\n", "a\na\na\nb\na\na\na\n");
-        check(old, new, &[0..1, 6..7]);
+        check(old, new, &[(0, 1), (6, 7)]);
     }
 }

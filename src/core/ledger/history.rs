@@ -32,10 +32,8 @@ pub(super) enum Step {
     /// The user typed in a line beside every change; typing on in that line takes this
     /// state's place, for undoing it needs no memory.
     Typing(usize),
-    /// The user edited beside every change in another way.
-    Beside,
-    /// The user edited in or across changes.
-    Within,
+    /// The user edited in another way.
+    User,
     /// The agent, or the client for it, made one edit, maybe of several.
     Agent,
     /// Something was complete: a write, an acceptance, an offer.
@@ -47,7 +45,7 @@ impl Step {
     /// the next one of its rank follows was passed through, and the lower ranks go first.
     fn rank(self) -> u8 {
         match self {
-            Step::Typing(_) | Step::Beside | Step::Within => 0,
+            Step::Typing(_) | Step::User => 0,
             Step::Agent => 1,
             Step::Whole => 2,
         }
@@ -111,11 +109,10 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// Returns the changes of `track` that `hit` holds for.
-    pub fn of(track: &Track, hit: impl Fn(&Change) -> bool) -> Vec<Self> {
+    /// Returns changes of `track`, by index.
+    pub fn of(track: &Track, which: &[usize]) -> Vec<Self> {
         let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
-        let hits = track.changes.iter().enumerate().filter(|(_, c)| hit(c));
-        let accepted = hits.filter_map(|(at, _)| {
+        let accepted = which.iter().filter_map(|&at| {
             let key = *keys.get(at)?;
             let alike = |keys: &[u64]| keys.iter().filter(|&&other| other == key).count();
             Some(Self {
@@ -212,12 +209,7 @@ impl History {
             };
             let mut found: Vec<usize> = accepted.iter().filter_map(find).collect();
             found.sort_unstable();
-            for at in found.into_iter().rev() {
-                if let Some(change) = track.changes.get(at).cloned() {
-                    let lines = track.current.to_lines(change.new);
-                    track.set_base(change.old, lines);
-                }
-            }
+            track.accept(&found);
         }
     }
 

@@ -16,6 +16,10 @@ mod track;
 mod words;
 
 #[cfg(test)]
+mod decisions;
+#[cfg(test)]
+mod life;
+#[cfg(test)]
 mod props;
 #[cfg(test)]
 mod tests;
@@ -195,12 +199,11 @@ impl Review {
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
-        let within = |change: &Change| hit.iter().any(|hunk| hunk.holds(change));
-        self.history.accept(&Accepted::of(&self.track, within));
-        for hunk in hit.iter().rev() {
-            let lines = self.track.current.to_lines(hunk.new.clone());
-            self.track.set_base(hunk.old.clone(), lines);
-        }
+        let changes = self.track.changes.iter().enumerate();
+        let changes = changes.filter(|(_, change)| hit.iter().any(|hunk| hunk.holds(change)));
+        let changes: Vec<usize> = changes.map(|(at, _)| at).collect();
+        self.history.accept(&Accepted::of(&self.track, &changes));
+        self.track.accept(&changes);
         if !hit.is_empty() {
             self.settle(Step::Whole);
         }
@@ -269,12 +272,12 @@ impl Review {
     fn user_edits(&mut self, edits: &[LineEdit]) {
         let mut step = match edits {
             [edit] if edit.removed == 1 && edit.lines.len() == 1 => Step::Typing(edit.start),
-            _ => Step::Beside,
+            _ => Step::User,
         };
         for edit in edits.iter().rev() {
             self.prepare(edit);
             if self.track.user(edit) == Reach::Inside {
-                step = Step::Within;
+                step = Step::User;
             }
         }
         if edits.is_empty() {

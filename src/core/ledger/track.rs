@@ -7,10 +7,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::diff::{changes_in, changes_of, slack, slid, slide_all};
+use super::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
 use super::lcs::Change;
 use super::merge::substantial;
 use crate::core::text::{LineEdit, Text};
+
+/// A change with more base lines than this is not compared again for an edit inside it.
+const LARGE: usize = 10_000;
 
 /// A base, a current text, and what differs.
 #[derive(Debug, Clone)]
@@ -26,7 +29,7 @@ pub(super) struct Track {
 pub(super) enum Reach {
     /// Beside every change: it was made in the base too, and so will be its inverse.
     Outside,
-    /// In or across changes, or where its inverse would not be plain.
+    /// In or across changes: they are others now.
     Inside,
 }
 
@@ -80,23 +83,43 @@ impl Track {
         self.current.apply(edit);
         let grown = edit.lines.len() as isize - edit.removed as isize;
         self.shift(from, grown, grown);
-        let beside = |at: usize| {
-            let change = self.changes.get(at);
-            change.is_some_and(|change| change.new == (edit.start..edit.start))
-        };
-        // Text put back where lines were deleted could belong above or below them.
-        let unsure = edit.lines.is_empty() && (beside(from) || above.is_some_and(beside));
-        if self.join(from) || unsure {
-            Reach::Inside
-        } else {
-            Reach::Outside
-        }
+        self.join(from);
+        Reach::Outside
     }
 
     /// Makes edits of another author's all over the text, from the top down.
     pub fn agent_all(&mut self, edits: &[LineEdit]) {
         self.current.apply_all(edits);
         self.changes = Arc::new(slid(&self.base, &self.current));
+    }
+
+    /// Puts changes, by rising index, into the base.
+    pub fn accept(&mut self, which: &[usize]) {
+        if which.is_empty() {
+            return;
+        }
+        if which.len() == self.changes.len() {
+            self.base = self.current.clone();
+            self.changes = Arc::default();
+            return;
+        }
+        let mut accepted = which.iter().peekable();
+        let mut edits = Vec::new();
+        let mut left = Vec::new();
+        let mut grown = 0;
+        for (at, change) in self.changes.iter().enumerate() {
+            if accepted.next_if_eq(&&at).is_some() {
+                edits.push(edit_of(change, &self.current));
+                grown += change.new.len() as isize - change.old.len() as isize;
+            } else {
+                left.push(Change {
+                    old: moved(&change.old, grown),
+                    new: change.new.clone(),
+                });
+            }
+        }
+        self.base.apply_all(&edits);
+        self.changes = Arc::new(left);
     }
 
     /// Sets rows of the base, and finds out what differs there now.
@@ -139,6 +162,9 @@ impl Track {
     ///
     /// `met` are the changes it meets, by index.
     fn edit_current(&mut self, edit: &LineEdit, met: Range<usize>) {
+        if met.len() == 1 && self.edit_within(edit, met.start) {
+            return;
+        }
         let (mut from, mut to) = (met.start, met.end);
         let changes = self.changes.get(met).unwrap_or_default();
         let mut start = edit.start;
@@ -162,6 +188,35 @@ impl Track {
         self.current.apply(edit);
         self.shift(to, 0, grown);
         self.compare(from..to, old, start..end.saturating_add_signed(grown));
+    }
+
+    /// Makes an edit inside one change without comparing the rest of it, if that can find
+    /// nothing new: no line of a change is on both sides, so only the added ones could be.
+    ///
+    /// Returns whether it did. What comes back in a very large change is not looked for.
+    fn edit_within(&mut self, edit: &LineEdit, at: usize) -> bool {
+        let Some(change) = self.changes.get(at) else {
+            return false;
+        };
+        let end = edit.start + edit.removed;
+        let inside = change.new.start <= edit.start && end <= change.new.end;
+        let left = change.new.len() + edit.lines.len() - edit.removed.min(change.new.len());
+        if !inside || left == 0 || change.old.is_empty() && edit.lines.is_empty() {
+            return false;
+        }
+        if change.old.len() <= LARGE {
+            let added = |line| edit.lines.iter().any(|new| *new == line);
+            if self.base.lines(change.old.clone()).any(added) {
+                return false;
+            }
+        }
+        let grown = edit.lines.len() as isize - edit.removed as isize;
+        self.current.apply(edit);
+        self.shift(at + 1, 0, grown);
+        if let Some(change) = Arc::make_mut(&mut self.changes).get_mut(at) {
+            change.new.end = change.new.end.saturating_add_signed(grown);
+        }
+        true
     }
 
     /// Compares rows of both texts, and puts what differs in the place of the changes `met`.
@@ -201,18 +256,17 @@ impl Track {
     }
 
     /// Joins the change at this index with the one above it, if no line is left between them.
-    fn join(&mut self, at: usize) -> bool {
+    fn join(&mut self, at: usize) {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
-            return false;
+            return;
         };
         if above.new.end != below.new.start || above.old.end != below.old.start {
-            return false;
+            return;
         }
         let old = above.old.start..below.old.end;
         let new = above.new.start..below.new.end;
         self.compare(at - 1..at + 1, old, new);
-        true
     }
 
     /// Moves all changes from this index on.
@@ -220,9 +274,6 @@ impl Track {
         if (old == 0 && new == 0) || from >= self.changes.len() {
             return;
         }
-        let moved = |range: &Range<usize>, by| {
-            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
-        };
         for change in Arc::make_mut(&mut self.changes).iter_mut().skip(from) {
             change.old = moved(&change.old, old);
             change.new = moved(&change.new, new);
@@ -300,4 +351,8 @@ impl Track {
         }
         Some(pieces)
     }
+}
+
+fn moved(rows: &Range<usize>, by: isize) -> Range<usize> {
+    rows.start.saturating_add_signed(by)..rows.end.saturating_add_signed(by)
 }

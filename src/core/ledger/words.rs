@@ -11,7 +11,7 @@ use super::diff::changes_of;
 const LINE: usize = 1000;
 
 /// Hunks with more pairs of lines than this are paired from the top down.
-const PAIRS: usize = 900;
+const PAIRS: usize = 400;
 
 /// Changed ranges: the line's index within the hunk, and bytes of that line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -127,6 +127,11 @@ impl Scanner {
         matches!(self.leaf, Leaf::Fence(_))
     }
 
+    /// Returns whether the lines so far end in a table, its delimiter row included.
+    pub fn in_table(&self) -> bool {
+        matches!(self.leaf, Leaf::Table)
+    }
+
     fn in_paragraph(&self) -> bool {
         match &self.leaf {
             Leaf::Paragraph { .. } => true,
@@ -199,7 +204,7 @@ impl Scanner {
                 }
                 true
             }
-            Leaf::Table => inside && (indent >= 4 || !cursor.begins_block(false)),
+            Leaf::Table => inside && !cursor.begins_block(false),
             Leaf::Quote(inner) if inside && indent < 4 && cursor.starts_with('>') => {
                 inner.step(quoted(cursor));
                 true

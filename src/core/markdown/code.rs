@@ -22,6 +22,15 @@ pub struct Code {
     state: Option<State>,
 }
 
+/// A bit of any language: it reaches the patterns that ordinary code needs.
+const SAMPLE: &str = "import a from \"b\";
+class A extends B { f(x: number, y): C { return 'c' + 1.5 * x[0]; } }
+fn f(x: u8) -> C { let y = g(\"a\\n\", &x)?; }
+def f(x, y=1): # comment
+if x then y = { a = 1 } else z() end // comment
+<a b=\"c\">d</a> /* comment */
+";
+
 /// What the syntax definition knows between two lines.
 #[derive(Debug, Clone)]
 struct State {
@@ -92,7 +101,9 @@ pub fn code(language: &str, text: &str, budget: usize) -> Vec<Line> {
 /// compiled then, once per process. Any thread may do this ahead of time.
 pub fn preload(language: &str) {
     let mut code = Code::new(language);
-    code.line("let x = f(\"a\", 1) // a");
+    for line in SAMPLE.lines() {
+        code.line(line);
+    }
 }
 
 impl State {
@@ -208,16 +219,16 @@ fn keyword_or_type(group: Group, word: &str) -> Group {
 ///
 /// Each command is read by itself, since what the one before it printed is no shell.
 fn console(shell: &SyntaxReference, line: &str) -> Vec<Span> {
-    let indent = line.len() - line.trim_start().len();
-    let Some(prompt) = ["$ ", "# ", "% ", "> "]
+    let command = ["$ ", "# ", "% ", "> "]
         .iter()
-        .find(|prompt| line[indent..].starts_with(**prompt))
-    else {
+        .find_map(|prompt| line.trim_start().strip_prefix(prompt));
+    let Some(command) = command else {
         return plain(line);
     };
-    let start = indent + prompt.len();
-    let mut spans = vec![span(indent, indent + 1, g::FENCE)];
-    spans.extend(shift(State::new(shell).line(&line[start..]), start));
+    let start = line.len() - command.len();
+    // The prompt is one character and a space.
+    let mut spans = vec![span(start - 2, start - 1, g::FENCE)];
+    spans.extend(shift(State::new(shell).line(command), start));
     spans
 }
 
@@ -247,5 +258,48 @@ pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
         start: start as u32,
         end: end as u32,
         group,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(line: &Line) -> Vec<Group> {
+        line.spans.iter().map(|span| span.group).collect()
+    }
+
+    #[test]
+    fn the_state_is_kept_from_line_to_line_and_over_long_ones() {
+        let long = "x".repeat(MAX_LINE + 1);
+        let lines = code("src/a.rs", &format!("/* a\n{long}\nb */ fn"), usize::MAX);
+        assert_eq!(groups(&lines[0]), [g::SYN_COMMENT]);
+        assert!(groups(&lines[1]).is_empty());
+        assert_eq!(groups(&lines[2]), [g::SYN_COMMENT, g::SYN_KEYWORD]);
+    }
+
+    #[test]
+    fn past_the_budget_lines_are_plain() {
+        let lines = code("rust", "fn a() {}\nfn b() {}\nfn c() {}", 15);
+        assert_eq!(lines.len(), 3);
+        assert!(!lines[1].spans.is_empty());
+        assert!(lines[2].spans.is_empty());
+    }
+
+    #[test]
+    fn only_commands_of_a_shell_session_are_shell() {
+        let lines = code("console", "  $ echo 'a'\nit's\n", usize::MAX);
+        assert_eq!(
+            groups(&lines[0]),
+            [g::FENCE, g::SYN_FUNCTION, g::SYN_STRING]
+        );
+        assert_eq!(groups(&lines[1]), [g::CODE_BLOCK]);
+    }
+
+    #[test]
+    fn preloading_unknown_languages_does_nothing() {
+        preload("no such language");
+        assert!(!Code::new("no such language").is_known());
+        assert!(Code::new("a.rs").is_known());
     }
 }

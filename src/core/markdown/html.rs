@@ -57,7 +57,7 @@ pub(super) fn start(line: &str) -> Option<End> {
     if ends && !tag.starts_with('/') && RAW.contains(&name.as_str()) {
         return Some(End::Raw);
     }
-    if (ends || rest.starts_with("/>")) && BLOCKS.contains(&name.as_str()) {
+    if (ends || rest.starts_with("/>")) && BLOCKS.split(' ').any(|block| block == name) {
         return Some(End::Blank);
     }
     is_whole_tag(&name, rest, tag.starts_with('/')).then_some(End::Tag)
@@ -91,70 +91,11 @@ fn is_whole_tag(name: &str, rest: &str, closing: bool) -> bool {
 
 const RAW: [&str; 4] = ["pre", "script", "style", "textarea"];
 
-const BLOCKS: [&str; 62] = [
-    "address",
-    "article",
-    "aside",
-    "base",
-    "basefont",
-    "blockquote",
-    "body",
-    "caption",
-    "center",
-    "col",
-    "colgroup",
-    "dd",
-    "details",
-    "dialog",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "frame",
-    "frameset",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "head",
-    "header",
-    "hr",
-    "html",
-    "iframe",
-    "legend",
-    "li",
-    "link",
-    "main",
-    "menu",
-    "menuitem",
-    "nav",
-    "noframes",
-    "ol",
-    "optgroup",
-    "option",
-    "p",
-    "param",
-    "search",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "td",
-    "tfoot",
-    "th",
-    "thead",
-    "title",
-    "tr",
-    "track",
-    "ul",
-];
+const BLOCKS: &str = "address article aside base basefont blockquote body caption center col colgroup dd \
+    details dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 \
+    h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol \
+    optgroup option p param search section summary table tbody td tfoot th thead title tr \
+    track ul";
 
 #[cfg(test)]
 mod tests {

@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let width = match digits {
             0 if rest.starts_with(['-', '+', '*']) => 1,
-            1..=9 if rest[digits..].starts_with(['.', ')']) => digits + 1,
+            1..=9 if matches!(rest.as_bytes().get(digits), Some(b'.' | b')')) => digits + 1,
             _ => return None,
         };
         let after = rest.get(width..).unwrap_or_default();

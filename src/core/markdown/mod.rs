@@ -108,8 +108,8 @@ impl Markdown {
     /// Renders what is new and returns what it changes in the list of lines, if anything.
     ///
     /// It stops after `budget` units of work and is dirty then; the lines it did not come to are
-    /// as they were, or not there yet. A byte of highlighted code is one unit (3 to 12 µs); other
-    /// text is a hundred times cheaper, and so 32 bytes of it are one unit.
+    /// as they were, or not there yet. A unit is a byte of highlighted code (3 to 12 µs) or 128
+    /// bytes of other text. One leaf is the least that is rendered: 4 KiB, if it is no code.
     ///
     /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it.
     /// A `\r` at the end is held back until it is clear whether a `\n` comes.

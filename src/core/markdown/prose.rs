@@ -229,15 +229,12 @@ impl<'a> Mapper<'a> {
         while let Some(rest) = self.text.get(start..range.end)
             && let Some(at) = rest.find("http")
         {
-            let url = &rest[at..];
-            let end = url
-                .find(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|'))
-                .unwrap_or(url.len());
-            let url = url[..end].trim_end_matches(['.', ',', ':', ';', '!', '?', ')', '\'', '*']);
+            start += at;
+            let url = address(rest.get(at..).unwrap_or_default());
             if url.starts_with("http://") || url.starts_with("https://") {
-                self.push(start + at..start + at + url.len(), g::URL);
+                self.push(start..start + url.len(), g::URL);
             }
-            start += at + url.len().max("http".len());
+            start += url.len().max("http".len());
         }
     }
 
@@ -302,14 +299,19 @@ fn part(line: &str, start: usize, mark: &Mark) -> Option<Span> {
     (from < to).then(|| super::code::span(from, to, mark.group))
 }
 
+/// Returns the web address that `text` starts with, without the punctuation of the sentence.
+fn address(text: &str) -> &str {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|');
+    let url = text.split(ends).next().unwrap_or_default();
+    url.trim_end_matches(['.', ',', ':', ';', '!', '?', ')', '\'', '*'])
+}
+
 /// Returns the range of a list item's marker.
 fn marker(text: &str, item: Range<usize>) -> Range<usize> {
     let source = text.get(item.clone()).unwrap_or_default();
-    let indent = source.len() - source.trim_start().len();
-    let digits = source[indent..]
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .count();
+    let marker = source.trim_start();
+    let indent = source.len() - marker.len();
+    let digits = marker.bytes().take_while(u8::is_ascii_digit).count();
     let start = item.start + indent;
     start..(start + digits + 1).min(item.end)
 }

@@ -9,8 +9,8 @@ use super::code::{Code, shift, span};
 use super::{groups, line, prose};
 use crate::core::view::{Line, Span};
 
-/// What a unit of work costs here; one byte of plain or marked-up text costs 1.
-pub(super) const UNIT: usize = 32;
+/// What a byte of highlighted code costs, measured against one of other text, which costs 1.
+pub(super) const UNIT: usize = 128;
 
 /// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
 const MAX_LEAF: usize = 4 * 1024;
@@ -90,9 +90,11 @@ impl State {
     fn line(&mut self, text: &str, range: Range<usize>, next: usize, out: &mut Out) {
         let line = text.get(range.clone()).unwrap_or_default();
         self.at = next;
+        // A row needs nothing of the rows above it but the head of their table.
+        let in_table = self.scanner.in_table();
         let step = self.scanner.step(line);
         if step == Step::Join {
-            if range.start - self.leaf > MAX_LEAF {
+            if in_table || range.start - self.leaf > MAX_LEAF {
                 let table = self.flush(text, range.start, out);
                 self.scanner.split();
                 self.context = self.scanner.context() + &table.unwrap_or_default();

@@ -16,7 +16,7 @@ use super::*;
 use crate::acp::Message;
 use crate::core::event::AgentSpec;
 use crate::core::ids::Token;
-use crate::core::inbox::{Outlet, inbox};
+use crate::inbox::{Outlet, inbox};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 const DEADLINE_TOKEN: Token = Token(u64::MAX);

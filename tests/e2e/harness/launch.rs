@@ -4,6 +4,7 @@
 //! this one.
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::{env, fmt};
@@ -55,7 +56,7 @@ const REPORT_EVENTS: &str = "vim.api.nvim_create_autocmd('User', { pattern = 'Ac
 fn set_config(project: &Project) -> String {
     let mut config = project.config.clone();
     if config["library"].is_null() {
-        config["library"] = library().to_string_lossy().into();
+        config["library"] = library(project).to_string_lossy().into();
     }
     let path = project.root().join("config.json");
     fs::write(&path, config.to_string()).expect("the config can be written");
@@ -92,9 +93,21 @@ fn binary() -> PathBuf {
     }
 }
 
-/// Returns the library that Cargo built along with this test.
-fn library() -> PathBuf {
-    built().join(format!("libacp_nvim{}", env::consts::DLL_SUFFIX))
+/// Returns the library that Cargo built along with this test, the tutor beside it.
+///
+/// It is the one in `deps`: only `cargo build` puts it where users find it, so that one may be
+/// older than the test.
+fn library(project: &Project) -> PathBuf {
+    let folder = project.root().join("lib");
+    let name = format!("libacp_nvim{}", env::consts::DLL_SUFFIX);
+    let library = folder.join(&name);
+    if !folder.exists() {
+        fs::create_dir(&folder).expect("the folder can be made");
+        let tutor = env!("CARGO_BIN_EXE_acp-tutor");
+        symlink(built().join("deps").join(&name), &library).expect("the link is new");
+        symlink(tutor, folder.join("acp-tutor")).expect("the link is new");
+    }
+    library
 }
 
 /// Returns the folder Cargo builds into, `target/debug` or the like.

@@ -203,7 +203,13 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_rendered(text in any::<String>(), cuts in prop::collection::vec(any::<usize>(), 9)) {
+    fn any_text_is_rendered(
+        text in prop_oneof![
+            any::<String>(),
+            r#"[-*_`~#>+=|\[\]()<>!\\"' \t\r\näb1.:/]{0,200}"#,
+        ],
+        cuts in prop::collection::vec(any::<usize>(), 9),
+    ) {
         let whole = lines(&text);
         check_text(&whole, &text);
         check_spans(&whole);

@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::event::Event;
+use crate::core::event::Event;
 
 /// What one unit of room stands for; each message takes at least one.
 const UNIT_BYTES: usize = 16 << 10;

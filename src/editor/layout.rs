@@ -1,0 +1,256 @@
+//! Where a chat's windows are: the transcript above, the input below, in one tab page or several.
+//!
+//! Invariant: a tab page has at most one chat, and what is missing of it comes back in its place,
+//! whichever window the user has closed.
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::chat::{self, Chat};
+use super::nvim::{self, api};
+use super::state::{self, send};
+use crate::core::event::Event;
+use crate::core::ids::SessionKey;
+
+/// A share of the screen is never less than this many columns, where half the screen has as many.
+const MIN_WIDTH: i64 = 40;
+/// On a screen narrower than this there is no room beside the text: the chat opens below it.
+const MIN_SCREEN: i64 = 60;
+
+/// What of a chat is in a tab page.
+struct Windows {
+    transcript: Option<i32>,
+    input: Option<i32>,
+}
+
+/// Where the transcript opens, and how wide or high.
+#[derive(Debug, PartialEq)]
+enum Place {
+    Tab,
+    Side { split: &'static str, width: i64 },
+    Below { height: i64 },
+}
+
+/// Shows a session in the current tab page, or in the tab page of its own, and goes to its input.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(key: SessionKey) -> mlua::Result<()> {
+    chat::revive(key)?;
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    if place()? == Place::Tab
+        && let Some(win) = nvim::windows_of(chat.transcript)?.first()
+    {
+        let tab: i32 = api("nvim_win_get_tabpage", *win)?;
+        api::<()>("nvim_set_current_tabpage", tab)?;
+    }
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    close_others(tab, key)?;
+    let windows = windows(&chat, tab)?;
+    let transcript = match windows.transcript {
+        Some(win) => win,
+        None => open_transcript(key, &chat, windows.input)?,
+    };
+    let tab: i32 = api("nvim_win_get_tabpage", transcript)?;
+    let input = match windows.input {
+        Some(win) => win,
+        None => open_input(&chat, transcript)?,
+    };
+    state::with(|editor| {
+        let mut chats = editor.chats.borrow_mut();
+        chats.by_tab.insert(tab, key);
+        chats.last = Some(key);
+    });
+    chat::set_title(key, chat.title)?;
+    api::<()>("nvim_set_current_win", input)
+}
+
+/// Closes the windows of another session's chat that the tab page shows.
+fn close_others(tab: i32, key: SessionKey) -> mlua::Result<()> {
+    let shown = state::with(|editor| editor.chats.borrow().by_tab.get(&tab).copied()).flatten();
+    match shown.filter(|shown| *shown != key) {
+        Some(other) => hide(other),
+        None => Ok(()),
+    }
+}
+
+/// Closes a session's windows in the current tab page.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn hide(key: SessionKey) -> mlua::Result<()> {
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let windows = windows(&chat, tab)?;
+    for win in [windows.input, windows.transcript].into_iter().flatten() {
+        let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
+        if tabs.len() > 1 || count_splits(tab)? > 1 {
+            api::<()>("nvim_win_close", (win, true))?;
+        } else {
+            // The last window stays, with an empty buffer.
+            api::<()>("nvim_set_current_win", win)?;
+            api::<()>("nvim_command", "enew")?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many windows a tab page has besides floating ones, which cannot be the last.
+fn count_splits(tab: i32) -> mlua::Result<usize> {
+    let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let mut count = 0;
+    for win in all {
+        let config: Table = api("nvim_win_get_config", win)?;
+        count += usize::from(config.get::<String>("relative")?.is_empty());
+    }
+    Ok(count)
+}
+
+fn windows(chat: &Chat, tab: i32) -> mlua::Result<Windows> {
+    let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let mut found = Windows {
+        transcript: None,
+        input: None,
+    };
+    for win in all {
+        let buf: i32 = api("nvim_win_get_buf", win)?;
+        if buf == chat.transcript {
+            found.transcript = found.transcript.or(Some(win));
+        } else if buf == chat.input {
+            found.input = found.input.or(Some(win));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns where the configuration and the screen let the chat open.
+fn place() -> mlua::Result<Place> {
+    let options: Table = nvim::vim()?.get("o")?;
+    let (columns, lines) = (options.get("columns")?, options.get("lines")?);
+    let (layout, width) = state::with(|editor| {
+        let config = editor.config.borrow();
+        (config.layout.clone(), config.width)
+    })
+    .unwrap_or_default();
+    let split = match layout.as_str() {
+        "tab" => return Ok(Place::Tab),
+        "left" => "left",
+        "right" => "right",
+        _ => {
+            return Ok(Place::Below {
+                height: size(width, lines),
+            });
+        }
+    };
+    if columns < MIN_SCREEN {
+        return Ok(Place::Below { height: lines / 2 });
+    }
+    let least = if width < 1.0 {
+        MIN_WIDTH.min(columns / 2)
+    } else {
+        1
+    };
+    let width = size(width, columns).max(least);
+    Ok(Place::Side { split, width })
+}
+
+fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Result<i32> {
+    let place = place()?;
+    let config = match (&place, input) {
+        // The input has the place already.
+        (_, Some(input)) => Some([("win", nvim::value(input)), ("split", nvim::value("above"))]),
+        (Place::Side { split, .. }, None) => {
+            Some([("win", Value::Integer(-1)), ("split", nvim::value(*split))])
+        }
+        (Place::Below { .. }, None) => {
+            Some([("win", Value::Integer(-1)), ("split", nvim::value("below"))])
+        }
+        (Place::Tab, None) => None,
+    };
+    let win: i32 = match config {
+        Some(config) => api(
+            "nvim_open_win",
+            (chat.transcript, false, nvim::table(config)?),
+        )?,
+        None => {
+            api::<()>("nvim_command", "tab split")?;
+            let win = api("nvim_get_current_win", ())?;
+            api::<()>("nvim_win_set_buf", (win, chat.transcript))?;
+            win
+        }
+    };
+    match (&place, input) {
+        (_, Some(input)) => api("nvim_win_set_height", (input, input_height(win)?))?,
+        (Place::Side { width, .. }, None) => api("nvim_win_set_width", (win, *width))?,
+        (Place::Below { height }, None) => api("nvim_win_set_height", (win, *height))?,
+        (Place::Tab, None) => {}
+    }
+    dress(win)?;
+    let is_beside = matches!(place, Place::Side { .. });
+    nvim::set_win_option(win, "winfixwidth", is_beside)?;
+    for (name, to) in [
+        ("foldmethod", "manual"),
+        ("foldtext", ""),
+        ("fillchars", "fold: ,eob: "),
+    ] {
+        nvim::set_win_option(win, name, to)?;
+    }
+    for name in ["foldenable", "smoothscroll"] {
+        nvim::set_win_option(win, name, true)?;
+    }
+    nvim::set_win_option(win, "foldlevel", 0)?;
+    chat::go_to_end(win, chat.transcript)?;
+    send(Event::FoldsWanted { session: key });
+    Ok(win)
+}
+
+fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
+    let config = nvim::table([
+        ("win", nvim::value(transcript)),
+        ("split", nvim::value("below")),
+        ("height", Value::Integer(input_height(transcript)?)),
+    ])?;
+    let win: i32 = api("nvim_open_win", (chat.input, false, config))?;
+    dress(win)?;
+    nvim::set_win_option(win, "winfixheight", true)?;
+    nvim::set_win_option(win, "fillchars", "eob: ")?;
+    Ok(win)
+}
+
+/// Returns how high the input is below a transcript: a third of its window at most.
+fn input_height(transcript: i32) -> mlua::Result<i64> {
+    let height = state::with(|editor| editor.config.borrow().input_height).unwrap_or(6.0);
+    let total: i64 = api("nvim_win_get_height", transcript)?;
+    Ok(size(height, total).min((total / 3).max(1)))
+}
+
+/// Returns a size in cells: below 1 it is a share of the whole.
+fn size(wanted: f64, total: i64) -> i64 {
+    let cells = if wanted < 1.0 {
+        wanted * total as f64
+    } else {
+        wanted
+    };
+    (cells as i64).clamp(1, total.max(1))
+}
+
+/// Gives a window of the chat the looks of one: text alone, and all of it.
+fn dress(win: i32) -> mlua::Result<()> {
+    for name in ["number", "relativenumber", "cursorline", "list", "spell"] {
+        nvim::set_win_option(win, name, false)?;
+    }
+    for name in ["wrap", "linebreak"] {
+        nvim::set_win_option(win, name, true)?;
+    }
+    for (name, to) in [
+        ("signcolumn", "no"),
+        ("foldcolumn", "0"),
+        ("colorcolumn", ""),
+    ] {
+        nvim::set_win_option(win, name, to)?;
+    }
+    Ok(())
+}

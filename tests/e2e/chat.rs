@@ -1,0 +1,297 @@
+//! The transcript: what stands in it, how it looks, and that it follows the end.
+
+use serde_json::json;
+
+use super::harness::Nvim;
+use super::talk::{self, ended, go, open, said, transcript, wait_phase, wait_said};
+
+/// Checks the whole transcript.
+#[track_caller]
+fn check_lines(nvim: &Nvim, want: &[&str]) {
+    nvim.wait(&format!("the transcript {want:#?}"), || {
+        transcript(nvim) == want
+    });
+}
+
+/// Returns the rows of the transcript that are inside a closed fold, 1-based, without its first.
+#[track_caller]
+fn hidden(nvim: &Nvim) -> Vec<usize> {
+    let rows = nvim.lua(
+        "local rows = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == 'acp-chat' then
+            vim.api.nvim_win_call(win, function()
+              for row = 1, vim.api.nvim_buf_line_count(buf) do
+                local first = vim.fn.foldclosed(row)
+                if first ~= -1 and first ~= row then rows[#rows + 1] = row end
+              end
+            end)
+          end
+        end
+        return #rows > 0 and rows or vim.NIL",
+        (),
+    );
+    serde_json::from_value(rows).unwrap_or_default()
+}
+
+#[test]
+fn everything_an_agent_says_has_its_place() {
+    let nvim = talk::start(&[r#"{"think":"Let me see.\nTwo lines."}
+{"say":"Hello "}
+{"say":"there."}
+{"tool":{"id":"t1","title":"cargo test","kind":"execute","status":"in_progress","rawInput":{"command":"cargo test"}}}
+{"tool_update":{"id":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ok"}}]}}
+{"update":{"sessionUpdate":"plan","entries":[{"content":"First","priority":"high","status":"completed"},{"content":"Second","priority":"medium","status":"pending"}]}}
+{"say":"Done."}"#]);
+    talk::talk(&nvim, "hi");
+    check_lines(
+        &nvim,
+        &[
+            "❯ hi",
+            "",
+            "∴ Thought",
+            "  Let me see.",
+            "  Two lines.",
+            "",
+            "",
+            "Hello there.",
+            "",
+            "✓ execute  cargo test  completed",
+            "  $ cargo test",
+            "  ok",
+            "",
+            "",
+            "Plan 1/2",
+            "  ✓ First !",
+            "  ○ Second",
+            "",
+            "Done.",
+        ],
+    );
+    nvim.wait("the folds", || hidden(&nvim) == [4, 5, 6, 11, 12, 13]);
+    nvim.wait_text("Done.");
+    insta::assert_snapshot!(nvim.snapshot());
+    nvim.quit();
+}
+
+#[test]
+fn markdown_and_fences_are_highlighted() {
+    let nvim = talk::start(&[
+        r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
+    ]);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("local x");
+    insta::assert_snapshot!(nvim.snapshot());
+    nvim.quit();
+}
+
+#[test]
+fn the_end_is_followed_while_the_cursor_is_there() {
+    let nvim = talk::start(&[
+        r#"{"repeat":60,"do":[{"say":"line ${i}\n\n"}]}"#,
+        r#"{"repeat":60,"do":[{"say":"more ${i}\n\n"}]}"#,
+        r#"{"repeat":60,"do":[{"say":"again ${i}\n\n"}]}"#,
+    ]);
+    talk::talk(&nvim, "one");
+    nvim.wait_text("line 59");
+    // Also in the transcript itself.
+    go(&nvim, "acp-chat");
+    talk::prompt(&nvim, "two");
+    nvim.wait_text("more 59");
+    // But not away from where the user reads.
+    nvim.keys("gg");
+    nvim.wait_text("line 0");
+    talk::prompt(&nvim, "three");
+    wait_said(&nvim, "again 59");
+    nvim.wait("the end of the turn", || ended(&nvim).len() == 3);
+    nvim.wait_text("line 0");
+    assert!(!nvim.screen().has("again 59"));
+    // And again once the user is back.
+    nvim.keys("G");
+    nvim.wait_text("again 59");
+    nvim.quit();
+}
+
+#[test]
+fn the_end_of_a_line_higher_than_the_window_is_seen() {
+    let nvim = talk::start(&[r#"{"repeat":400,"do":[{"say":"word${i} "}]}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("word399");
+    nvim.quit();
+}
+
+#[test]
+fn a_selection_is_not_moved_by_what_streams_in() {
+    let nvim = talk::start(&[
+        r#"{"say":"first"}"#,
+        r#"{"repeat":30,"do":[{"say":"more ${i}\n\n"}]}"#,
+    ]);
+    talk::talk(&nvim, "one");
+    go(&nvim, "acp-chat");
+    nvim.keys("GV");
+    talk::prompt(&nvim, "two");
+    wait_said(&nvim, "more 29");
+    nvim.keys("y");
+    assert_eq!(nvim.lua("return vim.fn.getreg('\"')", ()), json!("first\n"));
+    nvim.quit();
+}
+
+const THOUGHT: &str = r#"{"think":"a\nb\nc"}
+{"say":"done"}"#;
+
+#[test]
+fn thoughts_are_folded_while_the_user_types() {
+    let nvim = talk::start(&[THOUGHT]);
+    nvim.keys("ihi<CR>and then");
+    wait_said(&nvim, "done");
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
+    assert_eq!(nvim.mode(), "i");
+    assert_eq!(nvim.buf_lines(0), ["and then"]);
+    nvim.quit();
+}
+
+#[test]
+fn thoughts_are_folded_in_a_window_that_is_opened_again() {
+    let nvim = talk::start(&[THOUGHT]);
+    talk::talk(&nvim, "hi");
+    nvim.keys("q");
+    nvim.cmd("AcpChat");
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
+    nvim.cmd("tabnew | AcpChat");
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
+    nvim.quit();
+}
+
+#[test]
+fn a_transcript_that_was_deleted_comes_back_whole() {
+    let nvim = talk::start(&[THOUGHT, r#"{"say":"more"}"#]);
+    talk::talk(&nvim, "hi");
+    go(&nvim, "acp-chat");
+    nvim.cmd("bwipeout");
+    talk::talk(&nvim, "again");
+    nvim.cmd("AcpChat");
+    wait_said(&nvim, "more");
+    assert!(said(&nvim, "❯ hi"));
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn what_the_user_unfolds_stays_open_when_it_changes() {
+    let nvim = talk::start(&[
+        r#"{"tool":{"id":"t1","title":"build","kind":"execute","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
+{"tool":{"id":"t2","title":"other","kind":"read","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"other"}}]}}
+{"wait_file":"${cwd}/go"}
+{"tool_update":{"id":"t1","content":[{"type":"content","content":{"type":"text","text":"one\ntwo\nthree"}}]}}
+{"tool_update":{"id":"t2","status":"failed","content":[{"type":"content","content":{"type":"text","text":"other\nmore"}}]}}
+{"tool_update":{"id":"t1","status":"completed"}}"#,
+    ]);
+    talk::prompt(&nvim, "hi");
+    nvim.wait("both folds", || hidden(&nvim).len() == 4);
+    go(&nvim, "acp-chat");
+    nvim.keys("/build<CR><CR>");
+    nvim.wait("one fold", || hidden(&nvim) == [7, 8]);
+    std::fs::write(nvim.project.path("go"), "").unwrap();
+    wait_said(&nvim, "✓ execute  build  completed");
+    wait_said(&nvim, "✗ read  other  failed");
+    check_lines(
+        &nvim,
+        &[
+            "❯ hi",
+            "",
+            "✓ execute  build  completed",
+            "  one",
+            "  two",
+            "  three",
+            "",
+            "✗ read  other  failed",
+            "  other",
+            "  more",
+            "",
+        ],
+    );
+    assert_eq!(hidden(&nvim), [9, 10, 11]);
+    // And back: the key closes what it opened.
+    nvim.keys("<CR>");
+    nvim.wait("both folds", || hidden(&nvim) == [4, 5, 6, 7, 9, 10, 11]);
+    nvim.quit();
+}
+
+#[test]
+fn a_plan_is_replaced_in_place_and_a_finished_one_stays() {
+    let plan = |one: &str, two: &str| {
+        json!({ "update": { "sessionUpdate": "plan", "entries": [
+            { "content": "One", "priority": "medium", "status": one },
+            { "content": "Two", "priority": "medium", "status": two },
+        ] } })
+    };
+    let first = format!(
+        "{}\n{{\"say\":\"Working.\"}}\n{}\n{}",
+        plan("in_progress", "pending"),
+        plan("completed", "in_progress"),
+        plan("completed", "completed")
+    );
+    let second = plan("pending", "pending").to_string();
+    let nvim = talk::start(&[&first, &second]);
+    talk::talk(&nvim, "hi");
+    check_lines(
+        &nvim,
+        &["❯ hi", "", "Plan 2/2", "  ✓ One", "  ✓ Two", "", "Working."],
+    );
+    talk::talk(&nvim, "more");
+    let lines = transcript(&nvim);
+    assert!(lines.contains(&"Plan 2/2".to_owned()) && lines.contains(&"Plan 0/2".to_owned()));
+    assert_eq!(
+        talk::status(&nvim)["plan"],
+        json!({ "done": 0, "total": 2 })
+    );
+    nvim.quit();
+}
+
+#[test]
+fn an_update_nobody_knows_is_shown_whole() {
+    let nvim = talk::start(&[r#"{"update":{"sessionUpdate":"hologram","colour":"blue"}}"#]);
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "? update of an unknown kind: hologram");
+    assert!(said(&nvim, r#""colour": "blue""#));
+    nvim.quit();
+}
+
+#[test]
+fn updates_before_the_sessions_own_name_are_kept() {
+    let script = r#"{"expect":"session/new","as":"n"}
+{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Welcome!"}},"session":"early"}
+{"reply":"n","result":{"sessionId":"early"}}"#;
+    let nvim = super::harness::Project::new()
+        .agent("greeter", script)
+        .start();
+    open(&nvim);
+    check_lines(&nvim, &["Welcome!"]);
+    nvim.quit();
+}
+
+#[test]
+fn updates_after_the_end_of_a_turn_are_shown() {
+    let nvim = talk::project(&["{\"say\":\"before\"}"]).start();
+    let script = nvim.project.root().join("agents/scripted.jsonl");
+    let mut text = std::fs::read_to_string(&script).unwrap();
+    text.push_str("\n{\"say\":\" and after\"}\n");
+    std::fs::write(&script, text).unwrap();
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "and after");
+    wait_phase(&nvim, "idle");
+    nvim.quit();
+}
+
+#[test]
+fn a_prompt_that_comes_back_is_not_shown_twice() {
+    let nvim = talk::start(&[r#"{"echo":"tell me "}
+{"echo":"a story"}
+{"say":"Once."}"#]);
+    talk::talk(&nvim, "tell me a story");
+    check_lines(&nvim, &["❯ tell me a story", "", "Once."]);
+    nvim.quit();
+}

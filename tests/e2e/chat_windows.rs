@@ -1,0 +1,323 @@
+//! The chat's windows and its input: opening, focusing, closing, drafting, sending.
+
+use serde_json::{Value as Json, json};
+
+use super::harness::Nvim;
+use super::talk::{self, here, open, said, transcript, wait_phase, wait_said, windows};
+
+const BOTH: [&str; 2] = ["acp-chat", "acp-input"];
+
+/// Checks which windows the tab page has, in their order.
+#[track_caller]
+fn check_windows(nvim: &Nvim, want: &[&str]) {
+    assert_eq!(windows(nvim), want, "\n{}", nvim.screen().text());
+}
+
+/// Returns how many agents run.
+fn agents(nvim: &Nvim) -> usize {
+    nvim.children().len()
+}
+
+#[test]
+fn acp_chat_opens_and_then_focuses() {
+    let nvim = talk::start(&[]);
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.cmd("wincmd t");
+    nvim.cmd("AcpChat");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.cmd("AcpChat");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(agents(&nvim), 1);
+    nvim.quit();
+}
+
+#[test]
+fn another_tab_shows_the_same_session() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.cmd("tabnew");
+    check_windows(&nvim, &[""]);
+    nvim.cmd("AcpChat");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    nvim.wait_text("hello");
+    assert_eq!(talk::status(&nvim)["session"], 1);
+    nvim.cmd("tabclose");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    nvim.wait_text("hello");
+    nvim.quit();
+}
+
+#[test]
+fn a_bang_opens_a_new_session() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.cmd("AcpChat!");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    nvim.wait("the second session", || talk::status(&nvim)["session"] == 2);
+    wait_phase(&nvim, "idle");
+    assert_eq!(transcript(&nvim), [""]);
+    assert_eq!(agents(&nvim), 1, "one process serves both");
+    nvim.quit();
+}
+
+#[test]
+fn the_lines_of_a_range_go_along() {
+    let nvim = talk::project(&[])
+        .file("a.txt", "one\ntwo\nthree\n")
+        .agent(
+            "scripted",
+            r#"{"expect":"session/prompt","params":{"prompt":{"$has":{"type":"resource","resource":{"text":{"$contains":"two\nthree"}}}}},"as":"p"}
+{"say":"seen"}
+{"end":"p"}"#,
+        )
+        .start();
+    nvim.cmd("edit a.txt");
+    nvim.cmd("2,3AcpChat");
+    wait_phase(&nvim, "idle");
+    wait_said(&nvim, "a.txt:2-3");
+    nvim.keys("iwhat is it?<CR>");
+    wait_said(&nvim, "seen");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn enter_sends_in_insert_and_in_normal_mode() {
+    let nvim = talk::start(&[r#"{"say":"first"}"#, r#"{"say":"second"}"#]);
+    nvim.keys("ione<CR>");
+    wait_said(&nvim, "first");
+    assert_eq!(nvim.mode(), "i");
+    assert_eq!(nvim.buf_lines(0), [""]);
+    nvim.keys("two<Esc><CR>");
+    wait_said(&nvim, "second");
+    assert!(said(&nvim, "❯ one") && said(&nvim, "❯ two"));
+    nvim.quit();
+}
+
+#[test]
+fn shift_enter_and_ctrl_j_start_a_new_line() {
+    let nvim = talk::start(&[""]);
+    nvim.keys("ione<S-CR>two<C-j>three");
+    nvim.wait("three lines", || {
+        nvim.buf_lines(0) == ["one", "two", "three"]
+    });
+    nvim.keys("<C-s>");
+    wait_said(&nvim, "  three");
+    nvim.quit();
+}
+
+#[test]
+fn pasted_lines_are_not_sent() {
+    let nvim = talk::start(&[]);
+    nvim.keys("i");
+    nvim.lua("vim.paste({ 'one', 'two', '' }, -1)", ());
+    assert_eq!(nvim.buf_lines(0), ["one", "two", ""]);
+    assert_eq!(transcript(&nvim), [""]);
+    nvim.quit();
+}
+
+#[test]
+fn a_blank_prompt_is_not_sent() {
+    let nvim = talk::start(&[]);
+    nvim.keys("i  <CR>");
+    nvim.wait("the key", || !nvim.blocked());
+    assert_eq!(transcript(&nvim), [""]);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn a_draft_outlives_its_window() {
+    let nvim = talk::start(&[]);
+    nvim.keys("ia draft<Esc>q");
+    check_windows(&nvim, &[""]);
+    nvim.cmd("AcpChat");
+    assert_eq!(nvim.buf_lines(0), ["a draft"]);
+    nvim.keys("q");
+    check_windows(&nvim, &[""]);
+    nvim.quit();
+}
+
+#[test]
+fn what_was_sent_can_be_brought_back_by_undo() {
+    let nvim = talk::start(&[""]);
+    nvim.keys("isome words<CR><Esc>");
+    nvim.wait("an empty input", || nvim.buf_lines(0) == [""]);
+    nvim.keys("u");
+    nvim.wait("the words", || nvim.buf_lines(0) == ["some words"]);
+    nvim.quit();
+}
+
+/// Checks that after `close` the chat can be opened again with all there was.
+#[track_caller]
+fn check_reopens(close: &str) {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.keys("ia draft<Esc>");
+    nvim.keys(close);
+    nvim.cmd("AcpChat");
+    let shown: Vec<String> = windows(&nvim)
+        .into_iter()
+        .filter(|filetype| !filetype.is_empty())
+        .collect();
+    assert_eq!(shown, BOTH, "after {close}\n{}", nvim.screen().text());
+    assert_eq!(here(&nvim), "acp-input");
+    assert_eq!(nvim.buf_lines(0), ["a draft"]);
+    assert!(said(&nvim, "hello"));
+    nvim.wait_text("hello");
+    let screen = nvim.screen();
+    assert!(
+        screen.find("hello") < screen.find("a draft"),
+        "{}",
+        screen.text()
+    );
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn the_chat_comes_back_after_the_input_was_closed() {
+    check_reopens(":q<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_the_transcript_was_closed() {
+    check_reopens("<C-w>k:q<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_only_in_the_file() {
+    check_reopens("<C-w>t:only<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_only_in_the_input() {
+    check_reopens(":only<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_only_in_the_transcript() {
+    check_reopens("<C-w>k:only<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_its_tab_was_closed() {
+    check_reopens(":tab split<CR>:tabfirst<CR>:tabclose<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_bdelete() {
+    check_reopens("<C-w>k:bdelete<CR>");
+}
+
+#[test]
+fn the_chat_comes_back_after_both_are_all_there_is() {
+    check_reopens("<C-w>t:q<CR>q");
+}
+
+#[test]
+fn closing_the_last_windows_leaves_an_empty_buffer() {
+    let nvim = talk::start(&[]);
+    nvim.keys("<C-w>t:q<CR>");
+    check_windows(&nvim, &BOTH);
+    nvim.keys("q");
+    check_windows(&nvim, &[""]);
+    nvim.cmd("AcpChat");
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.quit();
+}
+
+#[test]
+fn closing_a_session_takes_its_windows_and_its_agent_along() {
+    let nvim = talk::start(&[r#"{"expect_eof":true}"#]);
+    nvim.lua("require('acp').close()", ());
+    check_windows(&nvim, &[""]);
+    nvim.wait("the agent to end", || agents(&nvim) == 0);
+    assert_eq!(talk::status(&nvim), json!({ "phase": "none" }));
+    assert_eq!(
+        nvim.lua("return require('acp').statusline()", ()),
+        json!("")
+    );
+    open(&nvim);
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(talk::status(&nvim)["session"], 2);
+    nvim.quit();
+}
+
+/// Checks where the chat opens: the position and size of both windows.
+#[track_caller]
+fn check_layout(layout: &str, size: (usize, usize), want: Json) {
+    let nvim = talk::project(&[])
+        .config("chat", json!({ "layout": layout }))
+        .size(size.0, size.1)
+        .start();
+    open(&nvim);
+    let places = nvim.lua(
+        "local places = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local info = vim.fn.getwininfo(win)[1]
+          local filetype = vim.bo[info.bufnr].filetype
+          places[filetype == '' and 'file' or filetype] = { info.winrow, info.wincol, info.width, info.height }
+        end
+        return places",
+        (),
+    );
+    assert_eq!(places, want, "{layout}\n{}", nvim.screen().text());
+    nvim.quit();
+}
+
+#[test]
+fn the_chat_opens_where_the_layout_says() {
+    let want = json!({ "file": [1, 1, 59, 28], "acp-chat": [1, 61, 40, 20], "acp-input": [23, 61, 40, 6] });
+    check_layout("right", (100, 30), want);
+    let want =
+        json!({ "file": [1, 42, 59, 28], "acp-chat": [1, 1, 40, 20], "acp-input": [23, 1, 40, 6] });
+    check_layout("left", (100, 30), want);
+    let want = json!({ "file": [1, 1, 100, 15], "acp-chat": [17, 1, 100, 6], "acp-input": [25, 1, 100, 4] });
+    check_layout("bottom", (100, 30), want);
+    let want = json!({ "acp-chat": [2, 1, 100, 19], "acp-input": [23, 1, 100, 6] });
+    check_layout("tab", (100, 30), want);
+}
+
+#[test]
+fn half_of_a_small_screen_is_the_chat() {
+    let want = json!({ "file": [1, 1, 39, 22], "acp-chat": [1, 41, 40, 14], "acp-input": [17, 41, 40, 6] });
+    check_layout("right", (80, 24), want);
+    let want =
+        json!({ "file": [1, 1, 40, 7], "acp-chat": [9, 1, 40, 5], "acp-input": [16, 1, 40, 3] });
+    check_layout("right", (40, 20), want);
+}
+
+#[test]
+fn a_chat_in_a_tab_page_of_its_own_is_found_again() {
+    let nvim = talk::project(&[])
+        .config("chat", json!({ "layout": "tab" }))
+        .start();
+    open(&nvim);
+    nvim.cmd("tabfirst");
+    check_windows(&nvim, &[""]);
+    nvim.cmd("AcpChat");
+    check_windows(&nvim, &BOTH);
+    assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", ()), json!(2));
+    nvim.keys("q");
+    check_windows(&nvim, &[""]);
+    assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", ()), json!(1));
+    nvim.quit();
+}
+
+#[test]
+fn the_chat_keeps_its_width_when_the_screen_changes() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.resize(160, 40);
+    nvim.wait("the new size", || nvim.screen().width == 160);
+    nvim.resize(70, 20);
+    nvim.wait("the new size", || nvim.screen().width == 70);
+    nvim.wait_text("hello");
+    let width = nvim.lua("return vim.fn.winwidth(0)", ());
+    assert_eq!(width, 40);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
