@@ -95,7 +95,6 @@ fn a_file_is_read_whole_and_in_parts_from_disk_and_buffer_alike() {
     check_read(text, json!({ "line": 4 }), past);
     check_read("", json!({}), "");
     check_read("", json!({ "line": 1, "limit": 5 }), "");
-    check_read("\n", json!({}), "\n");
     check_read("a\r\nb\r\n", json!({ "limit": 1 }), "a\r\n");
     check_read("\u{feff}a\n", json!({}), "a\n");
     check_read("a\nb", json!({}), "a\nb");

@@ -100,7 +100,7 @@ fn an_agent_of_another_version_is_not_used() {
 #[test]
 fn an_agent_that_cannot_be_initialized_is_not_used() {
     let chat = [
-        "The agent \"bot\" could not be initialized: no config",
+        "The agent \"bot\" could not be initialized: no config (-32603)",
         "",
         "Not sent: hi",
     ];

@@ -11,6 +11,8 @@ mod laws;
 mod screen;
 mod world;
 
+mod files;
 mod lifecycle;
 mod permissions;
+mod reviews;
 mod turns;
