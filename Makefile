@@ -14,7 +14,7 @@ EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
 MATRIX := trixie testing
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check matrix matrix-setup nvim sdk-agent clean \
+.PHONY: help build release try test check matrix matrix-setup nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make build    builds the plugin for development; make release: for daily use'
 	@echo 'make test     runs all tests'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
+	@echo 'make picture  takes the picture of the README anew'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
 build:
@@ -37,6 +38,11 @@ try: build
 # Snapshots are compared, never written: `cargo insta` or INSTA_UPDATE=always writes them.
 test: $(NVIM_READY) sdk-agent
 	INSTA_UPDATE=no cargo test $(ARGS)
+
+# The picture of the README, as the end-to-end tests' Neovim draws it.
+picture: $(NVIM_READY)
+	@mkdir -p doc/img
+	ACP_PICTURE='$(CURDIR)/doc/img/acp.svg' cargo test -q --test e2e picture::
 
 sdk-agent:
 	@sh tools/node.sh

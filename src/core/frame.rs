@@ -122,7 +122,10 @@ impl Model {
         }
         let (files, hunks) = self.reviews.counts(key);
         if hunks > 0 {
-            let text = format!("{} in {}", plural(hunks, "hunk"), plural(files, "file"));
+            let mut text = plural(hunks, "hunk");
+            if files > 1 {
+                text.push_str(&format!(" in {}", plural(files, "file")));
+            }
             title.push((text, "AcpSign"));
         }
         if let Some(name) = &session.title {

@@ -250,10 +250,7 @@ fn sums_up() {
     let heard = User::start("0").prompt("finish");
     heard.check(
         "end_turn",
-        &[
-            "`:Acp log`",
-            "vim.g.acp = { default_agent = \"claude\" }",
-        ],
+        &["`:Acp log`", "vim.g.acp = { default_agent = \"claude\" }"],
     );
 }
 

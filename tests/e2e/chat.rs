@@ -5,6 +5,16 @@ use serde_json::json;
 use super::harness::Nvim;
 use super::talk::{self, ended, go, open, said, transcript, wait_phase, wait_said};
 
+/// Returns a small Neovim that shows nothing but a chat with one turn, done.
+#[track_caller]
+fn alone(steps: &str) -> Nvim {
+    let nvim = talk::project(&[steps]).size(48, 24).start();
+    open(&nvim);
+    nvim.keys("<C-w>t:q<CR>");
+    talk::talk(&nvim, "hi");
+    nvim
+}
+
 /// Checks the whole transcript.
 #[track_caller]
 fn check_lines(nvim: &Nvim, want: &[&str]) {
@@ -37,14 +47,15 @@ fn hidden(nvim: &Nvim) -> Vec<usize> {
 
 #[test]
 fn everything_an_agent_says_has_its_place() {
-    let nvim = talk::start(&[r#"{"think":"Let me see.\nTwo lines."}
+    let nvim = alone(
+        r#"{"think":"Let me see.\nTwo lines."}
 {"say":"Hello "}
 {"say":"there."}
 {"tool":{"id":"t1","title":"cargo test","kind":"execute","status":"in_progress","rawInput":{"command":"cargo test"}}}
 {"tool_update":{"id":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ok"}}]}}
 {"update":{"sessionUpdate":"plan","entries":[{"content":"First","priority":"high","status":"completed"},{"content":"Second","priority":"medium","status":"pending"}]}}
-{"say":"Done."}"#]);
-    talk::talk(&nvim, "hi");
+{"say":"Done."}"#,
+    );
     check_lines(
         &nvim,
         &[
@@ -77,10 +88,9 @@ fn everything_an_agent_says_has_its_place() {
 
 #[test]
 fn markdown_and_fences_are_highlighted() {
-    let nvim = talk::start(&[
+    let nvim = alone(
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
-    ]);
-    talk::talk(&nvim, "hi");
+    );
     nvim.wait_text("local x");
     insta::assert_snapshot!(nvim.snapshot());
     nvim.quit();
@@ -128,6 +138,7 @@ fn a_selection_is_not_moved_by_what_streams_in() {
         r#"{"repeat":30,"do":[{"say":"more ${i}\n\n"}]}"#,
     ]);
     talk::talk(&nvim, "one");
+    wait_said(&nvim, "first");
     go(&nvim, "acp-chat");
     nvim.keys("GV");
     talk::prompt(&nvim, "two");
@@ -172,7 +183,7 @@ fn a_transcript_that_was_deleted_comes_back_whole() {
     talk::talk(&nvim, "again");
     nvim.cmd("AcpChat");
     wait_said(&nvim, "more");
-    assert!(said(&nvim, "❯ hi"));
+    wait_said(&nvim, "❯ hi");
     nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
     assert_eq!(nvim.messages(), "");
     nvim.quit();
@@ -191,7 +202,7 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
     talk::prompt(&nvim, "hi");
     nvim.wait("both folds", || hidden(&nvim).len() == 4);
     go(&nvim, "acp-chat");
-    nvim.keys("/build<CR><CR>");
+    nvim.keys("3G<CR>");
     nvim.wait("one fold", || hidden(&nvim) == [7, 8]);
     std::fs::write(nvim.project.path("go"), "").unwrap();
     wait_said(&nvim, "✓ execute  build  completed");
@@ -241,8 +252,8 @@ fn a_plan_is_replaced_in_place_and_a_finished_one_stays() {
         &["❯ hi", "", "Plan 2/2", "  ✓ One", "  ✓ Two", "", "Working."],
     );
     talk::talk(&nvim, "more");
-    let lines = transcript(&nvim);
-    assert!(lines.contains(&"Plan 2/2".to_owned()) && lines.contains(&"Plan 0/2".to_owned()));
+    wait_said(&nvim, "Plan 0/2");
+    assert!(said(&nvim, "Plan 2/2"));
     assert_eq!(
         talk::status(&nvim)["plan"],
         json!({ "done": 0, "total": 2 })

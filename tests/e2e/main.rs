@@ -8,4 +8,6 @@ mod chat;
 mod chat_windows;
 mod harness;
 mod harness_tests;
+mod picture;
 mod talk;
+mod tutor;
