@@ -85,7 +85,7 @@ fn set_environment(command: &mut Command, project: &Project, mark: &str) {
 }
 
 /// Returns the Neovim under test: `ACP_TEST_NVIM`, else the one `make nvim` unpacks.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     match env::var_os("ACP_TEST_NVIM") {
         Some(path) if !path.is_empty() => path.into(),
         _ => built().join("../nvim/bin/nvim"),
@@ -94,7 +94,9 @@ fn binary() -> PathBuf {
 
 /// Returns the library that Cargo built along with this test.
 fn library() -> PathBuf {
-    built().join(format!("libacp_nvim{}", env::consts::DLL_SUFFIX))
+    // Beside it may lie one that an earlier build of the package left.
+    let name = format!("deps/libacp_nvim{}", env::consts::DLL_SUFFIX);
+    built().join(name)
 }
 
 /// Returns the folder Cargo builds into, `target/debug` or the like.
