@@ -14,7 +14,7 @@ EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
 MATRIX := trixie testing
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check matrix matrix-setup nvim sdk-agent clean \
+.PHONY: help build release try test check bench matrix matrix-setup nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo 'make build    builds the plugin for development; make release: for daily use'
 	@echo 'make test     runs all tests'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
+	@echo 'make picture  takes the picture of the README anew'
+	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
 build:
@@ -38,6 +40,11 @@ try: build
 test: $(NVIM_READY) sdk-agent
 	INSTA_UPDATE=no cargo test $(ARGS)
 
+# The picture of the README, as the end-to-end tests' Neovim draws it.
+picture: $(NVIM_READY)
+	@mkdir -p doc/img
+	ACP_PICTURE='$(CURDIR)/doc/img/acp.svg' cargo test -q --test e2e picture::
+
 sdk-agent:
 	@sh tools/node.sh
 	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh >/dev/null; fi
@@ -47,6 +54,9 @@ nvim: $(NVIM_READY)
 $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 	sh tools/nvim.sh '$(TARGET)/nvim'
 	@touch '$@'
+
+bench: $(NVIM_READY)
+	cargo bench --bench budgets -- $(ARGS)
 
 matrix: matrix-setup
 	sh tools/matrix.sh '$(NVIM)' $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')
@@ -67,7 +77,7 @@ check-clippy:
 	cargo clippy --all-targets -- -D warnings
 
 check-doc:
-	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --document-private-items
+	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
 	'$(STYLUA)' --check lua plugin tools src

@@ -293,11 +293,11 @@ impl Reader {
                 break;
             }
         }
-        found.push(self.from_root(prefix));
+        found.push(self.rooted(prefix));
     }
 
     /// Returns the path with its `super`s and `self` resolved.
-    fn from_root(&self, path: Vec<String>) -> Vec<String> {
+    fn rooted(&self, path: Vec<String>) -> Vec<String> {
         let ups = path.iter().take_while(|name| *name == "super").count();
         let rest = &path[ups..];
         let (base, rest) = match rest.split_first() {

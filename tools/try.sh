@@ -5,6 +5,11 @@
 # Usage: TARGET=FOLDER tools/try.sh [ARGUMENT ...]
 set -eu
 
+if ! [ -t 0 ] || ! [ -t 1 ]; then
+	echo "make try opens Neovim: please run it in a terminal." >&2
+	exit 1
+fi
+
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$TARGET/try"
 try=$(cd "$TARGET/try" && pwd)
@@ -14,17 +19,13 @@ if ! nvim=$(sh "$checkout/tools/find-nvim.sh"); then
 	make -s -C "$checkout" nvim
 	nvim=$try/../nvim/bin/nvim
 fi
-if ! [ -t 0 ] || ! [ -t 1 ]; then
-	echo "make try opens Neovim: please run it in a terminal." >&2
-	exit 1
-fi
 
 # The practice file is new each time, so that every lesson finds what it expects.
 rm -rf "$try/practice" "$try/xdg/STATE/nvim/swap"
 mkdir "$try/practice"
 cp "$checkout/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
-# A project of its own, not a part of this one.
-git init --quiet "$try/practice"
+# A project of its own, not a part of this one; where there is no git it is nobody's part.
+git init --quiet "$try/practice" 2>/dev/null || true
 for kind in CONFIG DATA STATE CACHE; do
 	export "XDG_${kind}_HOME=$try/xdg/$kind"
 done
@@ -32,4 +33,4 @@ unset NVIM VIMRUNTIME VIM
 
 cd "$try/practice"
 exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/\\/\\\\/g; s/,/\\\\,/g; s/ /\\ /g')" \
-	-c 'AcpChat tutor' "$@" acp-practice.lua
+	-c 'AcpChat tutor' -c startinsert "$@" acp-practice.lua

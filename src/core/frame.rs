@@ -53,6 +53,8 @@ impl Model {
         self.frame.woken = false;
         let mut frame = Frame::default();
         self.chat_patches(&mut frame);
+        // What is left was wanted for sessions that are closed.
+        self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
         if std::mem::take(&mut self.frame.permission_dirty) {
             frame
@@ -120,7 +122,10 @@ impl Model {
         }
         let (files, hunks) = self.reviews.counts(key);
         if hunks > 0 {
-            let text = format!("{} in {}", plural(hunks, "hunk"), plural(files, "file"));
+            let mut text = plural(hunks, "hunk");
+            if files > 1 {
+                text.push_str(&format!(" in {}", plural(files, "file")));
+            }
             title.push((text, "AcpSign"));
         }
         if let Some(name) = &session.title {

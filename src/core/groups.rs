@@ -11,7 +11,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("AcpTitle", "Title"),
     ("AcpDim", "Comment"),
     ("AcpToolKind", "Identifier"),
-    ("AcpToolTitle", "Normal"),
+    ("AcpToolTitle", "@none"),
     ("AcpToolPending", "Comment"),
     ("AcpToolRunning", "DiagnosticInfo"),
     ("AcpToolDone", "DiagnosticOk"),

@@ -67,6 +67,7 @@ impl Model {
             self.refuse(agent, &request, error, fx);
             return;
         };
+        let is_leaving = !self.is_staying(agent);
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -74,11 +75,11 @@ impl Model {
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
-            if turn.cancelled {
-                state.transcript.cancel_tools();
-                self.respond(agent, &request, Ok(client::cancelled()), fx);
-                return;
-            }
+        }
+        if is_leaving || state.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+            state.transcript.cancel_tools();
+            self.respond(agent, &request, Ok(client::cancelled()), fx);
+            return;
         }
         self.permissions.next += 1;
         let id = PermissionId(self.permissions.next);
@@ -176,8 +177,11 @@ impl Model {
         if let Some(tool) = self.permission_tool(open) {
             let mut head = Line::default();
             toolview::push(&mut head, toolview::kind_name(&tool.kind), "AcpToolKind");
-            toolview::push(&mut head, "  ", "AcpToolKind");
-            toolview::push(&mut head, &toolview::title(tool), "AcpToolTitle");
+            let title = toolview::title(tool);
+            if !is_command(tool, &title) {
+                toolview::push(&mut head, "  ", "AcpToolKind");
+                toolview::push(&mut head, &title, "AcpToolTitle");
+            }
             lines.push(head);
             if !has_diff(tool) {
                 for location in &tool.locations {
@@ -209,6 +213,11 @@ pub(super) fn unknown_session(session: &SessionId) -> RpcError {
         message: format!("params.sessionId: no session \"{}\" here", session.0),
         data: None,
     }
+}
+
+/// Tells whether a title says no more than the command, which is shown in full anyway.
+fn is_command(tool: &ToolCall, title: &str) -> bool {
+    toolview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
 }
 
 /// Tells whether the call's content names the files already.

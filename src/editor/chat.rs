@@ -20,6 +20,9 @@ use crate::core::view::{ChatOp, Group, Line, Span};
 /// How much of an input can be undone, as is Neovim's own default.
 const INPUT_UNDO: i64 = 1000;
 
+/// The mark of a list item: lines that wrap begin behind it.
+const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
+
 /// Highlights of a transcript, a list of spans for each row.
 pub type Spans = Rc<RefCell<Vec<Vec<Span>>>>;
 
@@ -74,6 +77,7 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
 
 fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let buf = scratch(&format!("acp://{agent}/{}", key.0), "acp-chat")?;
+    nvim::set_buf_option(buf, "formatlistpat", LIST_ITEM)?;
     nvim::set_buf_option(buf, "undolevels", -1)?;
     nvim::set_buf_option(buf, "modifiable", false)?;
     super::keys::chat(buf, key)?;
@@ -311,7 +315,13 @@ pub fn set_title(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<(
     for (index, (text, group)) in title.iter().enumerate() {
         let text = text.replace('%', "%%").replace('\n', " ");
         let dot = if index == 0 { " " } else { " · " };
-        bar.push_str(&format!("%#AcpDim#{dot}%#{group}#{text}"));
+        // What comes last gives way first: the agent and how it stands are always seen.
+        let cut = if index > 1 && index + 1 == title.len() {
+            "%<"
+        } else {
+            ""
+        };
+        bar.push_str(&format!("{cut}%#AcpDim#{dot}%#{group}#{text}"));
     }
     bar.push_str("%*");
     for win in nvim::windows_of(chat.transcript)? {

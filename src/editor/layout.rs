@@ -227,11 +227,14 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
     for (name, to) in [
         ("foldmethod", "manual"),
         ("foldtext", ""),
+        // A folded line has its own highlights: it should look as it does when it is open.
+        ("winhighlight", "Folded:Normal"),
+        ("breakindentopt", "list:-1"),
         ("fillchars", "fold: ,eob: "),
     ] {
         nvim::set_win_option(win, name, to)?;
     }
-    for name in ["foldenable", "smoothscroll"] {
+    for name in ["foldenable", "smoothscroll", "breakindent"] {
         nvim::set_win_option(win, name, true)?;
     }
     nvim::set_win_option(win, "foldlevel", 0)?;

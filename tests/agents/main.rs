@@ -4,6 +4,7 @@ mod client;
 mod replay;
 mod scripted;
 mod tutor;
+mod user;
 
 const SCRIPTED: &str = env!("CARGO_BIN_EXE_acp-scripted");
 const TUTOR: &str = env!("CARGO_BIN_EXE_acp-tutor");

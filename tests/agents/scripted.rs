@@ -201,6 +201,9 @@ fn bytes_and_files_are_as_written() {
         {"shell":"printf two >> made/a"}
         {"disk":{"path":"${cwd}/made/a","content":"one\ntwo"}}
         {"disk":{"path":"${cwd}/made/b"}}
+        {"spawn_child":["sh","-c","echo > ${cwd}/child"],"pid_file":"${cwd}/pid"}
+        {"wait_file":"${cwd}/child"}
+        {"disk":{"path":"${cwd}/pid","content":"${child_pid}"}}
         {"signal_file":"${cwd}/here"}
         {"wait_file":"${cwd}/go"}
         {"mark":"done"}

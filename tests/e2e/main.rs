@@ -9,5 +9,7 @@ mod chat_windows;
 mod harness;
 mod harness_tests;
 mod permission;
+mod picture;
 mod talk;
 mod turns;
+mod tutor;

@@ -215,7 +215,7 @@ fn a_mapping_that_waits_for_its_next_key_is_left_alone() {
     let start = Instant::now();
     nvim.wait("twice the time of rest", || start.elapsed() > REST * 2);
     nvim.keys("1");
-    nvim.wait("the mapping", || nvim.lua("return vim.g.mapped", ()) == 1);
+    nvim.wait_text("mapped");
     assert_eq!(status(&nvim)["phase"], "waiting");
     nvim.quit();
 }

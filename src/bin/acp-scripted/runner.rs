@@ -37,9 +37,9 @@ pub struct Runner<'a> {
     pub timeout: Duration,
     /// Requests of the client by their `as`, and the ids of our own.
     asked: HashMap<String, Message>,
-    sent: HashMap<String, Value>,
+    pub sent: HashMap<String, Value>,
     ignored: HashSet<String>,
-    next_id: u64,
+    pub next_id: u64,
     /// Stdin has ended as expected: sleeping is no longer waiting for the client.
     gone: bool,
 }
@@ -247,95 +247,8 @@ impl<'a> Runner<'a> {
         sent.map_err(|ended| self.ended(ended, "the client"))
     }
 
-    fn ask(&mut self, verb: &Verb) -> Result<(), Stop> {
-        let (method, params, name, id) = match verb {
-            Verb::Request {
-                it,
-                params,
-                name,
-                id,
-            } => (it.as_str(), params.clone(), name, id.clone()),
-            Verb::Read {
-                it,
-                line,
-                limit,
-                name,
-            } => {
-                let mut params = json!({"sessionId": "${sid}", "path": it});
-                for (key, value) in [("line", line), ("limit", limit)] {
-                    if let (Some(value), Some(fields)) = (value, params.as_object_mut()) {
-                        fields.insert(key.to_owned(), value.clone());
-                    }
-                }
-                ("fs/read_text_file", params, name, None)
-            }
-            Verb::Write { it, content, name } => {
-                let params = json!({"sessionId": "${sid}", "path": it, "content": content});
-                ("fs/write_text_file", params, name, None)
-            }
-            Verb::Permission {
-                it,
-                options,
-                name,
-                id,
-            } => {
-                let options = options.clone().unwrap_or_else(four_options);
-                let params = json!({"sessionId": "${sid}", "toolCall": it, "options": options});
-                ("session/request_permission", params, name, id.clone())
-            }
-            _ => return Ok(()),
-        };
-        let params = self.vars.fill(&params)?;
-        let id = match id {
-            Some(id) => self.vars.fill(&id)?,
-            None => {
-                self.next_id += 1;
-                json!(self.next_id - 1)
-            }
-        };
-        if let Some(name) = name {
-            self.sent.insert(name.clone(), id.clone());
-        }
-        self.inbox.ask(&id);
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-    }
-
-    fn await_answer(&mut self, verb: &Verb) -> Result<(), Stop> {
-        let Verb::Await {
-            it,
-            result,
-            error,
-            choice,
-            save,
-            within,
-        } = verb
-        else {
-            return Ok(());
-        };
-        let id = self
-            .sent
-            .remove(it)
-            .ok_or_else(|| format!("no request was sent as {it:?}, or it was awaited before"))?;
-        let answer = self
-            .inbox
-            .answer(self.within(*within), &id)
-            .map_err(|ended| self.ended(ended, &format!("the answer to {it:?}")))?;
-        let chosen = choice.as_ref().map(|choice| match choice.as_str() {
-            "cancelled" => json!({"outcome": {"outcome": "cancelled"}}),
-            choice => json!({"outcome": {"outcome": "selected", "optionId": choice}}),
-        });
-        for (field, pattern) in [("result", result), ("error", error), ("result", &chosen)] {
-            let Some(pattern) = pattern else { continue };
-            let there = answer
-                .get(field)
-                .ok_or_else(|| format!("the answer to {it:?} has no {field}: {answer}"))?;
-            matches(&self.vars.fill(pattern)?, there)
-                .map_err(|why| format!("the answer to {it:?}: {why}"))?;
-        }
-        self.save(save, &answer)
-    }
-
-    fn save(&self, save: &BTreeMap<String, String>, whole: &Value) -> Result<(), Stop> {
+    /// Saves values of a message by their JSON pointers.
+    pub fn save(&self, save: &BTreeMap<String, String>, whole: &Value) -> Result<(), Stop> {
         for (name, pointer) in save {
             let value = whole
                 .pointer(pointer)
@@ -431,13 +344,4 @@ impl<'a> Runner<'a> {
             Ended::TimedOut => format!("waited too long for {what}; {}", self.inbox.waiting()),
         })
     }
-}
-
-fn four_options() -> Value {
-    json!([
-        {"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
-        {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
-        {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
-        {"optionId": "reject_always", "name": "Always reject", "kind": "reject_always"},
-    ])
 }

@@ -1,4 +1,4 @@
--- A practice file. Change it, break it, delete it: nothing needs it.
+-- A practice file: change it, break it, delete it.
 local M = {}
 
 --- Greets somebody.

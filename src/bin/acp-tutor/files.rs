@@ -45,8 +45,8 @@ pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
              on.\n"
         ),
         Unsaved::Nothing => format!(
-            "I read `{name}`, {count} lines of it, and all of them are saved. Now type something \
-             into it **without saving**, then ask again: `again`.\n"
+            "I read `{name}`, {count} lines of it, and all of them are saved. Now go there, type \
+             something **without saving**, come back and say `again`.\n"
         ),
     })
 }
@@ -109,12 +109,12 @@ pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     }
     turn.say(
         "Done, and nothing is settled: you decide, hunk by hunk.\n\n\
-         - `:Acp next` and `:Acp prev` go from hunk to hunk\n\
+         - `:Acp next` takes you to the first hunk, and on from there; `:Acp prev` back\n\
          - `:Acp accept` keeps the one at the cursor\n\
-         - `:Acp reject` brings your lines back\n\
+         - `:Acp reject` brings your lines back, and `u` takes that back\n\
          - `:Acp accept all` and `:Acp reject all` do what they say\n\n\
-         Keep one, reject one, and do as you like with the third; `u` undoes a reject. Then say \
-         `done`, and I tell you what I see.\n",
+         In the file there are keys for it: behind each hunk stands which. Keep one, reject one, \
+         do as you like with the third. Then come back and say `done`.\n",
     )
 }
 
@@ -150,7 +150,7 @@ pub fn check(turn: &Turn<'_>) -> Step<bool> {
     let mut said = format!("I looked into `{}` again:\n\n", name_of(&review.path));
     for (hunk, fate) in HUNKS.iter().zip(&fates) {
         let fate = match fate {
-            Fate::Kept => "**kept** (or not decided yet)",
+            Fate::Kept => "**kept**, or still open",
             Fate::Rejected => "**rejected**, your lines are back",
             Fate::Rewritten => "**rewritten** by you",
             Fate::Skipped => "not touched",
@@ -158,9 +158,6 @@ pub fn check(turn: &Turn<'_>) -> Step<bool> {
         said.push_str(&format!("- {}: {fate}\n", hunk.title));
     }
     said.push('\n');
-    if fates.contains(&Fate::Rejected) {
-        said.push_str("Agents hear of a rejected hunk with your next prompt.\n\n");
-    }
     turn.say(&said)?;
     Ok(true)
 }
@@ -178,8 +175,7 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
         .read(&path)?
         .map_err(|why| Stop::Failed(format!("I could not read `{name}`: {why}.")))?;
     turn.say(&format!(
-        "I walk through `{name}` and name the lines I look at. With `:Acp follow on` the editor \
-         shows them, in a window you are not typing in.\n\n"
+        "I walk through `{name}` and name each line I look at.\n\n"
     ))?;
     let title = format!("Walk through {name}");
     let tool = turn.tool(&title, "read", json!({"status": "in_progress"}));
@@ -189,8 +185,8 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
     }
     turn.tool_end(&tool, "completed", "Back where we began.");
     turn.say(
-        "If nothing moved, type `:Acp follow on` and say `again`. Move the cursor there yourself, \
-         and I leave you alone. Say `next` to go on.\n",
+        "That was the whole file, and nothing moved: this version hears where an agent is and does \
+         not go along yet. A later one will, with `:Acp follow`. Say `next` to go on.\n",
     )
 }
 
@@ -267,8 +263,8 @@ fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
     turn.write(path, practice::TEXT)?;
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.say(&format!(
-        "`{name}` is there. All of it is new, so it is one big hunk: open it with `:edit {name}`, \
-         and take it with `:Acp accept file`. Then say `again`, and we begin.\n"
+        "`{name}` is there. All of it is new, so it is one big hunk: `:Acp next` takes you there, \
+         `:Acp accept` keeps it. Then come back and say `again`, and we begin.\n"
     ))?;
     Ok(None)
 }

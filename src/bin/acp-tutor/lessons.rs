@@ -43,7 +43,7 @@ const LESSONS: [Lesson; 8] = [
     },
     Lesson {
         name: "follow",
-        about: "the editor goes where I go",
+        about: "I name each line I look at",
         give: files::follow,
     },
     Lesson {
@@ -73,20 +73,28 @@ enum Wish {
 pub fn run(mut turn: Turn<'_>, prompt: &Prompt) -> &'static str {
     match answer(&mut turn, prompt) {
         Ok(()) => "end_turn",
-        Err(Stop::Cancelled) => {
-            turn.leave("Cancelled.");
-            "cancelled"
-        }
-        Err(Stop::Failed(why)) => {
-            turn.leave("This did not work.");
+        Err(stop) => {
+            turn.leave(&stop);
+            let Stop::Failed(why) = stop else {
+                return "cancelled";
+            };
             let told = turn.say(&format!("\n\n{why} The log has more: `:Acp log`.\n"));
             told.map_or("cancelled", |()| "end_turn")
         }
     }
 }
 
-/// Returns the update that offers the lessons as commands.
-pub fn commands() -> Value {
+/// Returns what a new session begins with: the lessons as commands, a title, a greeting.
+pub fn welcome() -> [Value; 3] {
+    let text = json!({"type": "text", "text": talk::GREETING});
+    [
+        commands(),
+        json!({"sessionUpdate": "session_info_update", "title": "First steps"}),
+        json!({"sessionUpdate": "agent_message_chunk", "content": text}),
+    ]
+}
+
+fn commands() -> Value {
     let help = json!({"name": "help", "description": "lists the lessons"});
     let lessons = LESSONS
         .iter()
@@ -96,10 +104,6 @@ pub fn commands() -> Value {
 }
 
 fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
-    let first = !turn.session(|session| std::mem::replace(&mut session.greeted, true));
-    if first {
-        turn.title("First steps");
-    }
     let checked = files::check(turn)?;
     let last = turn.session(|session| session.lesson);
     match wish(&prompt.name(), last) {
@@ -117,10 +121,6 @@ fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
             list()
         )),
         Wish::Hello => talk::hello(turn, &list()),
-        _ if first => {
-            talk::hello(turn, &list())?;
-            talk::echo(turn, &prompt.text)
-        }
         Wish::Done | Wish::Other => talk::other(turn, &prompt.text),
     }
 }

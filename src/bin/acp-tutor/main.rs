@@ -125,7 +125,9 @@ fn new_session(wire: &Wire, id: &Value, params: &Value) {
         Some(cwd) => {
             let session = wire.open(Session::new(PathBuf::from(cwd)));
             wire.reply(id, &json!({"sessionId": session}));
-            wire.update(&session, &lessons::commands());
+            for update in lessons::welcome() {
+                wire.update(&session, &update);
+            }
         }
     }
 }

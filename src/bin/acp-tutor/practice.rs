@@ -7,35 +7,8 @@ use std::path::PathBuf;
 
 pub const NAME: &str = "acp-practice.lua";
 
-/// The file as the tutor writes it.
-pub const TEXT: &str = r#"-- A practice file. Change it, break it, delete it: nothing needs it.
-local M = {}
-
---- Greets somebody.
-function M.greet(name)
-  return "Hello " .. name
-end
-
---- Adds up a list of numbers.
-function M.sum(numbers)
-  local total = 0
-  for _, number in pairs(numbers) do
-    total = total + number
-  end
-  return total
-end
-
---- Counts the words of a text.
-function M.count_words(text)
-  local count = 0
-  for _ in text:gmatch("%S+") do
-    count = count + 1
-  end
-  return count
-end
-
-return M
-"#;
+/// The file as the tutor writes it, and as `make try` has it.
+pub const TEXT: &str = include_str!("acp-practice.lua");
 
 /// A place of the file that the tutor changes, and what can stand there: blocks of whole lines.
 ///

@@ -6,23 +6,18 @@ use crate::prompt::Prompt;
 use crate::turn::{Choice, Step, Stop, Tool, Turn};
 use crate::wire::Remembered;
 
-/// Greets, and lists the lessons.
-pub fn hello(turn: &Turn<'_>, lessons: &str) -> Step {
-    turn.think("A new reader. Short words, then.")?;
-    turn.say(&format!(
-        "# Hello!\n\n\
-         I am the tutor: a small agent that lives in this plugin. No network, no account, no \
-         model. What I do, any agent can do here.\n\n\
-         {lessons}\n\
-         Type a number or a name. `next` goes on, `help` brings this list back.\n"
-    ))
-}
+/// What stands in a new chat before anything was asked.
+pub const GREETING: &str = "# Hello!\n\n\
+    I am the tutor: a small agent that lives in this plugin. No network, no account, no model. \
+    What I do here, any agent can do.\n\n\
+    Write `help` in the window below and send it with `<CR>`: there are eight short lessons. \
+    `next` takes you from one to the next.\n";
 
-/// Repeats what was asked, below the greeting.
-pub fn echo(turn: &Turn<'_>, text: &str) -> Step {
+/// Lists the lessons to somebody who says hello.
+pub fn hello(turn: &Turn<'_>, lessons: &str) -> Step {
     turn.say(&format!(
-        "\nYou wrote:\n\n{}\n\nA real agent would get to work now. I can only teach: try `1`.\n",
-        quoted(text)
+        "Hello! This is what I can show you:\n\n{lessons}\n\
+         Type a number or a name, or `next` for one after the other.\n"
     ))
 }
 
@@ -30,9 +25,9 @@ pub fn echo(turn: &Turn<'_>, text: &str) -> Step {
 pub fn other(turn: &Turn<'_>, text: &str) -> Step {
     turn.think("No lesson has that name.")?;
     turn.say(&format!(
-        "You wrote:\n\n{}\n\nI am only the tutor, so I cannot do that. I can show you how an agent \
-         **reads** your buffers, **asks** you, **edits** files and **stops** when you say so. Type \
-         `help` for the lessons, `next` for the next one.\n",
+        "You wrote:\n\n{}\n\nA real agent would get to work now. I am only the tutor: I can show you \
+         how an agent **reads** your buffers, **asks** you, **edits** files and **stops** when you \
+         say so. Type `help` for the lessons, `next` for the next one.\n",
         quoted(text)
     ))
 }
@@ -48,14 +43,13 @@ fn quoted(text: &str) -> String {
 }
 
 pub fn stream(turn: &mut Turn<'_>, _: &Prompt) -> Step {
-    turn.think(
-        "This is a thought. Agents think before they speak, and you may look. It stays folded: \
-         `za` opens and closes it.",
-    )?;
+    turn.think("This is a thought. Agents think before they speak, and you may look.")?;
     turn.say(
         "## Text comes in a stream\n\n\
-         It arrives word by word, and the window follows it **only while your cursor is at the \
-         end**. Go up and read in peace; `G` takes you back.\n\n\
+         It arrives word by word, and the window follows it **only while its cursor is at the \
+         end**. Go up (`<C-w>k`) and read in peace; `G` follows again, `i` takes you back to \
+         writing.\n\n\
+         - A thought, like the one above, stays folded: `za` on it opens and closes it.\n\
          - Markdown is drawn as it comes: **bold**, `code`, lists.\n\
          - So is code, in its own colours:\n\n\
          ```rust\n\
@@ -94,7 +88,11 @@ pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Step {
 
 pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     const COMMAND: &str = "echo 'Hello from the tutor'";
-    turn.say("## A permission\n\nI would like to run a command. I do not, before you say so.\n\n")?;
+    turn.say(
+        "## A permission\n\nI would like to run a command, and I do not before you say so: a window \
+         asks you. It never takes a key that you meant for your text. So leave insert mode \
+         (`<Esc>`), and then press the key beside your answer.\n\n",
+    )?;
     let input = json!({"command": COMMAND, "description": "Says hello"});
     let tool = turn.tool(COMMAND, "execute", json!({"rawInput": input}));
     let choice = match turn.session(|session| session.remembered.take()) {
@@ -157,15 +155,15 @@ fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Step {
         Choice::RejectOnce | Choice::RejectAlways => turn.tool_end(tool, "failed", "Not run."),
     }
     turn.say(&format!(
-        "{text}\n\nThe question waits as long as you like, and never takes a key you meant for \
-         your text. `:Acp permission` goes to it. Say `next` to go on.\n"
+        "{text}\n\nA question waits as long as you like: `q` leaves its window, `:Acp permission` goes \
+         back to it. Say `next` to go on.\n"
     ))
 }
 
 pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     turn.say(
-        "## Stop me\n\nI count to sixty, slowly. Press `<C-c>` here, or type `:Acp cancel`, \
-         whenever you have had enough.\n\n",
+        "## Stop me\n\nI count to sixty, slowly. Press `<C-c>` in the chat, or type `:Acp cancel` \
+         anywhere, when you have had enough. Then say `next`.\n\n",
     )?;
     let tool = turn.tool(
         "Counting to sixty",
@@ -176,7 +174,7 @@ pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         if let Err(stop) = count(turn, number) {
             if stop == Stop::Cancelled {
                 // It comes after the cancel, and counts all the same: so do real agents.
-                turn.tool_end(&tool, "failed", &format!("Stopped before {number}."));
+                turn.tool_stop(&tool, &format!("Stopped before {number}."));
             }
             return Err(stop);
         }
@@ -196,20 +194,20 @@ pub fn finish(turn: &mut Turn<'_>, _: &Prompt) -> Step {
          - `:AcpChat` opens the chat; with a range, the lines go along\n\
          - `:Acp next`, `:Acp prev`: from hunk to hunk\n\
          - `:Acp accept`, `:Acp reject`: the hunk at the cursor; `file` and `all` take more\n\
+         - `:Acp review`: all hunks, in the quickfix list\n\
          - `:Acp permission`: to the open question\n\
          - `:Acp cancel`, or `<C-c>` in the chat: stop\n\
-         - `:Acp follow on`: go where the agent goes\n\
          - `:Acp log`, `:checkhealth acp`: when something is odd\n\n\
          ## A real agent\n\n\
-         Name its command, and make it the default if you like:\n\n\
-         ```lua\n\
-         require(\"acp\").setup({\n  \
-           agents = {\n    \
-             opencode = { command = \"opencode\", args = { \"acp\" } },\n  \
-           },\n  \
-           default_agent = \"opencode\",\n\
-         })\n\
+         `:Acp agents` lists those the plugin knows, and how to get each. Once its program is \
+         there, for example:\n\n\
+         ```vim\n\
+         :AcpChat claude\n\
          ```\n\n\
-         Then `:AcpChat opencode`. All of it is in `:help acp`. It was a pleasure.\n",
+         And to make it the one that `:AcpChat` starts, in your `init.lua`:\n\n\
+         ```lua\n\
+         vim.g.acp = { default_agent = \"claude\" }\n\
+         ```\n\n\
+         The rest is in `:help acp`. It was a pleasure.\n",
     )
 }

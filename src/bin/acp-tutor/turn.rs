@@ -162,6 +162,14 @@ impl<'a> Turn<'a> {
         self.tool_update(tool, json!({"status": status, "content": content}));
     }
 
+    /// Leaves a tool call as it is, with a word on how far it came: it is the client that marks
+    /// the tool calls of a cancelled turn.
+    pub fn tool_stop(&mut self, tool: &Tool, text: &str) {
+        self.open.retain(|open| open != tool);
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        self.tool_update(tool, json!({"content": content}));
+    }
+
     /// Asks for permission; `cancelled` as the answer ends the turn.
     pub fn permission(&self, tool: &Tool, fields: Value, names: [&str; 4]) -> Step<Choice> {
         const KINDS: [(&str, Choice); 4] = [
@@ -221,9 +229,12 @@ impl<'a> Turn<'a> {
     }
 
     /// Gives the tool calls that are not done their last update.
-    pub fn leave(&mut self, text: &str) {
+    pub fn leave(&mut self, stop: &Stop) {
         for tool in std::mem::take(&mut self.open) {
-            self.tool_end(&tool, "failed", text);
+            match stop {
+                Stop::Cancelled => self.tool_stop(&tool, "Cancelled."),
+                Stop::Failed(_) => self.tool_end(&tool, "failed", "This did not work."),
+            }
         }
     }
 

@@ -35,7 +35,6 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Session {
     pub cwd: PathBuf,
-    pub greeted: bool,
     /// The number of the lesson given last.
     pub lesson: usize,
     /// The three hunks the user is to decide on.

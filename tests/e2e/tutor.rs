@@ -1,0 +1,118 @@
+//! The tutor's lessons as somebody takes them who has never seen the plugin.
+
+use super::harness::{Nvim, Project};
+
+const PRACTICE: &str = include_str!("../../src/bin/acp-tutor/acp-practice.lua");
+
+/// Starts what `make try` starts, with a tutor who says `delay` milliseconds between two words.
+fn try_it(delay: &str) -> Nvim {
+    let nvim = Project::new()
+        .file("acp-practice.lua", PRACTICE)
+        .env("ACP_TUTOR_DELAY_MS", delay)
+        .start();
+    nvim.cmd("edit acp-practice.lua");
+    nvim.cmd("AcpChat tutor");
+    wait_said(&nvim, "# Hello!");
+    nvim
+}
+
+/// Writes a prompt into the input and sends it, then waits for `answer` and the turn's end.
+fn ask(nvim: &Nvim, prompt: &str, answer: &str) {
+    nvim.keys(&format!("i{prompt}<Esc><CR>"));
+    wait_said(nvim, answer);
+    nvim.wait("the end of the turn", || phase(nvim) == "idle");
+}
+
+/// Waits until `text` stands in the chat, however its window wraps it.
+fn wait_said(nvim: &Nvim, text: &str) {
+    let chat = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+            if vim.bo[buf].filetype == 'acp-chat' then
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), ' ')
+            end
+        end";
+    nvim.wait(&format!("{text:?} in the chat"), || {
+        let said = nvim.lua(chat, ());
+        said.as_str().is_some_and(|said| said.contains(text))
+    });
+}
+
+fn phase(nvim: &Nvim) -> String {
+    let phase = nvim.lua("return require('acp').status().phase", ());
+    phase.as_str().unwrap_or_default().to_owned()
+}
+
+fn hunks(nvim: &Nvim) -> usize {
+    let count = nvim.lua("return #require('acp').review.hunks()", ());
+    count.as_u64().unwrap_or_default() as usize
+}
+
+#[test]
+fn the_greeting_says_what_to_type_and_that_works() {
+    let nvim = try_it("0");
+    wait_said(&nvim, "Write `help`");
+    ask(&nvim, "help", "8. **finish**");
+    ask(&nvim, "next", "## Text comes in a stream");
+    ask(&nvim, "next", "Plan 4/4");
+    ask(&nvim, "finish", ":AcpChat claude");
+    nvim.quit();
+}
+
+#[test]
+fn the_tutor_quotes_a_line_that_is_not_saved() {
+    let nvim = try_it("0");
+    nvim.keys("<C-w>hGo-- mine alone<Esc><C-w>l");
+    ask(&nvim, "read", "Line 28 of");
+    nvim.wait("the line in the file and in the chat", || {
+        let rows = nvim.screen().rows();
+        rows.iter()
+            .filter(|row| row.contains("-- mine alone"))
+            .count()
+            == 2
+    });
+    assert_eq!(nvim.project.read("acp-practice.lua"), PRACTICE);
+    nvim.quit();
+}
+
+#[test]
+fn three_hunks_are_decided_from_the_chat() {
+    let nvim = try_it("0");
+    ask(&nvim, "edit", "say `done`");
+    nvim.wait("three hunks", || hunks(&nvim) == 3);
+    nvim.keys(":Acp next<CR>:Acp reject<CR>");
+    nvim.wait("the first to be gone", || hunks(&nvim) == 2);
+    nvim.keys(":Acp next<CR>:Acp accept<CR>");
+    nvim.wait("the second to be settled", || hunks(&nvim) == 1);
+    nvim.keys(":AcpChat<CR>");
+    ask(&nvim, "done", "greeting: **rejected**");
+    let text = nvim.project.read("acp-practice.lua");
+    assert!(text.contains("\"Hello \" .. name") && text.contains("in ipairs(numbers)"));
+    nvim.quit();
+}
+
+#[test]
+fn a_question_is_answered_with_the_key_beside_the_answer() {
+    let nvim = try_it("0");
+    nvim.keys("ipermission<Esc><CR>");
+    nvim.wait_text("Never run it");
+    nvim.wait("the window to take keys", || {
+        nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
+    });
+    nvim.wait("the answer", || {
+        nvim.keys("y");
+        !nvim.screen().has("Never run it")
+    });
+    wait_said(&nvim, "You said **once**");
+    nvim.quit();
+}
+
+#[test]
+fn a_turn_that_is_stopped_counts_as_cancelled() {
+    let nvim = try_it("1");
+    nvim.keys("icancel<Esc><CR>");
+    nvim.wait_text("1 2");
+    nvim.keys("<C-c>");
+    nvim.wait_text("Cancelled.");
+    nvim.wait("the end of the turn", || phase(&nvim) == "idle");
+    nvim.wait_text("⊘");
+    nvim.quit();
+}
