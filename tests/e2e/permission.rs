@@ -210,8 +210,10 @@ fn a_mapping_that_waits_for_its_next_key_is_left_alone() {
     nvim.cmd("nnoremap gz1 <Cmd>call setline(1, 'mapped')<CR>");
     nvim.keys("gz");
     std::fs::write(nvim.project.path("ask"), "").unwrap();
-    // Nothing is asked of Neovim meanwhile: a request would end the mapping.
-    nvim.wait_text("asks for permission");
+    // Neovim draws nothing while a mapping waits, and a request would end the wait.
+    nvim.wait("the question", || {
+        talk::count(&nvim, "AcpPermissionRequested") == 1
+    });
     let start = Instant::now();
     nvim.wait("twice the time of rest", || start.elapsed() > REST * 2);
     nvim.keys("1");
