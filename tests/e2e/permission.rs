@@ -108,7 +108,7 @@ fn a_command_is_shown_in_full_with_its_options() {
     );
     wait_focus(&nvim);
     nvim.wait_text("scripted asks for permission");
-    insta::assert_snapshot!(nvim.snapshot());
+    insta::assert_snapshot!(nvim.screen().dump(8..19));
     press(&nvim, "y");
     wait_closed(&nvim);
     wait_said(&nvim, "answered");
