@@ -34,6 +34,7 @@ impl Model {
 
     /// Gives a session a process: one that runs already with the same command, or a new one.
     pub(super) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.leave(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -127,7 +128,6 @@ impl Model {
             let Some(session) = self.sessions.get_mut(&key) else {
                 continue;
             };
-            session.agent = None;
             session.transcript.cancel_tools();
             session.transcript.notice(level, text.clone());
             let left: Vec<String> = session.queue.drain(..).map(|prompt| prompt.text).collect();
@@ -135,9 +135,7 @@ impl Model {
                 let text = format!("Not sent: {prompt}");
                 session.transcript.notice(Level::Warn, text);
             }
-            if session.turn.is_some() {
-                self.finish_turn(key, "agent_exited", fx);
-            }
+            self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
                 agent: gone.spec.name.clone(),
@@ -146,8 +144,30 @@ impl Model {
         }
     }
 
-    /// Asks an agent to end; its sessions hear of it when it has.
+    /// Ends what a session waits for from a process that is not its own any more.
+    fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.close_permissions(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.agent = None;
+        session.transcript.cancel_tools();
+        if session.turn.is_some() {
+            self.finish_turn(key, "agent_exited", fx);
+        }
+    }
+
+    /// Tells whether an agent can take requests, or soon will.
+    pub(super) fn is_staying(&self, agent: AgentKey) -> bool {
+        let agent = self.agents.get(&agent);
+        agent.is_some_and(|agent| agent.state != AgentState::Leaving)
+    }
+
+    /// Answers an agent's questions and asks it to end; its sessions hear of it when it has.
     pub(super) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
+        for key in self.sessions_of(agent) {
+            self.close_permissions(key, fx);
+        }
         if let Some(state) = self.agents.get_mut(&agent)
             && state.state != AgentState::Leaving
         {
@@ -158,10 +178,7 @@ impl Model {
 
     pub(super) fn stop(&mut self, key: SessionKey, fx: &mut Effects) {
         match self.sessions.get(&key).and_then(|session| session.agent) {
-            Some(agent) => {
-                self.close_permissions(key, fx);
-                self.shut_down(agent, fx);
-            }
+            Some(agent) => self.shut_down(agent, fx),
             None => fx.push(notify(
                 Level::Info,
                 "No agent runs for this chat; a prompt starts it.",
@@ -210,6 +227,9 @@ impl Model {
         let Some(state) = self.agents.get_mut(&agent) else {
             return;
         };
+        if state.state == AgentState::Leaving {
+            return;
+        }
         let name = state.spec.name.clone();
         let info = match result {
             Ok(value) => client::initialized(&value),
@@ -266,7 +286,9 @@ impl Model {
             .get(&agent)
             .and_then(|agent| agent.info.as_ref());
         let methods = methods.map(|info| info.auth_methods.clone());
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let staying = self.is_staying(agent);
+        let served = |session: &&mut Session| staying && session.agent == Some(agent);
+        let Some(session) = self.sessions.get_mut(&key).filter(served) else {
             return;
         };
         let name = session.spec.name.clone();

@@ -77,12 +77,20 @@ impl Documents {
         self.by_buf.remove(&buf)
     }
 
-    pub fn edit(&mut self, buf: BufId, tick: u64, edit: &LineEdit) {
+    /// Makes an edit as Neovim reports it, and returns it as it was made.
+    ///
+    /// A buffer always has a line: when all are deleted an empty one stays, of which Neovim
+    /// says nothing.
+    pub fn edit(&mut self, buf: BufId, tick: u64, mut edit: LineEdit) -> LineEdit {
         if let Some(document) = self.by_buf.get_mut(&buf) {
-            document.text.apply(edit);
+            if edit.lines.is_empty() && edit.start == 0 && edit.removed >= document.text.len() {
+                edit.lines.push(String::new());
+            }
+            document.text.apply(&edit);
             document.state.tick = tick;
             document.state.modified = true;
         }
+        edit
     }
 
     pub fn set_state(&mut self, buf: BufId, state: BufState) {

@@ -60,7 +60,7 @@ enum Stage {
     /// The file as it is on disk.
     Reading,
     /// What others wrote to disk is being merged into the buffer, ahead of the agent's text.
-    Foreign { disk: DiskFile },
+    Foreign { buf: BufId, disk: DiskFile },
     /// The agent's text is being merged into the buffer and saved.
     Merging {
         theirs: Text,
@@ -204,7 +204,12 @@ impl Model {
         };
         match result {
             Ok(done) => match std::mem::replace(&mut write.stage, Stage::Reading) {
-                Stage::Foreign { disk } => self.write_over(write, disk, fx),
+                Stage::Foreign { buf, disk } => {
+                    if let Some(now) = &disk.content {
+                        self.documents.set_disk(buf, buffer_text(&now.text));
+                    }
+                    self.write_over(write, disk, fx);
+                }
                 Stage::Merging { theirs, conflicts } => {
                     self.finish_merge(write, theirs, conflicts, done, fx)
                 }
@@ -326,8 +331,7 @@ impl Model {
             && saved != now
         {
             let foreign = merge(saved, &ours, now).edits;
-            self.documents.set_disk(buf, now.clone());
-            write.stage = Stage::Foreign { disk };
+            write.stage = Stage::Foreign { buf, disk };
             let token = self.token(Job::File(FileJob::Write(write)));
             fx.push(edit(token, buf, tick, foreign, Save::No));
             return;

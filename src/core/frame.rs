@@ -53,6 +53,8 @@ impl Model {
         self.frame.woken = false;
         let mut frame = Frame::default();
         self.chat_patches(&mut frame);
+        // What is left was wanted for sessions that are closed.
+        self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
         if std::mem::take(&mut self.frame.permission_dirty) {
             frame

@@ -19,6 +19,8 @@ pub mod model;
 pub mod permission;
 pub mod reviews;
 pub mod snapshot;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod toolview;
 pub mod transcript;

@@ -125,8 +125,8 @@ pub struct Turn {
     pub cancelled: bool,
     /// Something came of it: a chunk, a tool call, a plan.
     pub spoke: bool,
-    /// What is left of the prompt if the agent echoes it.
-    pub echo: String,
+    /// What is left of the prompt while the agent may be echoing it.
+    pub echo: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -67,6 +67,7 @@ impl Model {
             self.refuse(agent, &request, error, fx);
             return;
         };
+        let is_leaving = !self.is_staying(agent);
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -74,11 +75,11 @@ impl Model {
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
-            if turn.cancelled {
-                state.transcript.cancel_tools();
-                self.respond(agent, &request, Ok(client::cancelled()), fx);
-                return;
-            }
+        }
+        if is_leaving || state.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+            state.transcript.cancel_tools();
+            self.respond(agent, &request, Ok(client::cancelled()), fx);
+            return;
         }
         self.permissions.next += 1;
         let id = PermissionId(self.permissions.next);
@@ -196,6 +197,7 @@ impl Model {
         }
         Some(PermissionView {
             id: open.id,
+            session: open.session,
             title,
             lines,
             options: option_views(&open.options),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::documents::Document;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level, Save};
-use super::event::{Author, DiskFile, EditDone, EditError, ReviewAction, Scope};
+use super::event::{Author, BufState, DiskFile, EditDone, EditError, ReviewAction, Scope};
 use super::files::Hand;
 use super::format::Format;
 use super::ids::{BufId, SessionKey, Token};
@@ -146,8 +146,8 @@ impl Model {
         }
     }
 
-    pub(super) fn buffer_edited(&mut self, buf: BufId, tick: u64, edit: &LineEdit, author: Author) {
-        self.documents.edit(buf, tick, edit);
+    pub(super) fn buffer_edited(&mut self, buf: BufId, tick: u64, edit: LineEdit, author: Author) {
+        let edit = self.documents.edit(buf, tick, edit);
         let hand = match author {
             Author::User | Author::Disk => Hand::Others,
             Author::Client(token) => self.hand_of(token),
@@ -163,10 +163,22 @@ impl Model {
             return;
         };
         match hand {
-            Hand::Agent => review.ledger.agent_edited(edit),
-            Hand::Others => review.ledger.user_edited(edit),
+            Hand::Agent => review.ledger.agent_edited(&edit),
+            Hand::Others => review.ledger.user_edited(&edit),
         }
         self.reviews.touch(&path);
+    }
+
+    /// A buffer's options, or its changedtick alone, are others now.
+    pub(super) fn buffer_changed(&mut self, buf: BufId, state: BufState) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        // Hunks are not shown in a buffer that has moved on: they are drawn again.
+        if document.state.tick != state.tick && self.reviews.get(&document.path).is_some() {
+            self.reviews.dirty.insert(document.path.clone());
+        }
+        self.documents.set_state(buf, state);
     }
 
     fn hand_of(&self, token: Token) -> Hand {

@@ -49,6 +49,8 @@ pub enum Entry {
 pub struct Message {
     pub id: Option<String>,
     pub markdown: Markdown,
+    /// It was said in one piece: what follows is another message.
+    whole: bool,
     /// Line ends at the end: they are text only if more follows.
     held: String,
 }
@@ -58,6 +60,7 @@ impl Message {
         let mut message = Self {
             id,
             markdown: Markdown::new(),
+            whole: false,
             held: String::new(),
         };
         message.push(text.trim_start_matches(['\n', '\r']));
@@ -77,7 +80,7 @@ impl Message {
 }
 
 /// What is known of a tool call.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ToolCall {
     pub id: ToolCallId,
     pub title: String,
@@ -112,7 +115,9 @@ impl Transcript {
         self.dirty = (0..self.entries.len()).collect();
     }
 
+    /// Appends an entry; a message before it is complete.
     pub fn push(&mut self, entry: Entry) -> usize {
+        self.finish_last();
         let index = self.entries.len();
         self.entries.push(entry);
         self.dirty.insert(index);
@@ -124,7 +129,7 @@ impl Transcript {
         self.push(Entry::Notice { level, text });
     }
 
-    /// Appends to the message that is being said, or begins a new one.
+    /// Appends to the message that is being said, or begins a new one; line ends alone begin none.
     pub fn chunk(&mut self, role: Role, id: Option<String>, content: &Content) {
         let text = content_markdown(content);
         let last = self.entries.len().wrapping_sub(1);
@@ -132,7 +137,7 @@ impl Transcript {
             (Some(Entry::User(message)), Role::User)
             | (Some(Entry::Agent(message)), Role::Agent)
             | (Some(Entry::Thought(message)), Role::Thought)
-                if id.is_none() || message.id == id =>
+                if !message.whole && (id.is_none() || message.id == id) =>
             {
                 Some(message)
             }
@@ -141,6 +146,9 @@ impl Transcript {
         if let Some(message) = open {
             message.push(&text);
             self.dirty.insert(last);
+            return;
+        }
+        if text.trim_matches(['\n', '\r']).is_empty() {
             return;
         }
         let message = Message::new(id, &text);
@@ -215,11 +223,16 @@ impl Transcript {
         if self.plan_progress().is_some_and(|(done, all)| done == all) {
             self.plan = None;
         }
+        self.finish_last();
+    }
+
+    fn finish_last(&mut self) {
+        let last = self.entries.len().wrapping_sub(1);
         if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
             self.entries.last_mut()
         {
             message.markdown.finish();
-            self.dirty.insert(self.entries.len() - 1);
+            self.dirty.insert(last);
         }
     }
 
@@ -227,6 +240,7 @@ impl Transcript {
     pub fn begin_turn(&mut self, prompt: &str) {
         self.plan = None;
         let mut message = Message::new(None, prompt);
+        message.whole = true;
         message.markdown.finish();
         self.push(Entry::User(message));
     }
@@ -385,5 +399,21 @@ mod tests {
         transcript.chunk(Role::Agent, None, &text("c"));
         transcript.chunk(Role::Agent, Some("m2".into()), &text("d"));
         assert_eq!(transcript.entries().len(), 4);
+    }
+
+    #[test]
+    fn line_ends_alone_begin_no_message() {
+        let mut transcript = Transcript::default();
+        for text in ["", "\n", "\r\n", "\n"] {
+            transcript.chunk(Role::Agent, None, &Content::Text(text.into()));
+        }
+        assert_eq!(transcript.entries().len(), 0);
+        for text in ["\na", "\n", "\nb", "\n"] {
+            transcript.chunk(Role::Agent, None, &Content::Text(text.into()));
+        }
+        let [Entry::Agent(message)] = transcript.entries() else {
+            panic!("{transcript:?}");
+        };
+        assert_eq!(message.markdown.text(), "a\n\nb");
     }
 }

@@ -8,9 +8,7 @@ use serde_json::Value;
 use super::effect::{Announcement, Effect, HostEffect, Level};
 use super::event::{Context, Prompt};
 use super::ids::{AgentKey, SessionKey};
-use super::model::{
-    AgentState, Call, EARLY_UPDATES, Effects, Model, Turn, Usage, emit, log, notify,
-};
+use super::model::{Call, EARLY_UPDATES, Effects, Model, Turn, Usage, emit, log, notify};
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
 
@@ -31,16 +29,10 @@ impl Model {
             return;
         }
         session.queue.push_back(prompt);
-        let dead = match session.agent {
-            None => true,
-            Some(agent) => self
-                .agents
-                .get(&agent)
-                .is_none_or(|agent| agent.state == AgentState::Leaving),
-        };
-        if dead {
+        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        if !agent.is_some_and(|agent| self.is_staying(agent)) {
             self.connect(key, fx);
-        } else if session.turn.is_some() {
+        } else if is_busy && let Some(session) = self.sessions.get_mut(&key) {
             let text = "Queued: the agent is still at work; the prompt goes out when it is done.";
             session.transcript.notice(Level::Info, text);
         }
@@ -62,11 +54,12 @@ impl Model {
 
     /// Sends the prompt that waits longest, if the session is ready for one.
     pub(super) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
+        let serving = self.sessions.get(&key).and_then(|session| session.agent);
+        let serving = serving.filter(|agent| self.is_staying(*agent));
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        let (Some(agent), Some(id), None) = (session.agent, session.id.clone(), &session.turn)
-        else {
+        let (Some(agent), Some(id), None) = (serving, session.id.clone(), &session.turn) else {
             return;
         };
         let Some(prompt) = session.queue.pop_front() else {
@@ -89,7 +82,7 @@ impl Model {
                 request,
                 cancelled: false,
                 spoke: false,
-                echo,
+                echo: Some(echo),
             });
         }
         fx.push(emit(Announcement::TurnStarted { session: key }));
@@ -115,6 +108,7 @@ impl Model {
 
     pub(super) fn prompt_answered(
         &mut self,
+        agent: AgentKey,
         key: SessionKey,
         request: u64,
         result: Result<Value, RpcError>,
@@ -123,7 +117,8 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        let Some(turn) = session.turn.as_ref().filter(|turn| turn.request == request) else {
+        let asked = |turn: &&Turn| session.agent == Some(agent) && turn.request == request;
+        let Some(turn) = session.turn.as_ref().filter(asked) else {
             return;
         };
         let (spoke, cancelled) = (turn.spoke, turn.cancelled);
@@ -248,13 +243,12 @@ fn is_echo(turn: Option<&mut Turn>, content: &Content) -> bool {
     let (Some(turn), Content::Text(text)) = (turn, content) else {
         return false;
     };
-    match turn.echo.trim_start().strip_prefix(text.trim()) {
-        Some(rest) if !text.trim().is_empty() => {
-            turn.echo = rest.to_owned();
-            true
-        }
-        _ => false,
-    }
+    let Some(echo) = &turn.echo else {
+        return false;
+    };
+    let rest = echo.trim_start().strip_prefix(text.trim());
+    turn.echo = rest.map(str::to_owned);
+    turn.echo.is_some()
 }
 
 /// Returns a prompt as the transcript shows it.

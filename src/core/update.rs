@@ -63,8 +63,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             tick,
             edit,
             author,
-        } => model.buffer_edited(buf, tick, &edit, author),
-        Event::BufChanged { buf, state } => model.documents.set_state(buf, state),
+        } => model.buffer_edited(buf, tick, edit, author),
+        Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
         Event::BufSaved { buf } => model.documents.set_saved(buf),
         Event::BufDetached { buf } => model.buffer_detached(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
@@ -208,7 +208,7 @@ fn response(
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
         Some(Call::NewSession(key)) => model.session_created(agent, key, result, fx),
-        Some(Call::Prompt(key)) => model.prompt_answered(key, id, result, fx),
+        Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));

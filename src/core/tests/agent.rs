@@ -1,0 +1,98 @@
+//! A fake agent: it hears what the client writes to its stdin and keeps account of its requests.
+//!
+//! Invariant: an answer to no open request of its own is a failure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// How far a process has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Life {
+    Starting,
+    Alive,
+    /// The client has closed its stdin.
+    Leaving,
+    Gone,
+}
+
+#[derive(Debug)]
+pub struct Agent {
+    pub life: Life,
+    /// The client's requests that have no answer yet: id, method, parameters.
+    pub calls: Vec<(u64, String, Value)>,
+    /// Its own requests that have no answer yet, by raw id.
+    open: BTreeMap<String, usize>,
+    /// The answers to its own requests, in order, by raw id.
+    pub answers: Vec<(String, Result<Value, Value>)>,
+}
+
+impl Agent {
+    pub fn new() -> Self {
+        Self {
+            life: Life::Starting,
+            calls: Vec::new(),
+            open: BTreeMap::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Takes in a line of the client's and returns it in short.
+    pub fn hears(&mut self, line: &str) -> String {
+        assert!(!line.contains('\n'), "one message is one line: {line}");
+        let message: Value = serde_json::from_str(line).unwrap();
+        let Some(method) = message["method"].as_str() else {
+            return self.is_answered(&message);
+        };
+        let params = &message["params"];
+        if let Some(id) = message["id"].as_u64() {
+            self.calls.push((id, method.into(), params.clone()));
+        }
+        match method {
+            "session/new" => format!("session/new {}", params["cwd"].as_str().unwrap()),
+            "session/prompt" => {
+                let blocks = params["prompt"].as_array().unwrap().iter();
+                let texts: Vec<&str> = blocks
+                    .map(|block| block["text"].as_str().unwrap_or("[block]"))
+                    .collect();
+                let session = params["sessionId"].as_str().unwrap();
+                format!("session/prompt {session}: {}", texts.join(" + "))
+            }
+            "session/cancel" => format!("session/cancel {}", params["sessionId"].as_str().unwrap()),
+            method => method.to_owned(),
+        }
+    }
+
+    fn is_answered(&mut self, message: &Value) -> String {
+        let id = message["id"].to_string();
+        match self.open.get_mut(&id) {
+            Some(open) if *open > 0 => *open -= 1,
+            _ => panic!("an answer to no open request: {message}"),
+        }
+        let (shown, answer) = match message.get("error") {
+            Some(error) => {
+                let text = format!("error {}: {}", error["code"], error["message"]);
+                (text, Err(error.clone()))
+            }
+            None => {
+                let result = &message["result"];
+                assert!(result.is_object() || result.is_null(), "{message}");
+                (result.to_string(), Ok(result.clone()))
+            }
+        };
+        self.answers.push((id.clone(), answer));
+        format!("answer {id} {shown}")
+    }
+
+    /// Notes a request that is about to be sent.
+    pub fn asks(&mut self, id: &str) {
+        *self.open.entry(id.to_owned()).or_default() += 1;
+    }
+
+    /// Returns the raw ids of the requests that wait, as often as they do.
+    pub fn waiting(&self) -> Vec<String> {
+        let each = self.open.iter();
+        each.flat_map(|(id, open)| std::iter::repeat_n(id.clone(), *open))
+            .collect()
+    }
+}

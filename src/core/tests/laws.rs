@@ -1,0 +1,213 @@
+//! What must hold whatever happens.
+
+use super::agent::Life;
+use super::screen::{Chat, check_line};
+use super::world::World;
+use crate::core::effect::{Announcement, EditorEffect, Effect};
+use crate::core::event::Event;
+use crate::core::ids::SessionKey;
+use crate::core::ledger::Review;
+use crate::core::model::{Job, Model, Phase};
+use crate::core::snapshot::Snapshot;
+use crate::core::text::LineEdit;
+use crate::core::update::update;
+
+/// Holds after every event.
+pub fn check_model(model: &Model) {
+    for (path, file) in model.reviews.iter() {
+        check_ledger(&file.ledger);
+        if let Some((_, document)) = model.documents.find(path) {
+            assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
+        }
+        assert_eq!(
+            file.info.len(),
+            file.ledger.hunks().len(),
+            "the snapshot's hunks"
+        );
+    }
+    for (key, session) in &model.sessions {
+        let served = session
+            .agent
+            .is_none_or(|agent| model.agents.contains_key(&agent));
+        assert!(served, "{key:?} waits for an agent that is gone");
+        if let Some(turn) = &session.turn {
+            let agent = session.agent.and_then(|agent| model.agents.get(&agent));
+            let waits = agent.is_some_and(|agent| agent.pending.contains_key(&turn.request));
+            assert!(waits, "{key:?}: nothing will end its turn");
+        }
+    }
+    for open in model.permissions.iter() {
+        assert!(
+            model.agents.contains_key(&open.agent),
+            "{open:?} has no agent"
+        );
+        assert!(
+            model.sessions.contains_key(&open.session),
+            "{open:?} has no session"
+        );
+    }
+}
+
+/// base + hunks = current
+fn check_ledger(ledger: &Review) {
+    let mut text = ledger.base().clone();
+    for hunk in ledger
+        .hunks()
+        .iter()
+        .rev()
+        .filter(|hunk| hunk.conflict.is_none())
+    {
+        text.apply(&LineEdit {
+            start: hunk.old.start,
+            removed: hunk.old.len(),
+            lines: ledger.current().to_lines(hunk.new.clone()),
+        });
+    }
+    if ledger.hunks().iter().all(|hunk| hunk.conflict.is_none()) {
+        assert_eq!(&text, ledger.current(), "base + hunks = current");
+    }
+}
+
+/// What is announced is in the snapshot that is published with it; of several announcements
+/// about one thing, the last.
+pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
+    let phase = |session: &SessionKey| {
+        let mut all = snapshot.sessions.iter();
+        all.find(|info| info.session == *session)
+            .map(|info| info.phase)
+    };
+    let turn = |session: &SessionKey| {
+        announced.iter().rev().find(|other| {
+            matches!(other, Announcement::TurnStarted { session: s } | Announcement::TurnEnded { session: s, .. } if s == session)
+        })
+    };
+    for announcement in announced {
+        match announcement {
+            Announcement::PermissionRequested { id, .. } => {
+                assert!(
+                    snapshot.permissions.iter().any(|open| open.id == *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::PermissionAnswered { id, .. } => {
+                assert!(
+                    snapshot.permissions.iter().all(|open| open.id != *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ReviewChanged { path, hunks } => {
+                let shown = snapshot.reviews.iter().find(|review| review.path == *path);
+                assert_eq!(shown.map_or(0, |review| review.hunks.len()), *hunks);
+            }
+            Announcement::TurnStarted { session } if turn(session) == Some(announcement) => {
+                let phase = phase(session);
+                assert!(
+                    matches!(phase, Some(Phase::Running | Phase::Waiting)),
+                    "{phase:?}"
+                );
+            }
+            Announcement::TurnEnded {
+                session,
+                stop_reason,
+            } if turn(session) == Some(announcement) => {
+                let mut all = snapshot.sessions.iter();
+                let info = all.find(|info| info.session == *session);
+                let reason = info.and_then(|info| info.stop_reason.as_deref());
+                assert!(info.is_none() || reason == Some(stop_reason), "{reason:?}");
+                assert_ne!(phase(session), Some(Phase::Running));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Holds when nothing is under way any more.
+pub fn check_rest(world: &mut World) {
+    check_screen(world);
+    let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. });
+    let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
+    assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
+    check_answered(world, "at rest");
+    let sessions: Vec<SessionKey> = world.model.sessions.keys().copied().collect();
+    for session in sessions {
+        world.happens(Event::Close { session });
+    }
+    check_answered(world, "when all is closed");
+    assert!(
+        world.model.agents.is_empty(),
+        "an agent that serves no session"
+    );
+    assert!(world.editor.permission.is_none());
+}
+
+/// Every request has had its answer, but those that wait for the user.
+fn check_answered(world: &World, when: &str) {
+    for (key, agent) in &world.agents {
+        if agent.life == Life::Gone {
+            continue;
+        }
+        let open = world
+            .model
+            .permissions
+            .iter()
+            .filter(|open| open.agent == *key);
+        let mut open: Vec<String> = open.map(|open| open.request.0.get().to_owned()).collect();
+        open.sort();
+        assert_eq!(agent.waiting(), open, "requests without a response {when}");
+    }
+}
+
+/// The screen shows the model, and nothing is dirty.
+fn check_screen(world: &mut World) {
+    for (key, session) in &world.model.sessions {
+        let is_complete = session.turn.is_none();
+        let shown = world.editor.chats.get(key);
+        let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
+        let want = Chat::of(&session.transcript, is_complete);
+        let (lines, folds) = shown.unwrap_or_default();
+        let texts = |lines: &[crate::core::view::Line]| -> Vec<String> {
+            lines.iter().map(|line| line.text.clone()).collect()
+        };
+        assert_eq!(texts(lines), texts(&want.lines), "the chat of {key:?}");
+        assert_eq!(lines, want.lines, "the chat of {key:?}");
+        assert_eq!(folds, want.folds, "the folds of {key:?}");
+    }
+    let permission = world.model.permission_view();
+    for line in permission.iter().flat_map(|view| &view.lines) {
+        check_line(line);
+    }
+    assert_eq!(world.editor.permission, permission);
+    for (buf, buffer) in &world.editor.buffers {
+        let document = world.model.documents.get(*buf).unwrap();
+        assert_eq!(document.text, buffer.text, "{}", buffer.path.display());
+        assert_eq!(
+            document.state.tick,
+            buffer.tick,
+            "{}",
+            buffer.path.display()
+        );
+        assert_eq!(
+            document.state.modified,
+            buffer.modified,
+            "{}",
+            buffer.path.display()
+        );
+        let shown = world.editor.hunks.get(buf).into_iter().flatten();
+        let shown: Vec<(usize, usize, bool)> = shown
+            .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
+            .collect();
+        let review = world.model.reviews.get(&buffer.path);
+        let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+        let want: Vec<(usize, usize, bool)> = hunks
+            .map(|hunk| (hunk.new.start, hunk.new.len(), hunk.conflict.is_some()))
+            .collect();
+        assert_eq!(shown, want, "the hunks in {}", buffer.path.display());
+    }
+    let mut effects = Vec::new();
+    update(&mut world.model, Event::FrameWanted, &mut effects);
+    let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty() && !frame.more);
+    assert!(
+        effects.iter().all(is_idle),
+        "dirty, and nobody was woken: {effects:?}"
+    );
+}

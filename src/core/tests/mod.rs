@@ -1,0 +1,18 @@
+//! The core as its neighbours see it: events in, effects out, with a fake editor, host, disk and
+//! agent around it that carry every effect out.
+//!
+//! A test is a story told to a [`world::World`]; whatever the story, the world itself checks at
+//! each step and at its end what must always hold (see there).
+
+mod agent;
+mod disk;
+mod editor;
+mod laws;
+mod screen;
+mod world;
+
+mod files;
+mod lifecycle;
+mod permissions;
+mod reviews;
+mod turns;

@@ -1,0 +1,140 @@
+//! A fake chat buffer, and what it must look like.
+//!
+//! Invariants: changes lie within the buffer; spans lie within their lines, sorted; folds move
+//! with the lines as Neovim's do.
+
+use crate::acp::{Content, Role};
+use crate::core::chat::ChatView;
+use crate::core::transcript::{Entry, Transcript};
+use crate::core::view::{ChatOp, Line};
+
+/// A transcript as the editor shows it.
+#[derive(Debug, Default, PartialEq)]
+pub struct Chat {
+    pub lines: Vec<Line>,
+    /// First row and the row after the last.
+    pub folds: Vec<(usize, usize)>,
+}
+
+impl Chat {
+    pub fn apply(&mut self, ops: Vec<ChatOp>) {
+        let mut new_folds = Vec::new();
+        for op in ops {
+            match op {
+                ChatOp::Splice {
+                    start,
+                    removed,
+                    lines,
+                } => self.splice(start, removed, lines),
+                ChatOp::Fold { start, end } => new_folds.push((start, end)),
+            }
+        }
+        for (start, end) in new_folds {
+            assert!(
+                start < end && end <= self.lines.len(),
+                "fold {start}..{end}"
+            );
+            self.folds.retain(|fold| *fold != (start, end));
+            self.folds.push((start, end));
+        }
+        self.folds.sort_unstable();
+        let apart = |pair: &[(usize, usize)]| pair[0].1 <= pair[1].0;
+        assert!(self.folds.windows(2).all(apart), "folds {:?}", self.folds);
+    }
+
+    fn splice(&mut self, start: usize, removed: usize, lines: Vec<Line>) {
+        let end = start + removed;
+        let rows = self.lines.len();
+        assert!(end <= rows, "splice {start}..{end} of {rows} lines");
+        lines.iter().for_each(check_line);
+        let added = lines.len();
+        self.lines.splice(start..end, lines);
+        // Lines that give way to others stay; what is too many is deleted, what is too few is
+        // put below.
+        let (cut, more) = (
+            start + added.min(removed)..end,
+            added.saturating_sub(removed),
+        );
+        let moved = |row: usize| match row {
+            row if row >= cut.end => row - cut.len(),
+            row => row.min(cut.start),
+        };
+        for fold in &mut self.folds {
+            *fold = (moved(fold.0), moved(fold.1));
+            if cut.start <= fold.0 {
+                fold.0 += more;
+            }
+            if cut.start < fold.1 {
+                fold.1 += more;
+            }
+        }
+        self.folds.retain(|(start, end)| start < end);
+    }
+
+    /// Returns the lines as a text.
+    pub fn text(&self) -> String {
+        let lines: Vec<&str> = self.lines.iter().map(|line| line.text.as_str()).collect();
+        lines.join("\n")
+    }
+
+    /// Renders a transcript from nothing.
+    ///
+    /// Whatever is not the last entry is complete; the last is if `is_complete`.
+    pub fn of(transcript: &Transcript, is_complete: bool) -> Self {
+        let mut copy = Transcript::default();
+        let last = transcript.entries().len();
+        for (index, entry) in transcript.entries().iter().enumerate() {
+            let said = |copy: &mut Transcript, role, text: &str| {
+                let id = Some(format!("entry {index}"));
+                copy.chunk(role, id, &Content::Text(text.to_owned()));
+            };
+            match entry {
+                Entry::User(message) => said(&mut copy, Role::User, message.markdown.text()),
+                Entry::Agent(message) => said(&mut copy, Role::Agent, message.markdown.text()),
+                Entry::Thought(message) => said(&mut copy, Role::Thought, message.markdown.text()),
+                Entry::Tool(tool) => {
+                    copy.push(Entry::Tool(tool.clone()));
+                }
+                Entry::Plan(plan) => {
+                    copy.push(Entry::Plan(plan.clone()));
+                }
+                Entry::Notice { level, text } => copy.notice(*level, text.clone()),
+                Entry::Unknown { kind, raw } => {
+                    let (kind, raw) = (kind.clone(), raw.clone());
+                    copy.push(Entry::Unknown { kind, raw });
+                }
+            }
+            assert_eq!(
+                copy.entries().len(),
+                index + 1,
+                "an entry with nothing in it"
+            );
+            if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+                copy.entry_mut(index)
+                && (index + 1 < last || is_complete)
+            {
+                message.markdown.finish();
+            }
+        }
+        let (mut view, mut chat) = (ChatView::default(), Chat::default());
+        loop {
+            let mut ops = Vec::new();
+            let is_more = view.render(&mut copy, &mut ops);
+            chat.apply(ops);
+            if !is_more {
+                return chat;
+            }
+        }
+    }
+}
+
+pub fn check_line(line: &Line) {
+    assert!(!line.text.contains('\n'), "{line:?}");
+    let mut start = 0;
+    for span in &line.spans {
+        let range = span.start as usize..span.end as usize;
+        assert!(line.text.get(range).is_some(), "{span:?} in {line:?}");
+        assert!(span.start >= start, "{line:?} is not sorted");
+        start = span.start;
+    }
+}

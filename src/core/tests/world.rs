@@ -1,0 +1,491 @@
+//! The world around a model: every effect is carried out, its result comes back as an event.
+//!
+//! A story is told with verbs ([`World::prompts`], [`World::says`], [`World::types`] ...); what
+//! becomes visible goes into a log that the test compares ([`World::saw`]). Usually everything
+//! that is under way is done before a verb returns; [`World::holds`] keeps a part of the world
+//! from moving, so that other things happen in between.
+//!
+//! Invariants checked at each event: at most one wake-up is out, base + hunks = current, a
+//! reviewed buffer's text is its ledger's current text, and what is announced is in the snapshot.
+//! When a world ends: nothing is dirty, the screen shows the model, every request of an agent
+//! has had exactly one response.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Life};
+use super::disk::Disk;
+use super::editor::Editor;
+use crate::acp::rpc;
+use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
+use crate::core::event::{AgentSpec, Event, Prompt};
+use crate::core::ids::{AgentKey, BufId, SessionKey, Token};
+use crate::core::model::Model;
+use crate::core::update::update;
+
+/// A part of the world that can be kept from moving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Editor,
+    Disk,
+    /// What agents do by themselves: answers to `initialize` and `session/new`, their exits.
+    Agents,
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub model: Model,
+    pub editor: Editor,
+    pub disk: Disk,
+    pub agents: BTreeMap<AgentKey, Agent>,
+    pub to_core: VecDeque<Event>,
+    pub to_editor: VecDeque<EditorEffect>,
+    pub timers: VecDeque<Token>,
+    held: Vec<Part>,
+    log: Vec<String>,
+    /// Every event and effect, if a test wants to compare them.
+    pub journal: Option<Vec<String>>,
+    wakes: usize,
+    sessions: u32,
+}
+
+/// The session of most tests.
+pub const S1: SessionKey = SessionKey(1);
+/// The agent of most tests.
+pub const A1: AgentKey = AgentKey(1);
+
+pub fn spec(name: &str) -> AgentSpec {
+    AgentSpec {
+        name: name.into(),
+        command: format!("/bin/{name}"),
+        args: Vec::new(),
+        env: Vec::new(),
+        cwd: "/p".into(),
+    }
+}
+
+impl World {
+    /// A world in which nothing has happened.
+    pub fn new() -> Self {
+        Self {
+            model: Model::default(),
+            editor: Editor::default(),
+            disk: Disk::default(),
+            agents: BTreeMap::new(),
+            to_core: VecDeque::new(),
+            to_editor: VecDeque::new(),
+            timers: VecDeque::new(),
+            held: Vec::new(),
+            log: Vec::new(),
+            journal: None,
+            wakes: 0,
+            sessions: 0,
+        }
+    }
+
+    /// A world in which the session 1 is ready for a prompt.
+    pub fn ready() -> Self {
+        let mut world = Self::new();
+        world.opens(1, "bot");
+        world.log.clear();
+        world
+    }
+
+    // What the user does.
+
+    pub fn opens(&mut self, session: u32, agent: &str) {
+        self.happens(Event::Open {
+            session: SessionKey(session),
+            spec: spec(agent),
+            roots: vec!["/p".into()],
+        });
+    }
+
+    pub fn prompts(&mut self, text: &str) {
+        self.prompts_in(S1, text);
+    }
+
+    pub fn prompts_in(&mut self, session: SessionKey, text: &str) {
+        let prompt = Prompt {
+            text: text.into(),
+            ..Prompt::default()
+        };
+        self.happens(Event::Prompt { session, prompt });
+    }
+
+    /// The user, or something the editor does for the user, changes buffers.
+    pub fn edits<R>(
+        &mut self,
+        action: impl FnOnce(&mut Editor, &mut Disk, &mut Vec<Event>) -> R,
+    ) -> R {
+        let mut out = Vec::new();
+        let result = action(&mut self.editor, &mut self.disk, &mut out);
+        self.to_core.extend(out);
+        self.settle();
+        result
+    }
+
+    // What an agent does.
+
+    /// An agent prints a line.
+    pub fn prints(&mut self, agent: AgentKey, line: &str) {
+        let decoded = rpc::decode(line.as_bytes());
+        for message in decoded {
+            if let (crate::acp::Message::Request { id, .. }, Some(known)) =
+                (&message, self.agents.get_mut(&agent))
+            {
+                known.asks(id.0.get());
+            }
+            self.to_core
+                .push_back(Event::AgentMessage { agent, message });
+        }
+        self.settle();
+    }
+
+    pub fn notifies(&mut self, agent: AgentKey, method: &str, params: &Value) {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.prints(agent, &message.to_string());
+    }
+
+    /// The first agent sends an update of the first session.
+    pub fn updates(&mut self, update: Value) {
+        let params = json!({ "sessionId": "s1", "update": update });
+        self.notifies(A1, "session/update", &params);
+    }
+
+    /// The first agent says something.
+    pub fn says(&mut self, text: &str) {
+        self.updates(json!({
+            "sessionUpdate": "agent_message_chunk",
+            "content": { "type": "text", "text": text },
+        }));
+    }
+
+    /// The first agent makes a request; `id` is raw JSON.
+    pub fn asks(&mut self, id: &str, method: &str, params: &Value) {
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        self.prints(A1, &line);
+    }
+
+    /// An agent answers the oldest open call of a method.
+    pub fn answers(&mut self, agent: AgentKey, method: &str, result: Result<Value, Value>) {
+        let known = self.agents.get_mut(&agent).unwrap();
+        let at = known.calls.iter().position(|call| call.1 == method);
+        let Some(at) = at else {
+            panic!("no open call of {method}: {:?}", known.calls);
+        };
+        let id = known.calls.remove(at).0;
+        let (name, value) = match result {
+            Ok(value) => ("result", value),
+            Err(value) => ("error", value),
+        };
+        self.prints(
+            agent,
+            &json!({ "jsonrpc": "2.0", "id": id, name: value }).to_string(),
+        );
+    }
+
+    /// The first agent ends its turn.
+    pub fn ends_turn(&mut self, reason: &str) {
+        self.answers(A1, "session/prompt", Ok(json!({ "stopReason": reason })));
+    }
+
+    /// An agent's process is gone.
+    pub fn exits(&mut self, agent: AgentKey, status: &str, stderr: &[&str]) {
+        self.agents.get_mut(&agent).unwrap().life = Life::Gone;
+        self.happens(Event::AgentExited {
+            agent,
+            status: status.into(),
+            stderr: stderr.iter().map(|line| (*line).to_owned()).collect(),
+        });
+    }
+
+    /// All timers go off.
+    pub fn time_passes(&mut self) {
+        while let Some(token) = self.timers.pop_front() {
+            self.to_core.push_back(Event::Timer { token });
+        }
+        self.settle();
+    }
+
+    // What the test looks at.
+
+    /// Compares what has become visible since the last time.
+    #[track_caller]
+    pub fn saw(&mut self, want: &[&str]) {
+        let log = std::mem::take(&mut self.log);
+        assert_eq!(log, want, "\nthe chat:\n{}", self.chat());
+    }
+
+    /// Forgets what has become visible.
+    pub fn skip(&mut self) {
+        self.log.clear();
+    }
+
+    /// Returns the first session's transcript as it is on the screen.
+    pub fn chat(&self) -> String {
+        let chat = self.editor.chats.get(&S1);
+        chat.map(|chat| chat.text()).unwrap_or_default()
+    }
+
+    /// Returns the answer to the first agent's request, the last one with this raw id.
+    pub fn answer(&self, id: &str) -> &Result<Value, Value> {
+        let answers = &self.agents[&A1].answers;
+        match answers.iter().rev().find(|answer| answer.0 == id) {
+            Some((_, answer)) => answer,
+            None => panic!("no answer to {id}: {answers:?}"),
+        }
+    }
+
+    pub fn buffer(&self, path: &str) -> String {
+        let buf = self.editor.find(Path::new(path));
+        let buf = buf.unwrap_or_else(|| panic!("{path} is in no buffer"));
+        self.editor.buffers[&buf].text.to_string()
+    }
+
+    pub fn buf(&self, path: &str) -> BufId {
+        self.editor.find(Path::new(path)).unwrap()
+    }
+
+    // How it goes on.
+
+    /// Lets an event happen and all that comes of it.
+    pub fn happens(&mut self, event: Event) {
+        self.to_core.push_back(event);
+        self.settle();
+    }
+
+    /// Keeps a part of the world from moving until [`World::goes_on`].
+    pub fn holds(&mut self, part: Part) {
+        self.held.push(part);
+    }
+
+    pub fn goes_on(&mut self) {
+        self.held.clear();
+        self.settle();
+    }
+
+    /// Lets everything that is under way be done.
+    pub fn settle(&mut self) {
+        for _ in 0..50_000 {
+            if !self.moves() {
+                return;
+            }
+        }
+        panic!("the world does not come to rest");
+    }
+
+    fn moves(&mut self) -> bool {
+        if let Some(event) = self.to_core.pop_front() {
+            self.apply(event);
+            return true;
+        }
+        let moves = |part| !self.held.contains(&part);
+        let (agents, disk, editor) = (moves(Part::Agents), moves(Part::Disk), moves(Part::Editor));
+        agents && self.agents_move() || disk && self.disk_moves() || editor && self.editor_moves()
+    }
+
+    fn disk_moves(&mut self) -> bool {
+        let path = self.disk.busy().into_iter().next();
+        let event = path.and_then(|path| self.disk.work(&path));
+        let moved = event.is_some();
+        self.to_core.extend(event);
+        moved
+    }
+
+    /// Carries out the next effect on the main thread.
+    pub fn editor_moves(&mut self) -> bool {
+        let Some(effect) = self.to_editor.pop_front() else {
+            return false;
+        };
+        let mut out = Vec::new();
+        match effect {
+            EditorEffect::Wake if self.editor.is_asking => {}
+            EditorEffect::Wake => {
+                self.editor.is_asking = true;
+                out.push(Event::FrameWanted);
+            }
+            EditorEffect::Frame(frame) => self.editor.shows(frame),
+            EditorEffect::Edit {
+                token,
+                buf,
+                tick,
+                edits,
+                save,
+            } => {
+                let job = (token, buf, tick);
+                self.editor
+                    .edit(job, &edits, save, &mut self.disk, &mut out);
+            }
+            EditorEffect::Notify { .. } | EditorEffect::Emit(_) => {}
+        }
+        self.to_core.extend(out);
+        true
+    }
+
+    /// Does what every agent does of itself.
+    pub fn agents_move(&mut self) -> bool {
+        for (&agent, known) in &mut self.agents {
+            if known.life == Life::Leaving {
+                known.life = Life::Gone;
+                let (status, stderr) = ("exit code 0".to_owned(), Vec::new());
+                self.to_core.push_back(Event::AgentExited {
+                    agent,
+                    status,
+                    stderr,
+                });
+                return true;
+            }
+            if known.life == Life::Starting {
+                known.life = Life::Alive;
+                let pid = 100 + agent.0;
+                self.to_core.push_back(Event::AgentStarted { agent, pid });
+                return true;
+            }
+            let control = known.calls.iter().find(|call| call.1 != "session/prompt");
+            if known.life == Life::Alive
+                && let Some((_, method, _)) = control
+            {
+                let method = method.clone();
+                let result = self.usual_answer(&method);
+                self.answers(agent, &method, Ok(result));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns what an ordinary agent answers.
+    pub fn usual_answer(&mut self, method: &str) -> Value {
+        match method {
+            "initialize" => json!({
+                "protocolVersion": 1,
+                "agentCapabilities": { "promptCapabilities": { "embeddedContext": true } },
+            }),
+            _ => {
+                self.sessions += 1;
+                json!({ "sessionId": format!("s{}", self.sessions) })
+            }
+        }
+    }
+
+    /// Lets the core handle one event.
+    pub fn apply(&mut self, event: Event) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(format!("{event:?}"));
+        }
+        if matches!(event, Event::FrameWanted) {
+            self.wakes = 0;
+        }
+        let mut effects = Vec::new();
+        update(&mut self.model, event, &mut effects);
+        self.check_announced(&effects);
+        super::laws::check_model(&self.model);
+        for effect in effects {
+            if let Some(journal) = &mut self.journal {
+                journal.push(format!("  {effect:?}"));
+            }
+            match effect {
+                Effect::Host(effect) => self.host_does(effect),
+                Effect::Editor(effect) => {
+                    match &effect {
+                        EditorEffect::Wake => {
+                            self.wakes += 1;
+                            assert!(self.wakes <= 1, "woken twice");
+                        }
+                        EditorEffect::Notify { level, text } => {
+                            self.log.push(format!("{level:?}: {text}"));
+                        }
+                        EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
+                        EditorEffect::Frame(_) | EditorEffect::Edit { .. } => {}
+                    }
+                    self.to_editor.push_back(effect);
+                }
+            }
+        }
+    }
+
+    fn host_does(&mut self, effect: HostEffect) {
+        match effect {
+            HostEffect::Spawn { agent, spec } => {
+                self.log
+                    .push(format!("spawn {} as a{}", spec.name, agent.0));
+                self.agents.insert(agent, Agent::new());
+            }
+            HostEffect::Send { agent, line } => {
+                let known = self.agents.get_mut(&agent).unwrap();
+                if known.life < Life::Gone {
+                    let heard = known.hears(&line);
+                    self.log.push(format!("a{} <- {heard}", agent.0));
+                }
+            }
+            HostEffect::Shutdown { agent } => {
+                self.log.push(format!("shutdown a{}", agent.0));
+                let known = self.agents.get_mut(&agent).unwrap();
+                known.life = known.life.max(Life::Leaving);
+            }
+            HostEffect::ReadDisk { ref path, .. }
+            | HostEffect::WriteDisk { ref path, .. }
+            | HostEffect::DeleteDisk { ref path, .. } => {
+                let path = path.clone();
+                self.disk.queue(path, effect);
+            }
+            HostEffect::Timer { token, .. } => self.timers.push_back(token),
+            HostEffect::Log { .. } => {}
+        }
+    }
+
+    /// What an announcement says is in the snapshot that is published with it.
+    fn check_announced(&self, effects: &[Effect]) {
+        let announced = effects.iter().filter_map(|effect| match effect {
+            Effect::Editor(EditorEffect::Emit(announcement)) => Some(announcement),
+            _ => None,
+        });
+        let announced: Vec<&Announcement> = announced.collect();
+        if !announced.is_empty() {
+            super::laws::check_announced(&self.model.snapshot(), &announced);
+        }
+    }
+}
+
+/// The end of every test: whatever is under way is done, and nothing may be left.
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.goes_on();
+        super::laws::check_rest(self);
+    }
+}
+
+fn in_short(announcement: &Announcement) -> String {
+    match announcement {
+        Announcement::SessionStarted { session, .. } => format!("session {} started", session.0),
+        Announcement::TurnStarted { session } => format!("turn of {} started", session.0),
+        Announcement::TurnEnded {
+            session,
+            stop_reason,
+        } => format!("turn of {} ended: {stop_reason}", session.0),
+        Announcement::PermissionRequested { session, id } => {
+            format!("permission {id} of {} requested", session.0)
+        }
+        Announcement::PermissionAnswered {
+            session,
+            id,
+            option,
+        } => {
+            let option = option.as_deref().unwrap_or("-");
+            format!("permission {id} of {} answered: {option}", session.0)
+        }
+        Announcement::ReviewChanged { path, hunks } => {
+            format!("review of {}: {hunks}", path.display())
+        }
+        Announcement::AgentExited {
+            session, status, ..
+        } => format!("agent of {} exited: {status}", session.0),
+    }
+}
