@@ -14,7 +14,7 @@ EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
 MATRIX := trixie testing
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check matrix matrix-setup nvim sdk-agent picture clean \
+.PHONY: help build release try test check bench matrix matrix-setup nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make test     runs all tests'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
 	@echo 'make picture  takes the picture of the README anew'
+	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
 build:
@@ -53,6 +54,9 @@ nvim: $(NVIM_READY)
 $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 	sh tools/nvim.sh '$(TARGET)/nvim'
 	@touch '$@'
+
+bench: $(NVIM_READY)
+	cargo bench --bench budgets -- $(ARGS)
 
 matrix: matrix-setup
 	sh tools/matrix.sh '$(NVIM)' $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')

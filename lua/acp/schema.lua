@@ -158,6 +158,7 @@ local permission_keys = {
       "leave",
       keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
     ),
+    field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
   },
 }
 

@@ -103,6 +103,8 @@
 ---@class acp.Config.Keymaps.Permission
 --- Goes back to the window before. The question stays open.
 ---@field leave? string|string[]|false
+--- Cancels the turn, and with it the question.
+---@field cancel? string|string[]|false
 
 ---@class acp.Config.Keymaps.Review
 --- Accepts the hunk at the cursor.
@@ -173,6 +175,7 @@
 
 ---@class acp.Config.Keymaps.Permission.Resolved
 ---@field leave string[]
+---@field cancel string[]
 
 ---@class acp.Config.Keymaps.Review.Resolved
 ---@field accept_hunk string[]

@@ -197,6 +197,7 @@ impl Model {
         }
         Some(PermissionView {
             id: open.id,
+            session: open.session,
             title,
             lines,
             options: option_views(&open.options),

@@ -69,6 +69,7 @@ pub enum ChatOp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionView {
     pub id: PermissionId,
+    pub session: SessionKey,
     pub title: String,
     /// The kind, the command or the diff in full.
     pub lines: Vec<Line>,

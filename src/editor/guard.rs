@@ -8,6 +8,7 @@ use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti};
 
 use super::nvim;
 use super::state::inbox;
+use super::trace;
 use crate::core::event::Event;
 
 /// Returns a Lua function that runs `body` under the guard; what fails returns the default.
@@ -27,6 +28,7 @@ where
 
 /// Runs `body`; a panic or an error is reported and gives the default.
 pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<R>) -> R {
+    let _timed = trace::time(place);
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(result)) => result,
         Ok(Err(error)) => {
@@ -54,6 +56,7 @@ where
     R: IntoLuaMulti,
 {
     nvim::lua().create_function(move |_, args: A| {
+        let _timed = trace::time(place);
         match catch_unwind(AssertUnwindSafe(|| body(args))) {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => Err(mlua::Error::runtime(nvim::message(&error))),

@@ -16,6 +16,7 @@ mod nvim;
 mod permission;
 mod review;
 mod state;
+mod trace;
 mod wake;
 
 use std::cell::{Cell, RefCell};
@@ -94,6 +95,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();
         }
+        trace::write();
         Ok(())
     })?;
     let opts = nvim::table([("callback", Value::Function(on_leave))])?;

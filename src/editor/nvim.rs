@@ -7,12 +7,24 @@ use std::collections::HashMap;
 use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value};
 
 thread_local! {
+    static LUA: Lua = kept();
     static FUNCTIONS: RefCell<HashMap<&'static str, Function>> = RefCell::default();
 }
 
 /// Returns the Lua state of the main thread.
 pub fn lua() -> Lua {
-    mlua::lua()
+    LUA.with(Clone::clone)
+}
+
+/// Returns the state in a form that may be cloned and dropped at no cost.
+///
+/// What `mlua::lua` returns collects all of Neovim's garbage when it is dropped, which takes
+/// milliseconds; its clones do not.
+fn kept() -> Lua {
+    let lua = mlua::lua();
+    let kept = lua.clone();
+    std::mem::forget(lua);
+    kept
 }
 
 /// Calls `vim.api.{name}`.

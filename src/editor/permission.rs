@@ -288,6 +288,13 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
     for key in super::keys::of("permission", "leave") {
         super::keys::map(buf, "n", &key, "Leaves the question open", leave)?;
     }
+    let session = view.session;
+    for key in super::keys::of("permission", "cancel") {
+        super::keys::map(buf, "n", &key, "Cancels the turn", move || {
+            send(Event::Cancel { session });
+            Ok(())
+        })?;
+    }
     Ok(())
 }
 

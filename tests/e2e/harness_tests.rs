@@ -42,6 +42,22 @@ fn what_is_typed_stands_on_the_screen() {
 }
 
 #[test]
+fn a_flush_shows_when_a_key_was_drawn() {
+    let nvim = Project::new().start();
+    nvim.keys("iab");
+    nvim.wait("the cursor", || nvim.screen().cursor == (0, 2));
+    let (seen, pressed) = (nvim.flushes(0).len(), Instant::now());
+    nvim.input("c");
+    nvim.wait("the flush", || {
+        let flushes = nvim.flushes(seen);
+        flushes
+            .iter()
+            .any(|flush| flush.cursor == (0, 3) && flush.at > pressed)
+    });
+    assert!(nvim.screen().has("abc"));
+}
+
+#[test]
 fn keys_are_processed_before_the_next_question() {
     let nvim = Project::new().start();
     nvim.keys(&format!("i{}<Esc>", "x".repeat(5_000)));

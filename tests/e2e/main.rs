@@ -11,3 +11,4 @@ mod harness_tests;
 mod picture;
 mod talk;
 mod tutor;
+mod turns;

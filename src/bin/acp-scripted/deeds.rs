@@ -79,10 +79,11 @@ const CODE: &str = "```rust\nfn add(a: u32, b: u32) -> u32 {\n    // Numbers wra
 
 fn big_say(runner: &mut Runner<'_>, it: &BigSay) -> Result<(), Stop> {
     let pattern = match it.kind {
-        Kind::Prose => PROSE,
-        Kind::Code => CODE,
+        Kind::Prose => PROSE.to_owned(),
+        Kind::Code => CODE.to_owned(),
+        Kind::Mixed => [PROSE, CODE].concat(),
     };
-    // Both patterns are ASCII: any cut is a character's end. `$` begins no placeholder in them.
+    // The patterns are ASCII: any cut is a character's end. `$` begins no placeholder in them.
     let text: Vec<u8> = pattern.bytes().cycle().take(it.bytes).collect();
     let start = Instant::now();
     for (i, part) in text.chunks(it.chunk.unwrap_or(it.bytes).max(1)).enumerate() {

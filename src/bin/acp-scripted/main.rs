@@ -60,7 +60,7 @@
 //! | `{"update":{"sessionUpdate":…}}` | a `session/update` of `${sid}`, or of `"session"` |
 //! | `{"say":"text"}`, `{"think":…}`, `{"echo":…}` | a chunk of the agent's message, its thought, the user's message; `"message"` is its id |
 //! | `{"tool":{"id":"t1",…}}`, `{"tool_update":{"id":"t1",…}}` | a `tool_call`, a `tool_call_update`; `id` becomes `toolCallId` |
-//! | `{"big_say":{"bytes":1048576,"kind":"prose"}}` | a long text (`prose` or `code`), in chunks of `"chunk"` bytes, one every `"every_us"` |
+//! | `{"big_say":{"bytes":1048576,"kind":"prose"}}` | a long text (`prose`, `code` or `mixed`), in chunks of `"chunk"` bytes, one every `"every_us"` |
 //! | `{"raw":"text"}`, `{"raw_b64":"/w=="}` | bytes and a line feed; `"newline":false` without it |
 //! | `{"flood":{"bytes":83886080,"byte":"x","newline":true}}` | one long line |
 //! | `{"stderr":"text"}` | a line on stderr |

@@ -242,6 +242,7 @@ pub enum Kind {
     #[default]
     Prose,
     Code,
+    Mixed,
 }
 
 #[derive(Debug, Clone, Deserialize)]

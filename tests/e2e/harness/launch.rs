@@ -86,7 +86,7 @@ fn set_environment(command: &mut Command, project: &Project, mark: &str) {
 }
 
 /// Returns the Neovim under test: `ACP_TEST_NVIM`, else the one `make nvim` unpacks.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     match env::var_os("ACP_TEST_NVIM") {
         Some(path) if !path.is_empty() => path.into(),
         _ => built().join("../nvim/bin/nvim"),

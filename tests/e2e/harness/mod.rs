@@ -14,5 +14,7 @@ mod screen;
 mod slots;
 mod svg;
 
+pub use launch::binary;
 pub use nvim::{Nvim, UserEvent};
 pub use project::Project;
+pub use rpc::Flush;

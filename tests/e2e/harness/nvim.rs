@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::launch;
 use super::procs::{self, Process};
 use super::project::Project;
-use super::rpc::{Client, RpcError, from_json};
+use super::rpc::{Client, Flush, RpcError, from_json};
 use super::screen::Screen;
 use super::slots::{self, Slot};
 
@@ -130,6 +130,11 @@ impl Nvim {
         }
     }
 
+    /// Types a few keys as [`Nvim::keys`] does, and does not wait until Neovim has them.
+    pub fn input(&self, keys: &str) {
+        self.client.notify("nvim_input", vec![keys.into()]);
+    }
+
     /// Types a text: no key in it has a meaning of its own.
     #[track_caller]
     pub fn type_text(&self, text: &str) {
@@ -148,6 +153,11 @@ impl Nvim {
     /// Returns the screen as it was last drawn.
     pub fn screen(&self) -> Screen {
         self.client.screen()
+    }
+
+    /// Returns when the screen was drawn, but for the first `from` times, oldest first.
+    pub fn flushes(&self, from: usize) -> Vec<Flush> {
+        self.client.flushes(from)
     }
 
     /// Returns the screen in the form of a snapshot, with what is random in paths made equal.

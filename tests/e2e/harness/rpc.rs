@@ -26,6 +26,14 @@ pub struct Client {
     next_id: AtomicU64,
 }
 
+/// A flush: the moment at which Neovim had drawn all it had to draw.
+#[derive(Debug, Clone, Copy)]
+pub struct Flush {
+    pub at: Instant,
+    /// Row and column of the cursor.
+    pub cursor: (usize, usize),
+}
+
 #[derive(Debug)]
 pub enum RpcError {
     /// Neovim answered with an error.
@@ -46,6 +54,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     screen: Screen,
+    flushes: Vec<Flush>,
     responses: HashMap<u64, Result<Value, Value>>,
     notifications: Vec<(String, Vec<Json>)>,
     closed: bool,
@@ -118,6 +127,12 @@ impl Client {
         state.screen.clone()
     }
 
+    /// Returns all flushes so far but the first `from`, oldest first.
+    pub fn flushes(&self, from: usize) -> Vec<Flush> {
+        let state = self.shared.lock();
+        state.flushes.get(from..).unwrap_or_default().to_vec()
+    }
+
     /// Returns all notifications called `name` so far, oldest first.
     pub fn notifications(&self, name: &str) -> Vec<Vec<Json>> {
         let state = self.shared.lock();
@@ -184,7 +199,13 @@ impl State {
             (Some(2), 3) => {
                 let params = parts[2].as_array().map_or(&[][..], Vec::as_slice);
                 match parts[1].as_str() {
-                    Some("redraw") => params.iter().for_each(|batch| self.screen.apply(batch)),
+                    Some("redraw") => {
+                        params.iter().for_each(|batch| self.screen.apply(batch));
+                        if !self.screen.is_mid_frame() {
+                            let (at, cursor) = (Instant::now(), self.screen.cursor);
+                            self.flushes.push(Flush { at, cursor });
+                        }
+                    }
                     name => self.notifications.push((
                         name.unwrap_or_default().to_owned(),
                         params.iter().map(to_json).collect(),

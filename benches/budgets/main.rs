@@ -1,0 +1,56 @@
+//! `make bench`: what the plugin costs, next to the least a client in Lua can cost.
+//!
+//! Each row is measured on the same replayed agent in a Neovim with a screen, three times for
+//! each client, one after the other; the middle figure counts, and how far the others lie apart
+//! says how much the machine disturbs. Milliseconds are CPU time of Neovim's main thread, except
+//! latencies, stalls and "until ready", which are by the clock. Nothing fails: these are figures
+//! to read.
+//!
+//! `make bench ARGS='burst read'` measures some rows only; `-n 5` says how often.
+
+mod client;
+#[allow(dead_code, unused_imports)] // The end-to-end tests use the rest of it.
+#[path = "../../tests/e2e/harness/mod.rs"]
+mod harness;
+mod probe;
+mod rows;
+mod table;
+
+use client::Client;
+use rows::{ROWS, Row};
+use table::{Runs, Trace};
+
+fn main() {
+    let mut runs = 3;
+    let mut chosen = Vec::new();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-n" => runs = words.next().and_then(|n| n.parse().ok()).unwrap_or(runs),
+            // Cargo's own.
+            "--bench" => {}
+            _ => chosen.push(word),
+        }
+    }
+    let is_chosen = |row: &&Row| chosen.is_empty() || chosen.iter().any(|name| name == row.name);
+    table::head(runs);
+    let mut trace = Trace::default();
+    for row in ROWS.iter().filter(is_chosen) {
+        let mut all = [
+            (Client::Ours, Runs::default()),
+            (Client::Floor, Runs::default()),
+        ];
+        for _ in 0..runs {
+            for (client, runs) in &mut all {
+                let measured = (row.measure)(*client);
+                trace.add(&measured.trace);
+                runs.add(measured.values);
+            }
+        }
+        let [(_, ours), (_, floor)] = &mut all;
+        for (at, figure) in row.figures.iter().enumerate() {
+            table::line(figure, ours.figure(at), floor.figure(at));
+        }
+    }
+    trace.print();
+}

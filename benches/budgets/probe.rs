@@ -1,0 +1,74 @@
+//! What the system says of a process: time, memory, wake-ups.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a thread's time is looked at, and how many looks without a change are rest.
+const LOOK: Duration = Duration::from_millis(20);
+const QUIET_LOOKS: u32 = 6;
+
+/// How long a process may take to come to rest.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns the milliseconds of CPU the main thread of a process has used.
+pub fn main_thread_ms(pid: u32) -> f64 {
+    // The first field is in nanoseconds; `/proc/PID/schedstat` is that of the first thread.
+    let text = read(&format!("/proc/{pid}/schedstat"));
+    let field = text.split_whitespace().next();
+    let nanoseconds: u64 = field.and_then(|n| n.parse().ok()).unwrap_or_else(|| {
+        panic!("this system does not tell a thread's time: the benchmark needs Linux")
+    });
+    nanoseconds as f64 / 1e6
+}
+
+/// Waits until the main thread has done nothing for a while, and returns its time.
+pub fn rest(pid: u32) -> f64 {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut last, mut quiet) = (main_thread_ms(pid), 0);
+    while quiet < QUIET_LOOKS {
+        assert!(Instant::now() < deadline, "Neovim does not come to rest");
+        thread::sleep(LOOK);
+        let now = main_thread_ms(pid);
+        quiet = if now == last { quiet + 1 } else { 0 };
+        last = now;
+    }
+    last
+}
+
+/// Returns the most memory a process ever had, in MB.
+pub fn peak_memory_mb(pid: u32) -> f64 {
+    field(&format!("/proc/{pid}/status"), "VmHWM:") as f64 * 1024.0 / 1e6
+}
+
+/// Returns how often threads of a process went to sleep by themselves so far: each time one was
+/// woken before. And how many threads it has.
+pub fn wakeups(pid: u32) -> (u64, usize) {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
+    let each: Vec<u64> = tasks
+        .flatten()
+        .map(|task| {
+            let status = task.path().join("status");
+            field(&status.to_string_lossy(), "voluntary_ctxt_switches:")
+        })
+        .collect();
+    (each.iter().sum(), each.len())
+}
+
+/// Returns the load of the machine over the last minute, and its processors.
+pub fn load() -> (String, usize) {
+    let load = read("/proc/loadavg");
+    let load = load.split_whitespace().next().unwrap_or("?").to_owned();
+    (load, thread::available_parallelism().map_or(1, Into::into))
+}
+
+fn field(path: &str, name: &str) -> u64 {
+    let text = read(path);
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("{path} has no {name}"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
