@@ -5,7 +5,7 @@
 //! touched again, and what one frame changes is bounded by [`FRAME_BYTES`].
 
 use super::effect::Level;
-use super::markdown::{self, Change};
+use super::markdown::Change;
 use super::toolview;
 use super::transcript::{Entry, Message, Transcript};
 use super::view::{ChatOp, Line, Span};
@@ -39,9 +39,7 @@ impl ChatView {
             if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
                 transcript.entry_mut(index)
             {
-                let text = message.markdown.text().to_owned();
-                message.markdown = markdown::Markdown::new();
-                message.markdown.push(&text);
+                message.markdown.restart();
             }
         }
         transcript.set_all_dirty();

@@ -7,12 +7,15 @@
 mod agent;
 mod disk;
 mod editor;
+mod frames;
 mod laws;
 mod screen;
+mod steps;
 mod world;
 
 mod files;
 mod lifecycle;
 mod permissions;
+mod random;
 mod reviews;
 mod turns;

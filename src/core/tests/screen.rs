@@ -4,9 +4,13 @@
 //! with the lines as Neovim's do.
 
 use crate::acp::{Content, Role};
-use crate::core::chat::ChatView;
+use crate::core::effect::{EditorEffect, Effect};
+use crate::core::event::Event;
+use crate::core::ids::SessionKey;
+use crate::core::model::{Model, Session};
 use crate::core::transcript::{Entry, Transcript};
-use crate::core::view::{ChatOp, Line};
+use crate::core::update::update;
+use crate::core::view::{ChatOp, Line, Patch};
 
 /// A transcript as the editor shows it.
 #[derive(Debug, Default, PartialEq)]
@@ -68,7 +72,8 @@ impl Chat {
                 fold.1 += more;
             }
         }
-        self.folds.retain(|(start, end)| start < end);
+        // Neovim shows no fold of one line.
+        self.folds.retain(|(start, end)| start + 1 < *end);
     }
 
     /// Returns the lines as a text.
@@ -116,11 +121,24 @@ impl Chat {
                 message.markdown.finish();
             }
         }
-        let (mut view, mut chat) = (ChatView::default(), Chat::default());
+        let (mut model, mut chat) = (Model::default(), Chat::default());
+        let mut session = Session::new(super::world::spec("bot"), Vec::new());
+        session.transcript = copy;
+        model.sessions.insert(SessionKey(1), session);
         loop {
-            let mut ops = Vec::new();
-            let is_more = view.render(&mut copy, &mut ops);
-            chat.apply(ops);
+            let mut effects = Vec::new();
+            update(&mut model, Event::FrameWanted, &mut effects);
+            let mut is_more = false;
+            for effect in effects {
+                if let Effect::Editor(EditorEffect::Frame(frame)) = effect {
+                    is_more = frame.more;
+                    let chats = frame.patches.into_iter().filter_map(|patch| match patch {
+                        Patch::Chat { ops, .. } => Some(ops),
+                        _ => None,
+                    });
+                    chats.for_each(|ops| chat.apply(ops));
+                }
+            }
             if !is_more {
                 return chat;
             }
