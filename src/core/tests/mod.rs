@@ -12,6 +12,7 @@ mod screen;
 mod world;
 
 mod files;
+mod frames;
 mod lifecycle;
 mod permissions;
 mod reviews;
