@@ -7,15 +7,16 @@
 mod agent;
 mod disk;
 mod editor;
-mod frames;
 mod laws;
 mod screen;
 mod steps;
 mod world;
 
 mod files;
+mod frames;
 mod lifecycle;
 mod permissions;
 mod random;
 mod reviews;
+mod slices;
 mod turns;
