@@ -6,9 +6,10 @@
 
 mod chat;
 mod chat_windows;
+mod files;
 mod harness;
 mod harness_tests;
 mod picture;
 mod talk;
-mod tutor;
 mod turns;
+mod tutor;
