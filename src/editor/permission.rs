@@ -139,8 +139,10 @@ fn draw() -> mlua::Result<()> {
     api::<()>("nvim_buf_set_lines", (buf, 0, -1, false, texts))?;
     nvim::set_buf_option(buf, "modifiable", false)?;
     highlight(buf, &lines)?;
-    let config = window_config(&view, &lines)?;
-    match valid_window()? {
+    let known = valid_window()?;
+    let here = known == Some(api("nvim_get_current_win", ())?);
+    let config = window_config(&view, &lines, &way_in(here)?)?;
+    match known {
         Some(win) => api::<()>("nvim_win_set_config", (win, config))?,
         None => {
             let win: i32 = api("nvim_open_win", (buf, false, config))?;
@@ -168,7 +170,7 @@ fn buffer() -> mlua::Result<i32> {
     with(|float| float.buf = Some(buf));
     let on_leave = guard::callback("WinLeave", |_: Table| {
         with(|float| float.left = true);
-        Ok(())
+        dress(false)
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
@@ -199,7 +201,32 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
+/// Returns how to get to the window, for somebody who is not in it.
+fn way_in(is_here: bool) -> mlua::Result<String> {
+    let mode: Table = api("nvim_get_mode", ())?;
+    Ok(if is_here {
+        String::new()
+    } else if with(|float| float.left) {
+        " :Acp permission goes here ".to_owned()
+    } else if mode.get::<String>("mode")?.starts_with('i') {
+        " <Esc> goes here ".to_owned()
+    } else {
+        String::new()
+    })
+}
+
+/// Draws the window's frame anew: what it says depends on where the user is.
+fn dress(is_here: bool) -> mlua::Result<()> {
+    match (valid_window()?, with(|float| float.view.clone())) {
+        (Some(win), Some(view)) => {
+            let config = window_config(&view, &lines(&view), &way_in(is_here)?)?;
+            api("nvim_win_set_config", (win, config))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn window_config(view: &PermissionView, lines: &[Line], way_in: &str) -> mlua::Result<Table> {
     let options: Table = nvim::vim()?.get("o")?;
     let (columns, rows): (i64, i64) = (options.get("columns")?, options.get("lines")?);
     let longest = lines.iter().map(|line| line.text.chars().count());
@@ -208,7 +235,7 @@ fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
     let per_line = |line: &Line| 1 + (line.text.chars().count() as i64 - 1).max(0) / width;
     let whole: i64 = lines.iter().map(per_line).sum();
     let height = whole.min(rows * 7 / 10).max(1);
-    let mut footer = String::new();
+    let mut footer = way_in.to_owned();
     if whole > height {
         // The options are below the window's end.
         for (index, option) in view.options.iter().enumerate() {
@@ -350,7 +377,7 @@ fn take_focus() -> mlua::Result<()> {
         });
         api::<()>("nvim_set_current_win", win)?;
     }
-    Ok(())
+    dress(true)
 }
 
 /// What the user is doing with the keyboard.
