@@ -4,6 +4,7 @@
 //! waits for a condition, and a wait that runs out of time fails with the screen, the messages
 //! and the logs.
 
+mod agents;
 mod chat;
 mod chat_windows;
 mod files;
