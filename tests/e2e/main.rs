@@ -10,5 +10,5 @@ mod harness;
 mod harness_tests;
 mod picture;
 mod talk;
-mod tutor;
 mod turns;
+mod tutor;
