@@ -13,7 +13,7 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(event, Event::FrameWanted);
+    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
     apply(model, event, fx);
     model.reviews.announce(fx);
     if is_frame {
@@ -39,11 +39,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Review { action, scope } => model.review(action, scope, fx),
         Event::Configure { limits } => model.limits = limits,
         Event::Quit => model.quit(fx),
-        Event::FrameWanted => {}
+        Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
             if let Some(session) = model.sessions.get_mut(&session) {
                 session.chat.reset(&mut session.transcript);
             }
+            model.frame.chat_is_empty(session);
         }
         Event::FoldsWanted { session } => {
             model.frame.folds_wanted.insert(session);
@@ -54,9 +55,11 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             real,
             text,
             state,
+            stamp,
         } => {
-            model.documents.attach(buf, path, real, text, state);
-            model.buffer_attached(buf);
+            let before = model.documents.get(buf).cloned();
+            model.documents.attach(buf, path, real, text, state, stamp);
+            model.buffer_attached(buf, before, fx);
         }
         Event::BufLines {
             buf,
@@ -65,7 +68,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             author,
         } => model.buffer_edited(buf, tick, edit, author),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf } => model.documents.set_saved(buf),
+        Event::BufSaved { buf, stamp } => model.documents.set_saved(buf, stamp),
         Event::BufDetached { buf } => model.buffer_detached(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
@@ -109,14 +112,17 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
             model.file_was_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::Edited { result, .. }) => {
-            model.reject_edited(job, result, fx);
+        (Some(Job::Review(job)), Event::Edited { result, .. }) => {
+            model.review_edited(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskWritten { result, .. }) => {
-            model.reject_written(job, result, fx);
+        (Some(Job::Review(job)), Event::DiskWritten { result, .. }) => {
+            model.review_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskRead { result, .. }) => {
-            model.review_read(&job, result);
+        (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
+            model.review_read(job, result, fx);
+        }
+        (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
+            model.saved_text_read(buf, result);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
         (job, event) => {

@@ -1,8 +1,8 @@
 //! The permission window: the oldest open question, its options as keys.
 //!
 //! Invariant: no key meant for the text is taken. The window gets the focus only in normal mode
-//! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
-//! nothing. Who leaves it is not brought back.
+//! and when the keyboard has rested (see [`rest`]); for [`INERT`] after it appeared or changed,
+//! its keys do nothing. Who leaves it is not brought back.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,10 @@ use crate::core::ids::PermissionId;
 use crate::core::toolview::whole_line;
 use crate::core::view::{Line, OptionView, PermissionView};
 
-/// How long the keyboard must have rested before the window may take it.
-const REST: Duration = Duration::from_millis(300);
+/// How long the window takes no answer after it got the focus or another question.
+const INERT: Duration = Duration::from_millis(300);
+/// The longest rest that is waited for, however long mappings may wait for their next key.
+const LONGEST_REST: Duration = Duration::from_secs(3);
 
 /// What is on the screen of it.
 #[derive(Debug, Default)]
@@ -50,6 +52,12 @@ pub fn start() -> mlua::Result<()> {
     let on_tab = guard::callback("TabEnter", |_: Table| reopen())?;
     let opts = nvim::table([("callback", Value::Function(on_tab))])?;
     api::<i32>("nvim_create_autocmd", ("TabEnter", opts))?;
+    let on_resize = guard::callback("VimResized", |_: Table| match valid_window()? {
+        Some(_) => draw(),
+        None => Ok(()),
+    })?;
+    let opts = nvim::table([("callback", Value::Function(on_resize))])?;
+    api::<i32>("nvim_create_autocmd", ("VimResized", opts))?;
     Ok(())
 }
 
@@ -75,6 +83,8 @@ pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
     });
     draw()?;
     if is_new {
+        // A key from before may still wait for its next one.
+        with(|float| float.last_key = Some(Instant::now()));
         watch_keys(true)?;
         wait_for_rest()?;
     }
@@ -328,7 +338,7 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
 /// A key was pressed for an option; too soon after the question appeared it is not meant for it.
 fn answer(id: PermissionId, option: &str) -> mlua::Result<()> {
     let is_meant = with(|float| {
-        let rested = float.since.is_some_and(|since| since.elapsed() >= REST);
+        let rested = float.since.is_some_and(|since| since.elapsed() >= INERT);
         let is_meant = rested && !float.answered;
         float.answered |= is_meant;
         is_meant
@@ -373,6 +383,33 @@ fn take_focus() -> mlua::Result<()> {
     dress(true)
 }
 
+/// What the user is doing with the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Nothing: normal mode, no key pending.
+    Free,
+    /// A command or a mapping waits for its next key.
+    InCommand,
+    /// Another mode, whose end `ModeChanged` tells.
+    Busy,
+}
+
+fn moment() -> mlua::Result<Moment> {
+    let mode: Table = api("nvim_get_mode", ())?;
+    let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
+    let window: String = nvim::vim_fn("win_gettype", ())?;
+    if !is_normal || window == "command" {
+        return Ok(Moment::Busy);
+    }
+    // See |state()|: within a mapping, after a count, a register, or `f`.
+    let pending: String = nvim::vim_fn("state", "moSs")?;
+    Ok(if pending.is_empty() {
+        Moment::Free
+    } else {
+        Moment::InCommand
+    })
+}
+
 /// Takes the focus once the keyboard has rested, if the user is in normal mode then.
 fn wait_for_rest() -> mlua::Result<()> {
     let is_due = with(|float| {
@@ -388,19 +425,27 @@ fn wait_for_rest() -> mlua::Result<()> {
         if with(|float| float.left || float.view.is_none()) {
             return Ok(());
         }
-        let rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
-        let mode: Table = api("nvim_get_mode", ())?;
-        let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
-        let window: String = nvim::vim_fn("win_gettype", ())?;
-        match (is_normal && window != "command", rested) {
-            (true, true) => take_focus(),
-            (true, false) => wait_for_rest(),
-            (false, _) => Ok(()),
+        let rest = rest()?;
+        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= rest));
+        match moment()? {
+            Moment::Free if has_rested => take_focus(),
+            Moment::Free | Moment::InCommand => wait_for_rest(),
+            Moment::Busy => Ok(()),
         }
     })?;
     let defer: Function = nvim::vim()?.get("defer_fn")?;
-    let ms = u64::try_from(REST.as_millis()).unwrap_or(300);
-    defer.call((try_now, ms))
+    defer.call((try_now, u64::try_from(rest()?.as_millis()).unwrap_or(300)))
+}
+
+/// Returns how long no key must have come before the window may take the keyboard: as long as a
+/// mapping waits for its next key, since nothing tells that one is waiting.
+fn rest() -> mlua::Result<Duration> {
+    let options: Table = nvim::vim()?.get("o")?;
+    let ms = match options.get("timeout")? {
+        true => options.get("timeoutlen")?,
+        false => 1000,
+    };
+    Ok(Duration::from_millis(ms).clamp(INERT, LONGEST_REST))
 }
 
 /// Notes when keys are pressed, while a question is open.

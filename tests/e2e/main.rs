@@ -6,8 +6,10 @@
 
 mod chat;
 mod chat_windows;
+mod files;
 mod harness;
 mod harness_tests;
+mod permission;
 mod picture;
 mod talk;
 mod turns;
