@@ -8,6 +8,7 @@ mod agent;
 mod disk;
 mod editor;
 mod frames;
+mod golden;
 mod laws;
 mod screen;
 mod steps;
