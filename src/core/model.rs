@@ -11,9 +11,9 @@ use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
 use super::frame::FrameState;
-use super::ids::{AgentKey, SessionKey, Token};
+use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::permission::Permissions;
-use super::reviews::{RejectJob, Reviews};
+use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
 use super::transcript::Transcript;
 use crate::acp::client::{self, Initialized};
@@ -175,7 +175,9 @@ pub enum Job {
         id: u64,
     },
     File(FileJob),
-    Reject(RejectJob),
+    Review(ReviewJob),
+    /// The saved text of a buffer that was modified when it was first seen.
+    Saved(BufId),
 }
 
 impl Session {

@@ -54,9 +54,11 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             real,
             text,
             state,
+            stamp,
         } => {
-            model.documents.attach(buf, path, real, text, state);
-            model.buffer_attached(buf);
+            let before = model.documents.get(buf).cloned();
+            model.documents.attach(buf, path, real, text, state, stamp);
+            model.buffer_attached(buf, before, fx);
         }
         Event::BufLines {
             buf,
@@ -65,7 +67,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             author,
         } => model.buffer_edited(buf, tick, edit, author),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf } => model.documents.set_saved(buf),
+        Event::BufSaved { buf, stamp } => model.documents.set_saved(buf, stamp),
         Event::BufDetached { buf } => model.buffer_detached(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
@@ -109,14 +111,17 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
             model.file_was_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::Edited { result, .. }) => {
-            model.reject_edited(job, result, fx);
+        (Some(Job::Review(job)), Event::Edited { result, .. }) => {
+            model.review_edited(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskWritten { result, .. }) => {
-            model.reject_written(job, result, fx);
+        (Some(Job::Review(job)), Event::DiskWritten { result, .. }) => {
+            model.review_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskRead { result, .. }) => {
-            model.review_read(&job, result);
+        (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
+            model.review_read(job, result, fx);
+        }
+        (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
+            model.saved_text_read(buf, result);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
         (job, event) => {

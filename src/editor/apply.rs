@@ -2,8 +2,9 @@
 
 use nvim_oxi::mlua::{self, Value};
 
+use super::edit::{self, Edit};
 use super::nvim::{self, api};
-use super::{chat, documents, permission, review};
+use super::{chat, permission, review};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::view::{Frame, Patch};
 
@@ -38,8 +39,14 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             edits,
             save,
         } => {
-            documents::edit(token, buf, tick, &edits, save);
-            Ok(())
+            let edit = Edit {
+                token,
+                buf,
+                tick,
+                edits,
+                save,
+            };
+            edit::run(edit)
         }
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),

@@ -8,9 +8,23 @@
 use nvim_oxi::mlua;
 
 use super::nvim::{self, api};
+use crate::core::text::LineEdit;
 
 /// More lines than this are replaced at once: one call for each would take too long.
 const MAX_IN_PLACE: usize = 300;
+
+/// Makes edits, which are disjoint and from the top down, in rows of the text as it is before.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
+    for edit in edits.iter().rev() {
+        // Neovim keeps a NUL of the file as a line feed.
+        let lines = edit.lines.iter().map(|line| line.replace('\0', "\n"));
+        replace(buf, edit.start, edit.removed, &lines.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
 
 /// Replaces `removed` lines from row `start` by others: line by line where both have one, the
 /// rest inserted or deleted behind them.

@@ -8,6 +8,7 @@ mod chat;
 mod config;
 mod decor;
 mod documents;
+mod edit;
 mod guard;
 mod keys;
 mod layout;

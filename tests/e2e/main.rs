@@ -6,6 +6,7 @@
 
 mod chat;
 mod chat_windows;
+mod files;
 mod harness;
 mod harness_tests;
 mod permission;
