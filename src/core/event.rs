@@ -65,6 +65,8 @@ pub enum Event {
     // From the editor itself.
     /// The main thread is ready for a frame.
     FrameWanted,
+    /// The core thread has time for the next slice of the frame it is composing.
+    FrameSlice,
     /// A transcript's buffer is new or was emptied: all of it is wanted again.
     ChatEmpty {
         session: SessionKey,

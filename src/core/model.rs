@@ -125,8 +125,16 @@ pub struct Turn {
     pub cancelled: bool,
     /// Something came of it: a chunk, a tool call, a plan.
     pub spoke: bool,
-    /// What is left of the prompt while the agent may be echoing it.
-    pub echo: Option<String>,
+    /// `None` when the agent has said something else in the user's name.
+    pub echo: Option<Echo>,
+}
+
+/// A prompt that the agent may be sending back.
+#[derive(Debug)]
+pub struct Echo {
+    /// What has not come yet.
+    pub rest: String,
+    pub taken: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

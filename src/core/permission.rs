@@ -112,7 +112,7 @@ impl Model {
             fx.push(notify(
                 Level::Error,
                 format!(
-                    "No option \"{option}\" in this request; it has: {}.",
+                    "This request has no option \"{option}\": it has {}.",
                     ids.join(", ")
                 ),
             ));

@@ -13,7 +13,7 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(event, Event::FrameWanted);
+    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
     apply(model, event, fx);
     model.reviews.announce(fx);
     if is_frame {
@@ -39,11 +39,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Review { action, scope } => model.review(action, scope, fx),
         Event::Configure { limits } => model.limits = limits,
         Event::Quit => model.quit(fx),
-        Event::FrameWanted => {}
+        Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
             if let Some(session) = model.sessions.get_mut(&session) {
                 session.chat.reset(&mut session.transcript);
             }
+            model.frame.chat_is_empty(session);
         }
         Event::FoldsWanted { session } => {
             model.frame.folds_wanted.insert(session);

@@ -92,6 +92,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     decor::start()?;
     documents::start()?;
     permission::start()?;
+    layout::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();

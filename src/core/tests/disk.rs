@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::core::effect::HostEffect;
 use crate::core::event::{DiskFile, DiskText, Event, Stamp};
 use crate::core::format::Format;
+use crate::core::ids::Token;
 use crate::core::text::Text;
 
 #[derive(Debug, Default)]
@@ -44,6 +45,16 @@ impl Disk {
     /// Returns the paths something is to be done at.
     pub fn busy(&self) -> Vec<PathBuf> {
         self.waiting.keys().cloned().collect()
+    }
+
+    /// Returns the token of the next operation on a path.
+    pub fn next(&self, path: &Path) -> Option<Token> {
+        match self.waiting.get(path)?.front()? {
+            HostEffect::ReadDisk { token, .. }
+            | HostEffect::WriteDisk { token, .. }
+            | HostEffect::DeleteDisk { token, .. } => Some(*token),
+            _ => None,
+        }
     }
 
     /// Carries out the next operation on a path.

@@ -9,10 +9,14 @@ mod disk;
 mod editor;
 mod laws;
 mod screen;
+mod steps;
 mod world;
 
 mod files;
+mod frames;
 mod lifecycle;
 mod permissions;
+mod random;
 mod reviews;
+mod slices;
 mod turns;

@@ -4,7 +4,8 @@
 //! with the lines as Neovim's do.
 
 use crate::acp::{Content, Role};
-use crate::core::chat::ChatView;
+use crate::core::chat::{Budget, ChatView};
+use crate::core::ops::Ops;
 use crate::core::transcript::{Entry, Transcript};
 use crate::core::view::{ChatOp, Line};
 
@@ -68,7 +69,8 @@ impl Chat {
                 fold.1 += more;
             }
         }
-        self.folds.retain(|(start, end)| start < end);
+        // Neovim shows no fold of one line.
+        self.folds.retain(|(start, end)| start + 1 < *end);
     }
 
     /// Returns the lines as a text.
@@ -118,9 +120,9 @@ impl Chat {
         }
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
-            let mut ops = Vec::new();
-            let is_more = view.render(&mut copy, &mut ops);
-            chat.apply(ops);
+            let mut ops = Ops::default();
+            let is_more = view.render(&mut copy, &mut Budget::default(), &mut ops);
+            chat.apply(ops.into_ops());
             if !is_more {
                 return chat;
             }
