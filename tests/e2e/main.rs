@@ -11,6 +11,7 @@ mod files;
 mod harness;
 mod harness_tests;
 mod lifecycle;
+mod panics;
 mod permission;
 mod picture;
 mod talk;
