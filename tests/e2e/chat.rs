@@ -15,6 +15,13 @@ fn alone(steps: &str) -> Nvim {
     nvim
 }
 
+/// Checks the group a text on the screen begins with.
+#[track_caller]
+fn check_group(nvim: &Nvim, text: &str, group: &str) {
+    let groups = nvim.screen().groups_of(text);
+    assert_eq!(groups.first().map(String::as_str), Some(group), "{text}");
+}
+
 /// Checks the whole transcript.
 #[track_caller]
 fn check_lines(nvim: &Nvim, want: &[&str]) {
@@ -82,7 +89,14 @@ fn everything_an_agent_says_has_its_place() {
     );
     nvim.wait("the folds", || hidden(&nvim) == [4, 5, 6, 11, 12, 13]);
     nvim.wait_text("Done.");
-    insta::assert_snapshot!(nvim.snapshot());
+    insta::assert_snapshot!(nvim.screen().rows()[..17].join("\n"));
+    check_group(&nvim, "❯", "Special");
+    check_group(&nvim, "hi", "Title");
+    check_group(&nvim, "∴ Thought", "Folded+Comment");
+    check_group(&nvim, "✓ execute", "Folded+DiagnosticOk");
+    check_group(&nvim, "execute", "Folded+Identifier");
+    check_group(&nvim, "Plan 1/2", "Title");
+    check_group(&nvim, "✓ First", "DiagnosticOk");
     nvim.quit();
 }
 
@@ -92,7 +106,19 @@ fn markdown_and_fences_are_highlighted() {
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
     );
     nvim.wait_text("local x");
-    insta::assert_snapshot!(nvim.snapshot());
+    for (text, group) in [
+        ("# Title", "Title"),
+        ("Some", ""),
+        ("*emphasis*", "@markup.italic"),
+        ("**strength**", "@markup.strong"),
+        ("`code`", "Special"),
+        ("```lua", "NonText"),
+        ("local", "Statement"),
+        ("x", ""),
+        ("'text'", "String"),
+    ] {
+        check_group(&nvim, text, group);
+    }
     nvim.quit();
 }
 

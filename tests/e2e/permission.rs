@@ -108,7 +108,11 @@ fn a_command_is_shown_in_full_with_its_options() {
     );
     wait_focus(&nvim);
     nvim.wait_text("scripted asks for permission");
-    insta::assert_snapshot!(nvim.screen().dump(8..19));
+    insta::assert_snapshot!(nvim.screen().rows()[9..18].join("\n"));
+    let groups = |text: &str| nvim.screen().groups_of(text);
+    assert_eq!(groups("$ cargo test --all"), ["NormalFloat+String"]);
+    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+DiagnosticOk"]);
+    assert_eq!(groups("3 n  Reject"), ["NormalFloat+DiagnosticError"]);
     press(&nvim, "y");
     wait_closed(&nvim);
     wait_said(&nvim, "answered");
