@@ -63,6 +63,13 @@ pub struct WriteQueue {
     busy: HashMap<PathBuf, VecDeque<Write>>,
 }
 
+impl WriteQueue {
+    /// Tells whether a write to this path is under way.
+    pub(super) fn is_busy(&self, path: &Path) -> bool {
+        self.busy.contains_key(path)
+    }
+}
+
 impl Write {
     pub(super) fn hand(&self) -> Hand {
         match self.stage {
