@@ -21,10 +21,10 @@ const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
 
 struct Story {
     w: World,
-    /// What the agent last read or wrote.
-    seen: BTreeMap<usize, Vec<String>>,
+    /// What the agent last read or wrote in a session.
+    seen: BTreeMap<(String, usize), Vec<String>>,
     /// Reads of whole files that wait for an answer.
-    reading: BTreeMap<String, usize>,
+    reading: BTreeMap<String, (String, usize)>,
     /// Lines the user has typed and not taken away again, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
     ids: u32,
@@ -124,17 +124,20 @@ impl Story {
         lines: fn(&Self, usize) -> BTreeSet<String>,
         act: impl FnOnce(&mut Self),
     ) {
-        let before = lines(self, file);
+        let before = (lines(self, file), self.base_lines(file));
         act(self);
-        let after = lines(self, file);
+        let after = (lines(self, file), self.base_lines(file));
         let typed = self.typed.entry(file).or_default();
-        typed.retain(|line| after.contains(line) || !before.contains(line));
+        // What an agent has deleted is in the base until the user accepts that.
+        typed.retain(|line| after.0.contains(line) || !before.0.contains(line));
+        typed.retain(|line| after.1.contains(line) || !before.1.contains(line));
+        let (before, after) = (before.0, after.0);
         let is_users = |line: &&String| line.starts_with('u');
         typed.extend(after.difference(&before).filter(is_users).cloned());
     }
 
     fn is_review(&self, token: Token) -> bool {
-        matches!(self.w.model.jobs.get(&token), Some(Job::Reject(_)))
+        matches!(self.w.model.jobs.get(&token), Some(Job::Review(_)))
     }
 
     fn editor_moves(&mut self) {
@@ -205,7 +208,8 @@ impl Story {
                 let params = json!({ "path": FILES[*file], "line": line, "limit": limit });
                 let id = self.ask(self.ids, "fs/read_text_file", params);
                 if let (Some(id), None, None) = (id, line, limit) {
-                    self.reading.insert(id, *file);
+                    let session = self.session().2;
+                    self.reading.insert(id, (session, *file));
                 }
             }
             Step::Write(file, places) => self.write(*file, places),
@@ -251,28 +255,39 @@ impl Story {
     fn note_reads(&mut self) {
         let agent = self.session().1;
         for (id, answer) in &self.w.agents[&agent].answers {
-            if let (Some(file), Ok(value)) = (self.reading.remove(id), answer) {
+            if let (Some(key), Ok(value)) = (self.reading.remove(id), answer) {
                 let text = value["content"].as_str().unwrap();
                 let lines = text.lines().map(str::to_owned);
-                self.seen.insert(file, lines.collect());
+                self.seen.insert(key, lines.collect());
             }
         }
     }
 
     /// The agent writes what it has seen, with changes at some places.
+    ///
+    /// It leaves the user's lines alone: what it deletes knowingly is the user's to bring back.
+    /// Nor does it overwrite, unseen, what is there.
     fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
-        let mut lines = self.seen.get(&file).cloned().unwrap_or_default();
+        let key = (self.session().2, file);
+        if !self.seen.contains_key(&key) && FILES[file] != "/p/new" {
+            return;
+        }
+        let mut lines = self.seen.get(&key).cloned().unwrap_or_default();
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
-            let new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let users = lines[start..end]
+                .iter()
+                .filter(|line| line.starts_with('u'));
+            new.extend(users.cloned());
             lines.splice(start..end, new);
         }
         let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let params = json!({ "path": FILES[file], "content": content });
         self.ids += 1;
         if self.ask(self.ids, "fs/write_text_file", params).is_some() {
-            self.seen.insert(file, lines);
+            self.seen.insert(key, lines);
         }
     }
 
@@ -334,19 +349,23 @@ impl Story {
             (Some(buf), true) => Scope::Hunk { buf, row: 2 },
             _ => Scope::All,
         };
-        // What the user accepts to be deleted is no loss; in a file's base it was kept so far.
-        let before: Vec<_> = (0..FILES.len()).map(|file| self.base_lines(file)).collect();
-        self.w.happens(Event::Review { action, scope });
-        for (file, before) in before.into_iter().enumerate() {
-            let after = self.base_lines(file);
-            let typed = self.typed.entry(file).or_default();
-            typed.retain(|line| after.contains(line) || !before.contains(line));
-        }
+        let event = Event::Review { action, scope };
+        let lines = Self::base_lines;
+        self.willed(0, lines, |life| {
+            life.willed(1, lines, |life| {
+                life.willed(2, lines, |life| {
+                    life.w.happens(event);
+                })
+            })
+        });
     }
 
     fn buffer(&mut self, file: usize, what: &str) {
         let path = PathBuf::from(FILES[file]);
         if what == "open" {
+            if self.w.disk.broken.contains(&path) {
+                return;
+            }
             self.w
                 .edits(|editor, disk, out| editor.open(&path, disk, out));
             return;
@@ -368,6 +387,10 @@ impl Story {
                 other => panic!("a buffer has no {other}"),
             });
         };
+        // The host is done with a file long before a user can open, change and save it.
+        while matches!(what, "save" | "wipe") && self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
         match what {
             "wipe" => act(self),
             _ => self.willed(file, Self::buffer_lines, act),
@@ -396,6 +419,10 @@ impl Story {
 
 fn live(steps: &[Step], journal: bool) -> World {
     let mut life = Story::new(journal);
+    for file in 0..2 {
+        life.live(&Step::Read(file, None, None));
+        life.live(&Step::Disk(file));
+    }
     for step in steps {
         life.live(step);
     }
@@ -403,7 +430,7 @@ fn live(steps: &[Step], journal: bool) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_every_request_is_answered(

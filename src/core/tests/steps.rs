@@ -32,7 +32,7 @@ pub enum Step {
 pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => agent(),
-        0 => files(),
+        4 => files(),
         4 => goes_on(),
         5 => user(),
     ]
