@@ -22,6 +22,9 @@ use crate::panics;
 /// How long agents may take to end when Neovim quits; then they are killed.
 const QUIT: Duration = Duration::from_millis(1500);
 
+/// How many events may come between two slices of a frame.
+const EVENTS_BETWEEN_SLICES: u32 = 64;
+
 /// What is needed to end the threads.
 struct Running {
     inbox: Inbox,
@@ -109,7 +112,8 @@ impl Core {
     fn run(self, ended: &Sender<()>) {
         let mut model = Model::default();
         let mut effects = Vec::new();
-        while let Some(event) = self.outlet.recv() {
+        let mut between = 0;
+        while let Some(event) = self.next(&model, &mut between) {
             if matches!(event, Event::Quit) {
                 break;
             }
@@ -125,6 +129,23 @@ impl Core {
         self.host.shutdown(QUIT);
         // Nobody may be waiting any more.
         let _ = ended.send(());
+    }
+
+    /// Returns the next event; while a frame is being composed, its next slice comes when nothing
+    /// else waits, or when enough else had its turn.
+    fn next(&self, model: &Model, between: &mut u32) -> Option<Event> {
+        if !model.is_composing() {
+            *between = 0;
+            return self.outlet.recv();
+        }
+        *between += 1;
+        if *between <= EVENTS_BETWEEN_SLICES
+            && let Some(event) = self.outlet.try_recv()
+        {
+            return Some(event);
+        }
+        *between = 0;
+        Some(Event::FrameSlice)
     }
 
     fn publish(&self, model: &Model, effects: &[Effect]) {
@@ -147,7 +168,7 @@ impl Core {
 /// Runs `update`; a panic costs the event, and the user hears of it.
 fn guarded(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
     let is_prompt = matches!(event, Event::Prompt { .. });
-    let is_frame = matches!(event, Event::FrameWanted);
+    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
     let work = AssertUnwindSafe(|| {
         if is_prompt {
             panics::inject("core");

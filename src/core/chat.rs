@@ -1,18 +1,71 @@
 //! The transcript on the screen: entries as lines, and the smallest changes that bring the
 //! chat's buffer up to date.
 //!
-//! Invariant: the buffer is the entries' lines one after another; a clean entry is never
-//! touched again, and what one frame changes is bounded by [`FRAME_BYTES`].
+//! Invariants: the buffer is the entries' lines one after another; a clean entry is never
+//! touched again; what one frame changes is bounded by [`FRAME_BYTES`], and what is rendered at
+//! a time by [`SLICE`].
 
 use super::effect::Level;
 use super::markdown::Change;
+use super::ops::Ops;
 use super::toolview;
 use super::transcript::{Entry, Message, Transcript};
-use super::view::{ChatOp, Line, Span};
+use super::view::{Line, Span};
 use crate::acp::{PlanEntry, PlanStatus};
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
+
+/// How much is rendered at a time, in units of [`markdown::Markdown::render`]: a line or two of
+/// code, a fraction of a millisecond. In between the core may answer whoever asks.
+const SLICE: usize = 64;
+
+/// What one unit is in bytes of text that is not highlighted.
+const UNIT_BYTES: usize = 128;
+
+/// The slices of one frame: it shall not be late because there is much to highlight.
+const FRAME_SLICES: usize = 64;
+
+/// What one frame may still bring.
+#[derive(Debug)]
+pub struct Budget {
+    bytes: usize,
+    slices: usize,
+    /// Units that are left of this slice.
+    slice: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            bytes: FRAME_BYTES,
+            slices: FRAME_SLICES,
+            slice: 0,
+        }
+    }
+}
+
+impl Budget {
+    /// Returns whether another slice may be rendered.
+    pub fn is_left(&self) -> bool {
+        self.bytes > 0 && self.slices > 0
+    }
+
+    fn begin_slice(&mut self) {
+        self.slices = self.slices.saturating_sub(1);
+        self.slice = SLICE;
+    }
+
+    fn is_slice_left(&self) -> bool {
+        self.bytes > 0 && self.slice > 0
+    }
+
+    fn spend(&mut self, lines: &[Line]) {
+        let bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+        self.bytes = self.bytes.saturating_sub(bytes.max(1));
+        self.slice = self.slice.saturating_sub(1 + bytes / UNIT_BYTES);
+    }
+}
 
 /// What of a transcript is on the screen.
 #[derive(Debug, Default)]
@@ -46,30 +99,32 @@ impl ChatView {
     }
 
     /// Returns the folds of everything on the screen, for a window that has none yet.
-    pub fn folds(&self) -> Vec<ChatOp> {
+    pub fn folds(&self) -> Vec<(usize, usize)> {
         let mut start = 0;
         let mut folds = Vec::new();
         for block in &self.blocks {
             let first = start + usize::from(block.lead);
             start += block.rows;
             if block.folded {
-                folds.push(ChatOp::Fold {
-                    start: first,
-                    end: start,
-                });
+                folds.push((first, start));
             }
         }
         folds
     }
 
-    /// Renders what is dirty, up to the budget; `true` when more is left.
-    pub fn render(&mut self, transcript: &mut Transcript, ops: &mut Vec<ChatOp>) -> bool {
-        let mut budget = FRAME_BYTES;
+    /// Renders a slice of what is dirty; `true` when more is left.
+    pub fn render(
+        &mut self,
+        transcript: &mut Transcript,
+        budget: &mut Budget,
+        ops: &mut Ops,
+    ) -> bool {
+        budget.begin_slice();
         let dirty: Vec<usize> = transcript.dirty().iter().copied().collect();
         let mut start = 0;
         let mut passed = 0;
         for index in dirty {
-            if budget == 0 {
+            if !budget.is_slice_left() {
                 return true;
             }
             self.make_blocks(transcript, index);
@@ -81,7 +136,7 @@ impl ChatView {
             let Some(entry) = transcript.entry_mut(index) else {
                 continue;
             };
-            if !block.sync(entry, start, &mut budget, ops) {
+            if !block.sync(entry, start, budget, ops) {
                 return true;
             }
             transcript.set_clean(index);
@@ -119,11 +174,11 @@ impl Block {
         &mut self,
         entry: &mut Entry,
         start: usize,
-        budget: &mut usize,
-        ops: &mut Vec<ChatOp>,
+        budget: &mut Budget,
+        ops: &mut Ops,
     ) -> bool {
         if self.lead && self.rows == 0 {
-            ops.push(splice(start, 0, vec![Line::default()]));
+            ops.splice(start, 0, vec![Line::default()]);
             self.rows = 1;
         }
         let first = start + usize::from(self.lead);
@@ -157,8 +212,8 @@ impl Block {
         message: &mut Message,
         style: Style,
         first: usize,
-        budget: &mut usize,
-        ops: &mut Vec<ChatOp>,
+        budget: &mut Budget,
+        ops: &mut Ops,
     ) -> bool {
         let body = if style == Style::Thought {
             self.fold_header(first, ops);
@@ -166,39 +221,41 @@ impl Block {
         } else {
             first
         };
-        while let Some(change) = message.markdown.render(*budget) {
+        while budget.is_slice_left()
+            && let Some(change) = message.markdown.render(budget.slice)
+        {
             let Change {
                 start,
                 removed,
                 mut lines,
             } = change;
-            let bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
-            *budget = budget.saturating_sub(bytes.max(1));
+            budget.spend(&lines);
             for (row, line) in (start..).zip(&mut lines) {
                 style.decorate(row, line);
             }
             self.rows = self.rows - removed.min(self.rows) + lines.len();
-            ops.push(splice(body + start, removed, lines));
-            if *budget == 0 {
-                break;
+            ops.splice(body + start, removed, lines);
+            if message.markdown.is_dirty() {
+                // Highlighting has used up the slice.
+                budget.slice = 0;
             }
         }
         if style == Style::Thought && !self.folded {
             self.folded = true;
             let end = first + self.rows - usize::from(self.lead);
-            ops.push(ChatOp::Fold { start: first, end });
+            ops.fold(first, end);
         }
         !message.markdown.is_dirty()
     }
 
     /// Puts down the header of a thought and the blank line that ends its fold: lines that come
     /// later go in between, so that the fold grows with them.
-    fn fold_header(&mut self, first: usize, ops: &mut Vec<ChatOp>) {
+    fn fold_header(&mut self, first: usize, ops: &mut Ops) {
         if self.rows > usize::from(self.lead) {
             return;
         }
         let header = toolview::whole_line("∴ Thought".into(), "AcpThought");
-        ops.push(splice(first, 0, vec![header, Line::default()]));
+        ops.splice(first, 0, vec![header, Line::default()]);
         self.rows += 2;
     }
 
@@ -208,8 +265,8 @@ impl Block {
         mut lines: Vec<Line>,
         fold: Fold,
         first: usize,
-        budget: &mut usize,
-        ops: &mut Vec<ChatOp>,
+        budget: &mut Budget,
+        ops: &mut Ops,
     ) -> bool {
         if fold == Fold::Below && lines.len() > 1 {
             lines.push(Line::default());
@@ -225,9 +282,8 @@ impl Block {
             .unwrap_or_default()
             .to_vec();
         if removed > 0 || !new.is_empty() {
-            let bytes: usize = new.iter().map(|line| line.text.len() + 1).sum();
-            *budget = budget.saturating_sub(bytes.max(1));
-            ops.push(splice(first + head, removed, new));
+            budget.spend(&new);
+            ops.splice(first + head, removed, new);
         }
         self.rows = self.rows - self.lines.len() + lines.len();
         if lines.len() <= 1 {
@@ -235,7 +291,7 @@ impl Block {
         } else if fold == Fold::Below && !self.folded {
             self.folded = true;
             let end = first + lines.len();
-            ops.push(ChatOp::Fold { start: first, end });
+            ops.fold(first, end);
         }
         self.lines = lines;
         true
@@ -284,14 +340,6 @@ impl Style {
                 },
             );
         }
-    }
-}
-
-fn splice(start: usize, removed: usize, lines: Vec<Line>) -> ChatOp {
-    ChatOp::Splice {
-        start,
-        removed,
-        lines,
     }
 }
 

@@ -17,9 +17,10 @@ pub struct Document {
     /// `path` with symbolic links resolved.
     pub real: PathBuf,
     pub text: Text,
-    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen.
+    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen,
+    /// or got another name since.
     pub saved: Option<Text>,
-    /// The file on disk that `saved` is the text of.
+    /// The file on disk that `saved` is the text of, where that is known for sure.
     pub stamp: Option<Stamp>,
     pub state: BufState,
 }
@@ -61,8 +62,10 @@ impl Documents {
         state: BufState,
         stamp: Option<Stamp>,
     ) {
-        let known = self.by_buf.get(&buf).filter(|known| known.path == path);
+        let known = self.by_buf.get(&buf);
         let saved = match known {
+            // It was never read or written by this name.
+            Some(known) if known.path != path => None,
             Some(known) if state.modified => known.saved.clone(),
             None if state.modified => None,
             _ => Some(text.clone()),

@@ -65,6 +65,8 @@ pub enum Event {
     // From the editor itself.
     /// The main thread is ready for a frame.
     FrameWanted,
+    /// The core thread has time for the next slice of the frame it is composing.
+    FrameSlice,
     /// A transcript's buffer is new or was emptied: all of it is wanted again.
     ChatEmpty {
         session: SessionKey,
@@ -81,7 +83,8 @@ pub enum Event {
         real: PathBuf,
         text: Text,
         state: BufState,
-        /// What is on disk at `path`.
+        /// The file on disk that the text was read from just now; `None` when it was read
+        /// before, or never.
         stamp: Option<Stamp>,
     },
     /// Lines of an attached buffer changed.

@@ -3,14 +3,16 @@
 //! Invariant: the editor is woken once per batch of changes, and one frame is out at a time; a
 //! blocked editor costs no memory but the transcript itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
 use super::ids::{BufId, SessionKey};
 use super::ledger::words;
-use super::model::{Effects, Model, Phase};
+use super::model::{Effects, Model, Phase, Session};
+use super::ops::Ops;
 use super::reviews::FileReview;
-use super::view::{ChatOp, Frame, Group, HunkView, Line, Patch, Span};
+use super::view::{Frame, Group, HunkView, Line, Patch, Span};
 
 /// Text in a removed line longer than this is cut: it is shown, not edited.
 const MAX_REMOVED_LINE: usize = 1000;
@@ -22,13 +24,41 @@ pub struct FrameState {
     pub permission_dirty: bool,
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
-    titles: std::collections::BTreeMap<SessionKey, Vec<(String, Group)>>,
+    titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
+    /// The frame the editor waits for, as far as it has come.
+    composing: Option<Composing>,
+}
+
+/// A frame that is being composed, slice by slice.
+#[derive(Debug, Default)]
+struct Composing {
+    chats: BTreeMap<SessionKey, Ops>,
+    budget: Budget,
+}
+
+impl FrameState {
+    /// Tells whether the editor waits for a frame that is not complete yet.
+    pub fn is_composing(&self) -> bool {
+        self.composing.is_some()
+    }
+
+    /// Forgets what the frame would change of a chat that is empty now.
+    pub(super) fn chat_is_empty(&mut self, session: SessionKey) {
+        if let Some(composing) = &mut self.composing {
+            composing.chats.remove(&session);
+        }
+    }
 }
 
 impl Model {
+    /// Tells whether the core shall go on with a frame: `FrameSlice` is due.
+    pub fn is_composing(&self) -> bool {
+        self.frame.is_composing()
+    }
+
     /// Wakes the editor if something is dirty and it does not know yet.
     pub(super) fn wake_if_dirty(&mut self, fx: &mut Effects) {
-        if !self.frame.woken && self.is_dirty() {
+        if !self.frame.woken && !self.frame.is_composing() && self.is_dirty() {
             self.frame.woken = true;
             fx.push(Effect::Editor(EditorEffect::Wake));
         }
@@ -48,11 +78,20 @@ impl Model {
                 .any(|key| self.frame.titles.get(key) != Some(&self.chat_title(*key)))
     }
 
-    /// Composes the frame the editor asked for.
+    /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
-        let mut frame = Frame::default();
-        self.chat_patches(&mut frame);
+        let mut composing = self.frame.composing.take().unwrap_or_default();
+        let more = self.render_slice(&mut composing);
+        if more && composing.budget.is_left() {
+            self.frame.composing = Some(composing);
+            return;
+        }
+        let mut frame = Frame {
+            more,
+            ..Frame::default()
+        };
+        self.chat_patches(composing.chats, &mut frame);
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
@@ -72,14 +111,26 @@ impl Model {
         fx.push(Effect::Editor(EditorEffect::Frame(frame)));
     }
 
-    fn chat_patches(&mut self, frame: &mut Frame) {
-        for (key, session) in &mut self.sessions {
-            let mut ops = Vec::new();
-            frame.more |= session.chat.render(&mut session.transcript, &mut ops);
+    /// Renders a slice of the first chat that is dirty; `true` when more is left.
+    fn render_slice(&mut self, composing: &mut Composing) -> bool {
+        let is_dirty = |session: &&mut Session| !session.transcript.dirty().is_empty();
+        let mut sessions = self.sessions.iter_mut();
+        let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
+            return false;
+        };
+        let ops = composing.chats.entry(*key).or_default();
+        let (transcript, budget) = (&mut session.transcript, &mut composing.budget);
+        session.chat.render(transcript, budget, ops)
+            || sessions.any(|(_, session)| is_dirty(&session))
+    }
+
+    fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
+        for (key, session) in &self.sessions {
+            let mut ops = chats.remove(key).unwrap_or_default();
             if self.frame.folds_wanted.remove(key) {
-                ops.retain(|op| !matches!(op, ChatOp::Fold { .. }));
-                ops.extend(session.chat.folds());
+                ops.set_folds(session.chat.folds());
             }
+            let ops = ops.into_ops();
             if !ops.is_empty() {
                 frame.patches.push(Patch::Chat { session: *key, ops });
             }

@@ -16,6 +16,7 @@ pub mod ids;
 pub mod ledger;
 pub mod markdown;
 pub mod model;
+pub mod ops;
 pub mod permission;
 pub mod reviews;
 pub mod snapshot;

@@ -9,11 +9,11 @@ use super::model::{Call, Effects, Job, Model, log, notify};
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError};
 
 const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(event, Event::FrameWanted);
+    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
     apply(model, event, fx);
     model.reviews.announce(fx);
     if is_frame {
@@ -39,11 +39,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Review { action, scope } => model.review(action, scope, fx),
         Event::Configure { limits } => model.limits = limits,
         Event::Quit => model.quit(fx),
-        Event::FrameWanted => {}
+        Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
             if let Some(session) = model.sessions.get_mut(&session) {
                 session.chat.reset(&mut session.transcript);
             }
+            model.frame.chat_is_empty(session);
         }
         Event::FoldsWanted { session } => {
             model.frame.folds_wanted.insert(session);
@@ -124,6 +125,8 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.saved_text_read(buf, result);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
+        // What it was to limit is done.
+        (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
             fx.push(log(Level::Error, line));

@@ -246,10 +246,17 @@ fn is_selecting(win: i32) -> mlua::Result<bool> {
 /// the end is what shall be seen.
 pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     let last: i64 = api("nvim_buf_line_count", buf)?;
-    api(
-        "nvim_win_set_cursor",
-        (win, vec![last, i64::from(i32::MAX)]),
-    )
+    let end = vec![last, i64::from(i32::MAX)];
+    api::<()>("nvim_win_set_cursor", (win, end.clone()))?;
+    let seen: i64 = nvim::vim_fn("line", ("w$", win))?;
+    if seen >= last {
+        return Ok(());
+    }
+    // In a window that is not the current one, Neovim leaves the last rows of a line that grows
+    // below the edge. What `zb` shows of a line higher than the window is its start, though.
+    let run = guard::callback("scroll", |()| api::<()>("nvim_command", "normal! zb"))?;
+    api::<()>("nvim_win_call", (win, run))?;
+    api("nvim_win_set_cursor", (win, end))
 }
 
 fn splice(

@@ -9,6 +9,7 @@ mod chat_windows;
 mod files;
 mod harness;
 mod harness_tests;
+mod lifecycle;
 mod permission;
 mod picture;
 mod talk;

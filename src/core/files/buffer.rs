@@ -4,10 +4,11 @@
 
 use super::write::{Stage, Write, conflict_error};
 use super::{FileJob, INTERNAL_ERROR, rpc_error};
+use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
 use crate::core::ids::{BufId, Token};
-use crate::core::ledger::{Conflict, diff, merge};
+use crate::core::ledger::{Conflict, Merge, diff, merge};
 use crate::core::model::{Effects, Job, Model};
 use crate::core::text::{LineEdit, Text, moved};
 
@@ -25,8 +26,10 @@ impl Model {
         };
         let ours = document.text.clone();
         let tick = document.state.tick;
-        let content = disk.content.as_ref();
-        let on_disk = content.map(|content| buffer_text(&content.text));
+        let on_disk = match known_on_disk(document, &disk) {
+            Ok(text) => text,
+            Err(why) => return self.fail_write(write, why, fx),
+        };
         if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
             && saved != now
         {
@@ -37,6 +40,7 @@ impl Model {
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
+        let will_be_empty = theirs.is_empty();
         let theirs = buffer_text(&theirs);
         let path = document.path.clone();
         let base = match (self.seen(&write, &disk.real), on_disk) {
@@ -44,20 +48,26 @@ impl Model {
             (None, Some(now)) => now,
             (None, None) => ours.clone(),
         };
-        let merge = merge(&base, &ours, &theirs);
+        let Merge {
+            mut edits,
+            conflicts,
+        } = merge(&base, &ours, &theirs);
         let mut merged = ours.clone();
-        merged.apply_all(&merge.edits);
+        merged.apply_all(&edits);
+        if will_be_empty && merged == theirs {
+            edits = all_gone(&ours);
+        }
         let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
         review.created |= disk.content.is_none();
         write.stage = Stage::Merging {
             real: disk.real,
             theirs,
             merged,
-            conflicts: merge.conflicts,
+            conflicts,
         };
         let token = self.token(Job::File(FileJob::Write(write)));
         let save = Save::Over(disk.stamp);
-        fx.push(edit(token, buf, tick, merge.edits, save));
+        fx.push(edit(token, buf, tick, edits, save));
     }
 
     /// Goes on when the editor has merged and saved, or has not.
@@ -135,6 +145,41 @@ impl Model {
         };
         self.finish_write(write, result, fx);
     }
+}
+
+/// Returns the text that is on disk under a buffer, as the buffer would have it; `None` when there
+/// is no file.
+///
+/// # Errors
+/// Somebody has changed it, and only Neovim can read it.
+fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &'static str> {
+    let Some(content) = &disk.content else {
+        return Ok(None);
+    };
+    if document.stamp.is_some() && document.stamp == disk.stamp {
+        // Nobody has written since; bytes that are no text look different in a buffer.
+        return Ok(document.saved.clone());
+    }
+    let encoding = document.state.format.encoding;
+    if content.format.encoding == encoding || content.text.is_ascii() {
+        return Ok(Some(buffer_text(&content.text)));
+    }
+    match document.stamp {
+        Some(_) => Err(
+            "somebody else has changed it on disk, in an encoding that only the editor \
+             reads; ask the user to load it again",
+        ),
+        None => Ok(document.saved.clone()),
+    }
+}
+
+/// Returns the edits that leave a buffer empty: as a file without a byte, not with an empty line.
+pub(in crate::core) fn all_gone(text: &Text) -> Vec<LineEdit> {
+    vec![LineEdit {
+        start: 0,
+        removed: text.len(),
+        lines: Vec::new(),
+    }]
 }
 
 fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -> Effect {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, is_blank};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope};
+use crate::core::files::all_gone;
 use crate::core::ids::BufId;
 use crate::core::ledger::{Which, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -167,8 +168,12 @@ impl Model {
         true
     }
 
-    fn change_buffer(&mut self, job: ReviewJob, buf: BufId, plan: Plan, fx: &mut Effects) {
+    fn change_buffer(&mut self, job: ReviewJob, buf: BufId, mut plan: Plan, fx: &mut Effects) {
         self.reviews.touch(&job.path);
+        if is_blank(&plan.after) && !plan.edits.is_empty() {
+            let text = self.documents.get(buf).map(|document| &document.text);
+            plan.edits = text.map(all_gone).unwrap_or_default();
+        }
         let Some(document) = self.documents.get(buf).filter(|_| !plan.edits.is_empty()) else {
             return;
         };

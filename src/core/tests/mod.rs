@@ -7,7 +7,6 @@
 mod agent;
 mod disk;
 mod editor;
-mod frames;
 mod golden;
 mod laws;
 mod screen;
@@ -15,8 +14,10 @@ mod steps;
 mod world;
 
 mod files;
+mod frames;
 mod lifecycle;
 mod permissions;
 mod random;
 mod reviews;
+mod slices;
 mod turns;

@@ -4,13 +4,10 @@
 //! with the lines as Neovim's do.
 
 use crate::acp::{Content, Role};
-use crate::core::effect::{EditorEffect, Effect};
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
-use crate::core::model::{Model, Session};
+use crate::core::chat::{Budget, ChatView};
+use crate::core::ops::Ops;
 use crate::core::transcript::{Entry, Transcript};
-use crate::core::update::update;
-use crate::core::view::{ChatOp, Line, Patch};
+use crate::core::view::{ChatOp, Line};
 
 /// A transcript as the editor shows it.
 #[derive(Debug, Default, PartialEq)]
@@ -121,24 +118,11 @@ impl Chat {
                 message.markdown.finish();
             }
         }
-        let (mut model, mut chat) = (Model::default(), Chat::default());
-        let mut session = Session::new(super::world::spec("bot"), Vec::new());
-        session.transcript = copy;
-        model.sessions.insert(SessionKey(1), session);
+        let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
-            let mut effects = Vec::new();
-            update(&mut model, Event::FrameWanted, &mut effects);
-            let mut is_more = false;
-            for effect in effects {
-                if let Effect::Editor(EditorEffect::Frame(frame)) = effect {
-                    is_more = frame.more;
-                    let chats = frame.patches.into_iter().filter_map(|patch| match patch {
-                        Patch::Chat { ops, .. } => Some(ops),
-                        _ => None,
-                    });
-                    chats.for_each(|ops| chat.apply(ops));
-                }
-            }
+            let mut ops = Ops::default();
+            let is_more = view.render(&mut copy, &mut Budget::default(), &mut ops);
+            chat.apply(ops.into_ops());
             if !is_more {
                 return chat;
             }

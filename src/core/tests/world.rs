@@ -32,6 +32,8 @@ pub enum Part {
     Disk,
     /// What agents do by themselves: answers to `initialize` and `session/new`, their exits.
     Agents,
+    /// The core goes on with a frame only in [`World::goes_on`].
+    Frames,
 }
 
 #[derive(Debug)]
@@ -281,6 +283,10 @@ impl World {
     fn moves(&mut self) -> bool {
         if let Some(event) = self.to_core.pop_front() {
             self.apply(event);
+            return true;
+        }
+        if self.model.is_composing() && !self.held.contains(&Part::Frames) {
+            self.apply(Event::FrameSlice);
             return true;
         }
         let moves = |part| !self.held.contains(&part);
