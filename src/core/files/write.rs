@@ -36,7 +36,11 @@ pub(super) enum Stage {
     /// The file as it is on disk.
     Reading,
     /// What others wrote to disk is being merged into the buffer, ahead of the agent's text.
-    Foreign { buf: BufId, disk: DiskFile },
+    Foreign {
+        buf: BufId,
+        disk: DiskFile,
+        conflicts: Vec<Conflict>,
+    },
     /// The agent's text is being merged into the buffer and saved.
     Merging {
         real: PathBuf,
