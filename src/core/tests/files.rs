@@ -369,6 +369,20 @@ fn what_others_wrote_to_disk_is_merged_also_when_the_user_types_meanwhile() {
 }
 
 #[test]
+fn what_others_wrote_where_the_user_typed_is_offered() {
+    let mut w = with_buffer("a\nb\nc\nd\n");
+    types(&mut w, 1, 1, &["mine"]);
+    w.disk.put(F, "a\nothers\nc\nd\n");
+    w.skip();
+    writes(&mut w, "1", F, "a\nothers\nc\nD\n");
+    assert!(w.was_told("Warn: /p/f was changed on disk where you have changed it too"));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
+    let buf = w.buf(F);
+    let offered = w.editor.hunks[&buf].iter().find(|hunk| hunk.conflict);
+    assert_eq!(offered.unwrap().removed[0].text, "others");
+}
+
+#[test]
 fn what_a_save_hook_changes_is_the_agents() {
     let mut w = with_buffer("a\n");
     w.editor.save_hook = Some("// formatted".into());

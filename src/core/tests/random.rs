@@ -132,7 +132,7 @@ impl Story {
         typed.retain(|line| after.0.contains(line) || !before.0.contains(line));
         typed.retain(|line| after.1.contains(line) || !before.1.contains(line));
         let (before, after) = (before.0, after.0);
-        let is_users = |line: &&String| line.starts_with('u');
+        let is_users = |line: &&String| line.starts_with(['u', 'd']);
         typed.extend(after.difference(&before).filter(is_users).cloned());
     }
 
@@ -207,7 +207,7 @@ impl Story {
                 self.ids += 1;
                 let params = json!({ "path": FILES[*file], "line": line, "limit": limit });
                 let id = self.ask(self.ids, "fs/read_text_file", params);
-                if let (Some(id), None, None) = (id, line, limit) {
+                if let (Some(id), None | Some(0..=1), None) = (id, line, limit) {
                     let session = self.session().2;
                     self.reading.insert(id, (session, *file));
                 }
@@ -247,7 +247,8 @@ impl Story {
                     life.w.edits(|editor, _, out| editor.types(buf, edit, out));
                 });
             }
-            Step::Buffer(file, what) => self.buffer(*file, *what),
+            Step::Foreign(file, start) => self.foreign(*file, *start),
+            Step::Buffer(file, what) => self.buffer(*file, what),
         }
         self.note_reads();
     }
@@ -277,9 +278,8 @@ impl Story {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
             let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
-            let users = lines[start..end]
-                .iter()
-                .filter(|line| line.starts_with('u'));
+            let users = lines[start..end].iter();
+            let users = users.filter(|line| line.starts_with(['u', 'd']));
             new.extend(users.cloned());
             lines.splice(start..end, new);
         }
@@ -289,6 +289,24 @@ impl Story {
         if self.ask(self.ids, "fs/write_text_file", params).is_some() {
             self.seen.insert(key, lines);
         }
+    }
+
+    /// Another program puts a line into a file.
+    fn foreign(&mut self, file: usize, start: usize) {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        let Some(text) = self.w.disk.get(FILES[file]) else {
+            return;
+        };
+        let line = self.new_line("d");
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let new = format!("{line}{end}");
+        lines.insert(start % (lines.len().max(1)), &new);
+        self.w.disk.put(FILES[file], &lines.concat());
+        self.typed.entry(file).or_default().insert(line);
     }
 
     /// The agent answers a call of the client's, or gives an answer nobody waits for.
@@ -392,7 +410,8 @@ impl Story {
             self.disk_moves(file);
         }
         match what {
-            "wipe" => act(self),
+            // What others wrote is overwritten by the user's will.
+            "save" | "wipe" => self.willed(file, Self::disk_lines, act),
             _ => self.willed(file, Self::buffer_lines, act),
         }
     }
@@ -406,11 +425,23 @@ impl Story {
         }
         for (file, typed) in &self.typed {
             let mut kept = self.base_lines(*file);
+            let review = self.w.model.reviews.get(FILES[*file].as_ref());
+            let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+            kept.extend(hunks.filter_map(|hunk| hunk.conflict.clone()).flatten());
             match self.buf(*file) {
-                Some(_) => kept.extend(self.buffer_lines(*file)),
+                Some(_) => {
+                    kept.extend(self.buffer_lines(*file));
+                    kept.extend(self.disk_lines(*file));
+                }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            let lost: Vec<&String> = typed.difference(&kept).collect();
+            // What others wrote may give way to what the user typed there, but not in silence.
+            let warning = format!("{} was changed on disk where", FILES[*file]);
+            let is_told = self.w.was_told(&warning);
+            let lost = typed.difference(&kept);
+            let lost: Vec<&String> = lost
+                .filter(|line| !is_told || line.starts_with('u'))
+                .collect();
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.w
