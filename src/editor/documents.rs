@@ -246,6 +246,7 @@ fn apply_and_save(buf: i32, edits: &[LineEdit], save: Save) -> mlua::Result<Save
                 .iter()
                 .map(|line| line.replace('\0', "\n"))
                 .collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             super::lines::replace(buf, edit.start, edit.removed, &lines)?;
         }
         nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;

@@ -165,7 +165,7 @@ fn check_reopens(close: &str) {
     assert_eq!(shown, BOTH, "after {close}\n{}", nvim.screen().text());
     assert_eq!(here(&nvim), "acp-input");
     assert_eq!(nvim.buf_lines(0), ["a draft"]);
-    assert!(said(&nvim, "hello"));
+    wait_said(&nvim, "hello");
     nvim.wait_text("hello");
     let screen = nvim.screen();
     assert!(
