@@ -11,6 +11,7 @@ mod harness;
 mod harness_tests;
 mod permission;
 mod picture;
+mod review;
 mod talk;
 mod turns;
 mod tutor;

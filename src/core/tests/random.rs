@@ -134,7 +134,7 @@ impl Story {
     }
 
     fn is_review(&self, token: Token) -> bool {
-        matches!(self.w.model.jobs.get(&token), Some(Job::Reject(_)))
+        matches!(self.w.model.jobs.get(&token), Some(Job::Review(_)))
     }
 
     fn editor_moves(&mut self) {
