@@ -72,7 +72,8 @@ local function review()
     return
   end
   vim.fn.setqflist({}, " ", { title = "acp review", items = items })
-  vim.cmd.copen()
+  -- Beside the chat there is no room for it.
+  vim.cmd("botright copen")
 end
 
 local function log()

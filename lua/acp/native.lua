@@ -125,7 +125,7 @@ end
 
 ---@return string
 local function advice()
-  return ("run `make build` in %s"):format(M.root())
+  return ("run `make release` in %s"):format(M.root())
 end
 
 --- Returns the path of the library: the configured one, else the newest of those that were built.

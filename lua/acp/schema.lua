@@ -41,7 +41,7 @@ end
 local presets = {
   tutor = {
     command = "acp-tutor",
-    install = "run `make build` in the plugin's folder",
+    install = "run `make release` in the plugin's folder",
   },
   claude = {
     command = "claude-agent-acp",

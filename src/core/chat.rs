@@ -6,7 +6,7 @@
 //! a time by [`SLICE`].
 
 use super::effect::Level;
-use super::markdown::{self, Change};
+use super::markdown::Change;
 use super::ops::Ops;
 use super::toolview;
 use super::transcript::{Entry, Message, Transcript};
@@ -92,9 +92,7 @@ impl ChatView {
             if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
                 transcript.entry_mut(index)
             {
-                let text = message.markdown.text().to_owned();
-                message.markdown = markdown::Markdown::new();
-                message.markdown.push(&text);
+                message.markdown.restart();
             }
         }
         transcript.set_all_dirty();

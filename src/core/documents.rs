@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::event::BufState;
+use super::event::{BufState, Stamp};
 use super::ids::BufId;
 use super::text::{LineEdit, Text};
 
@@ -17,8 +17,11 @@ pub struct Document {
     /// `path` with symbolic links resolved.
     pub real: PathBuf,
     pub text: Text,
-    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen.
+    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen,
+    /// or got another name since.
     pub saved: Option<Text>,
+    /// The file on disk that `saved` is the text of, where that is known for sure.
+    pub stamp: Option<Stamp>,
     pub state: BufState,
 }
 
@@ -57,8 +60,12 @@ impl Documents {
         real: PathBuf,
         text: Text,
         state: BufState,
+        stamp: Option<Stamp>,
     ) {
-        let saved = match self.by_buf.get(&buf) {
+        let known = self.by_buf.get(&buf);
+        let saved = match known {
+            // It was never read or written by this name.
+            Some(known) if known.path != path => None,
             Some(known) if state.modified => known.saved.clone(),
             None if state.modified => None,
             _ => Some(text.clone()),
@@ -68,6 +75,7 @@ impl Documents {
             real,
             text,
             saved,
+            stamp,
             state,
         };
         self.by_buf.insert(buf, document);
@@ -99,14 +107,15 @@ impl Documents {
         }
     }
 
-    pub fn set_saved(&mut self, buf: BufId) {
+    pub fn set_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(document.text.clone());
+            document.stamp = stamp;
             document.state.modified = false;
         }
     }
 
-    /// Notes that the buffer's changedtick has moved on without a change of its lines.
+    /// Notes the last tick of the buffer, all changes up to which have been reported.
     pub fn catch_up(&mut self, buf: BufId, tick: u64) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.state.tick = tick;
@@ -114,9 +123,10 @@ impl Documents {
     }
 
     /// Notes what others have written to the file.
-    pub fn set_disk(&mut self, buf: BufId, text: Text) {
+    pub fn set_disk(&mut self, buf: BufId, text: Text, stamp: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(text);
+            document.stamp = stamp;
         }
     }
 

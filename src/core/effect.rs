@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::event::AgentSpec;
+use super::event::{AgentSpec, Stamp};
 use super::format::Format;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::text::{LineEdit, Text};
@@ -48,7 +48,7 @@ pub enum EditorEffect {
     Wake,
     /// The answer to `FrameWanted`.
     Frame(Frame),
-    /// Changes a buffer if it still is at `tick`; answered by `Edited`.
+    /// Changes a buffer if its lines still are those of `tick`; answered by `Edited`.
     Edit {
         token: Token,
         buf: BufId,
@@ -67,8 +67,14 @@ pub enum EditorEffect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Save {
     No,
-    /// As `:write` does, hooks included, over whatever is on disk.
-    Yes,
+    /// As `:write` does, hooks included, if the file on disk still has this stamp (`None`: if
+    /// there still is none).
+    Over(Option<Stamp>),
+    /// As `Over`, unless the buffer has changes that are not saved: whether those shall be is for
+    /// the user to say.
+    OverIfClean(Option<Stamp>),
+    /// Not saved, and unmodified all the same: the file is deleted next.
+    Deleted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

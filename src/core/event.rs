@@ -83,6 +83,9 @@ pub enum Event {
         real: PathBuf,
         text: Text,
         state: BufState,
+        /// The file on disk that the text was read from just now; `None` when it was read
+        /// before, or never.
+        stamp: Option<Stamp>,
     },
     /// Lines of an attached buffer changed.
     BufLines {
@@ -98,6 +101,7 @@ pub enum Event {
     },
     BufSaved {
         buf: BufId,
+        stamp: Option<Stamp>,
     },
     BufDetached {
         buf: BufId,
@@ -180,6 +184,10 @@ pub struct Context {
 /// The state of a buffer that its lines do not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufState {
+    /// The number of the last change of lines that the editor has reported, of any buffer.
+    ///
+    /// Not Neovim's changedtick, which also moves when no line has changed, and of which not
+    /// every move is reported.
     pub tick: u64,
     pub modified: bool,
     pub readonly: bool,
@@ -219,7 +227,15 @@ pub enum Scope {
 pub struct EditDone {
     pub tick: u64,
     /// `Some` when the buffer was to be saved: what came of it.
-    pub saved: Option<Result<(), String>>,
+    pub saved: Option<Result<(), SaveError>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaveError {
+    /// Somebody else has written to the file: it is not overwritten.
+    Stale,
+    /// Neovim refused, in its own words.
+    Refused(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,6 +255,17 @@ pub struct DiskFile {
     pub real: PathBuf,
     /// `None` means that there is no such file.
     pub content: Option<DiskText>,
+    /// Taken before the content was read.
+    pub stamp: Option<Stamp>,
+}
+
+/// Tells a file on disk from the one that was there before, without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    pub inode: u64,
+    pub bytes: u64,
+    /// When it was last written to: seconds and nanoseconds.
+    pub modified: (i64, i64),
 }
 
 /// A file as read from disk.

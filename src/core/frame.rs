@@ -102,10 +102,10 @@ impl Model {
         }
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
-            if let (Some((buf, document)), Some(file)) = (found, self.reviews.get(&path)) {
-                frame
-                    .patches
-                    .push(review_patch(buf, document.state.tick, file));
+            if let Some((buf, document)) = found {
+                let file = self.reviews.get(&document.path);
+                let patch = review_patch(buf, document.state.tick, file);
+                frame.patches.push(patch);
             }
         }
         fx.push(Effect::Editor(EditorEffect::Frame(frame)));
@@ -191,7 +191,13 @@ fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
-fn review_patch(buf: BufId, tick: u64, file: &FileReview) -> Patch {
+/// Returns the hunks of a buffer; without a review there are none.
+fn review_patch(buf: BufId, tick: u64, file: Option<&FileReview>) -> Patch {
+    let hunks = file.map(hunk_views).unwrap_or_default();
+    Patch::Review { buf, tick, hunks }
+}
+
+fn hunk_views(file: &FileReview) -> Vec<HunkView> {
     let hunks = file.ledger.hunks().iter();
     let hunks = hunks.map(|hunk| {
         let old = match &hunk.conflict {
@@ -227,11 +233,7 @@ fn review_patch(buf: BufId, tick: u64, file: &FileReview) -> Patch {
             conflict: hunk.conflict.is_some(),
         }
     });
-    Patch::Review {
-        buf,
-        tick,
-        hunks: hunks.collect(),
-    }
+    hunks.collect()
 }
 
 fn removed_line(line: &str) -> Line {

@@ -11,9 +11,9 @@ use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
 use super::frame::FrameState;
-use super::ids::{AgentKey, SessionKey, Token};
+use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::permission::Permissions;
-use super::reviews::{RejectJob, Reviews};
+use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
 use super::transcript::Transcript;
 use crate::acp::client::{self, Initialized};
@@ -125,8 +125,16 @@ pub struct Turn {
     pub cancelled: bool,
     /// Something came of it: a chunk, a tool call, a plan.
     pub spoke: bool,
-    /// What is left of the prompt while the agent may be echoing it.
-    pub echo: Option<String>,
+    /// `None` when the agent has said something else in the user's name.
+    pub echo: Option<Echo>,
+}
+
+/// A prompt that the agent may be sending back.
+#[derive(Debug)]
+pub struct Echo {
+    /// What has not come yet.
+    pub rest: String,
+    pub taken: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +175,9 @@ pub enum Job {
         id: u64,
     },
     File(FileJob),
-    Reject(RejectJob),
+    Review(ReviewJob),
+    /// The saved text of a buffer that was modified when it was first seen.
+    Saved(BufId),
 }
 
 impl Session {

@@ -10,6 +10,7 @@ use super::ids::{AgentKey, PermissionId, SessionKey};
 use super::model::{Effects, Model, emit, log, notify};
 use super::toolview;
 use super::transcript::ToolCall;
+use super::update::INVALID_PARAMS;
 use super::view::{Group, Line, OptionView, PermissionView};
 use crate::acp::{
     OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch,
@@ -71,6 +72,17 @@ impl Model {
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
         };
+        if options.is_empty() {
+            let text = "The agent asked for permission without any option to choose from.";
+            state.transcript.notice(Level::Warn, text);
+            let error = RpcError {
+                code: INVALID_PARAMS,
+                message: "params.options: there is none to choose from".into(),
+                data: None,
+            };
+            self.refuse(agent, &request, error, fx);
+            return;
+        }
         let tool = patch.id.clone();
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
@@ -112,7 +124,7 @@ impl Model {
             fx.push(notify(
                 Level::Error,
                 format!(
-                    "No option \"{option}\" in this request; it has: {}.",
+                    "This request has no option \"{option}\": it has {}.",
                     ids.join(", ")
                 ),
             ));
@@ -209,7 +221,7 @@ impl Model {
 /// Returns the error for a session id the agent was never given.
 pub(super) fn unknown_session(session: &SessionId) -> RpcError {
     RpcError {
-        code: -32602,
+        code: INVALID_PARAMS,
         message: format!("params.sessionId: no session \"{}\" here", session.0),
         data: None,
     }

@@ -60,6 +60,11 @@ impl Text {
         self.rope.len_bytes()
     }
 
+    /// Returns whether every character is one of ASCII.
+    pub fn is_ascii(&self) -> bool {
+        self.rope.chunks().all(str::is_ascii)
+    }
+
     /// Returns line `row` without its `\n`, or `None` past the end.
     pub fn line(&self, row: usize) -> Option<Cow<'_, str>> {
         if row >= self.len() {
@@ -194,6 +199,21 @@ impl Text {
     }
 }
 
+/// Returns where a row is after edits that are disjoint and from the top down.
+pub fn moved(row: usize, edits: &[LineEdit]) -> usize {
+    let mut moved = row;
+    for edit in edits.iter().take_while(|edit| edit.start < row) {
+        let gone = edit.removed.min(row - edit.start);
+        let come = match gone < edit.removed {
+            // The row is among those that were replaced.
+            true => gone.min(edit.lines.len()),
+            false => edit.lines.len(),
+        };
+        moved = moved - gone + come;
+    }
+    moved
+}
+
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.rope.len_bytes() == other.rope.len_bytes() && self.rope == other.rope
@@ -283,5 +303,21 @@ mod tests {
             assert_eq!(text.to_lines(row..row + 1), lines[row..=row]);
         }
         assert_eq!(text.to_lines(60..61), [""; 0]);
+    }
+
+    #[track_caller]
+    fn check_moved(old: &[&str], new: &[&str], row: usize, want: usize) {
+        let edits = crate::core::ledger::diff(&Text::from_lines(old), &Text::from_lines(new));
+        assert_eq!(moved(row, &edits), want, "{edits:?}");
+    }
+
+    #[test]
+    fn rows_move_with_the_lines_above_them() {
+        check_moved(&["a", "b"], &["a", "b"], 1, 1);
+        check_moved(&["a", "b"], &["x", "a", "b"], 1, 2);
+        check_moved(&["a", "b"], &["b"], 1, 0);
+        check_moved(&["a", "b", "c"], &["a", "x", "y", "c"], 2, 3);
+        check_moved(&["a", "b", "c"], &["a", "x", "c"], 1, 1);
+        check_moved(&["a", "b", "c", "d"], &["a", "d"], 2, 1);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::effect::{Announcement, Effect, HostEffect, Level};
 use super::event::{Context, Prompt};
 use super::ids::{AgentKey, SessionKey};
-use super::model::{Call, EARLY_UPDATES, Effects, Model, Turn, Usage, emit, log, notify};
+use super::model::{Call, EARLY_UPDATES, Echo, Effects, Model, Turn, Usage, emit, log, notify};
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
 
@@ -82,7 +82,10 @@ impl Model {
                 request,
                 cancelled: false,
                 spoke: false,
-                echo: Some(echo),
+                echo: Some(Echo {
+                    rest: echo,
+                    taken: String::new(),
+                }),
             });
         }
         fx.push(emit(Announcement::TurnStarted { session: key }));
@@ -212,10 +215,13 @@ impl Model {
                 message,
                 content,
             } => {
-                if role == Role::User && is_echo(session.turn.as_mut(), &content) {
-                    return;
+                let content = match role {
+                    Role::User => not_echoed(session.turn.as_mut(), content),
+                    Role::Agent | Role::Thought => Some(content),
+                };
+                if let Some(content) = content {
+                    session.transcript.chunk(role, message, &content);
                 }
-                session.transcript.chunk(role, message, &content);
             }
             Update::ToolCall(patch) => {
                 let asked = self.permissions.iter().next();
@@ -238,17 +244,26 @@ impl Model {
     }
 }
 
-/// Tells whether a user chunk is the prompt come back; some agents echo it, in pieces too.
-fn is_echo(turn: Option<&mut Turn>, content: &Content) -> bool {
-    let (Some(turn), Content::Text(text)) = (turn, content) else {
-        return false;
+/// Takes out of a user's chunk the prompt come back, which some agents send, in pieces too.
+///
+/// What only began like the prompt comes back with the chunk that goes on differently.
+fn not_echoed(turn: Option<&mut Turn>, content: Content) -> Option<Content> {
+    let (Some(turn), Content::Text(text)) = (turn, &content) else {
+        return Some(content);
     };
-    let Some(echo) = &turn.echo else {
-        return false;
+    let Some(mut echo) = turn.echo.take() else {
+        return Some(content);
     };
-    let rest = echo.trim_start().strip_prefix(text.trim());
-    turn.echo = rest.map(str::to_owned);
-    turn.echo.is_some()
+    if let Some(rest) = echo.rest.trim_start().strip_prefix(text.trim()) {
+        echo.rest = rest.to_owned();
+        echo.taken.push_str(text);
+        turn.echo = Some(echo);
+        return None;
+    }
+    match echo.rest.trim().is_empty() {
+        true => Some(content),
+        false => Some(Content::Text(echo.taken + text)),
+    }
 }
 
 /// Returns a prompt as the transcript shows it.

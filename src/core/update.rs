@@ -9,7 +9,7 @@ use super::model::{Call, Effects, Job, Model, log, notify};
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError};
 
 const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
@@ -55,9 +55,11 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             real,
             text,
             state,
+            stamp,
         } => {
-            model.documents.attach(buf, path, real, text, state);
-            model.buffer_attached(buf);
+            let before = model.documents.get(buf).cloned();
+            model.documents.attach(buf, path, real, text, state, stamp);
+            model.buffer_attached(buf, before, fx);
         }
         Event::BufLines {
             buf,
@@ -66,7 +68,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             author,
         } => model.buffer_edited(buf, tick, edit, author),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf } => model.documents.set_saved(buf),
+        Event::BufSaved { buf, stamp } => model.documents.set_saved(buf, stamp),
         Event::BufDetached { buf } => model.buffer_detached(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
@@ -110,16 +112,21 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
             model.file_was_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::Edited { result, .. }) => {
-            model.reject_edited(job, result, fx);
+        (Some(Job::Review(job)), Event::Edited { result, .. }) => {
+            model.review_edited(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskWritten { result, .. }) => {
-            model.reject_written(job, result, fx);
+        (Some(Job::Review(job)), Event::DiskWritten { result, .. }) => {
+            model.review_written(job, result, fx);
         }
-        (Some(Job::Reject(job)), Event::DiskRead { result, .. }) => {
-            model.review_read(&job, result);
+        (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
+            model.review_read(job, result, fx);
+        }
+        (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
+            model.saved_text_read(buf, result);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
+        // What it was to limit is done.
+        (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
             fx.push(log(Level::Error, line));

@@ -2,8 +2,9 @@
 
 use nvim_oxi::mlua::{self, Value};
 
+use super::edit::{self, Edit};
 use super::nvim::{self, api};
-use super::{chat, documents, permission, review};
+use super::{chat, permission, review};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::view::{Frame, Patch};
 
@@ -38,8 +39,14 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             edits,
             save,
         } => {
-            documents::edit(token, buf, tick, &edits, save);
-            Ok(())
+            let edit = Edit {
+                token,
+                buf,
+                tick,
+                edits,
+                save,
+            };
+            edit::run(edit)
         }
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
@@ -48,6 +55,9 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
 }
 
 /// Tells the user something through `vim.notify`.
+///
+/// Neovim's own `vim.notify` asks for a key when a text is longer than the command line, and runs
+/// nothing else meanwhile: there the text is cut, and the log has all of it.
 ///
 /// # Errors
 /// What Neovim says of it.
@@ -59,10 +69,29 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         Level::Warn => 3,
         Level::Error => 4,
     };
-    let vim = nvim::vim()?;
+    let notify: mlua::Function = nvim::vim()?.get("notify")?;
+    let mut text = format!("acp.nvim: {text}");
+    let source = notify.info().source.unwrap_or_default();
+    if source.ends_with("editor.lua") {
+        text = fitting(&text)?;
+    }
     let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;
-    vim.get::<mlua::Function>("notify")?
-        .call((format!("acp.nvim: {text}"), level, opts))
+    notify.call((text, level, opts))
+}
+
+/// Returns a text cut to what the command line holds.
+fn fitting(text: &str) -> mlua::Result<String> {
+    let vim: mlua::Table = nvim::vim()?.get("v")?;
+    let space: usize = vim.get("echospace")?;
+    let line = text.lines().next().unwrap_or_default();
+    if line == text && nvim::vim_fn::<usize>("strdisplaywidth", text)? <= space {
+        return Ok(text.to_owned());
+    }
+    let mut line = line.to_owned();
+    while nvim::vim_fn::<usize>("strdisplaywidth", line.as_str())? >= space && line.pop().is_some()
+    {
+    }
+    Ok(format!("{}…", line.trim_end()))
 }
 
 fn emit(announcement: Announcement) -> mlua::Result<()> {

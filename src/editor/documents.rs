@@ -1,27 +1,36 @@
-//! Buffers and the core's mirrors of them: what the user does is reported, what the agent
-//! changes is carried out.
+//! Buffers and the core's mirrors of them: what happens to a file's buffer is reported.
 //!
 //! Invariant: every change of an attached buffer's lines is reported in order, with its author,
-//! before anything that happens after it.
+//! before anything that happens after it; each report of lines has a number of its own.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use crate::core::effect::Save;
-use crate::core::event::{Author, BufState, EditDone, EditError, Event};
+use crate::core::event::{Author, BufState, Event, Stamp};
 use crate::core::format::{Encoding, Format, LineEnd};
-use crate::core::ids::{BufId, Token};
+use crate::core::ids::BufId;
 use crate::core::text::{LineEdit, Text};
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
 pub struct Attached {
-    buffers: HashSet<i32>,
+    buffers: HashMap<i32, Buffer>,
+    /// The number of the last report of lines.
+    reports: u64,
+}
+
+#[derive(Debug, Default)]
+struct Buffer {
+    /// The number of the last report of its lines.
+    tick: u64,
+    /// It has got a name that it was never read or written by: Neovim asks before it
+    /// overwrites a file of that name.
+    renamed: bool,
 }
 
 /// Attaches every file buffer there is, and those to come.
@@ -36,20 +45,39 @@ pub fn start() -> mlua::Result<()> {
             nvim::table([("clear", Value::Boolean(true))])?,
         ),
     )?;
-    on(group, &["BufReadPost", "BufNewFile", "BufFilePost"], attach)?;
-    on(group, &["BufWritePost"], |buf| {
-        if is_attached(buf) {
-            report_state(buf)?;
-            send(Event::BufSaved { buf: BufId(buf) });
-        } else {
-            attach(buf)?;
-        }
+    on(group, &["BufReadPost", "BufNewFile"], |buf| {
+        attach(buf, Source::Disk)
+    })?;
+    on(group, &["BufFilePost"], |buf| {
+        attach(buf, Source::Before)?;
+        set_renamed(buf, true);
         Ok(())
     })?;
-    on(group, &["BufModifiedSet", "OptionSet"], report_state)?;
+    on(group, &["BufWritePost"], |buf| {
+        if !is_attached(buf) {
+            return attach(buf, Source::Disk);
+        }
+        set_renamed(buf, false);
+        report_state(buf)?;
+        let stamp = stamp(buf)?;
+        let buf = BufId(buf);
+        send(Event::BufSaved { buf, stamp });
+        Ok(())
+    })?;
+    on(group, &["BufModifiedSet"], report_state)?;
+    on_options(group, &OPTIONS, report_state)?;
+    // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
+    // reads a file without one.
+    on(group, &["BufEnter", "BufWinEnter"], |buf| {
+        if is_attached(buf) {
+            report_state(buf)
+        } else {
+            attach(buf, Source::Before)
+        }
+    })?;
     let buffers: Vec<i32> = api("nvim_list_bufs", ())?;
     for buf in buffers {
-        attach(buf)?;
+        attach(buf, Source::Before)?;
     }
     Ok(())
 }
@@ -67,12 +95,89 @@ fn on(
     api("nvim_create_autocmd", (events.to_vec(), opts))
 }
 
-fn is_attached(buf: i32) -> bool {
-    state::with(|editor| editor.attached.borrow().buffers.contains(&buf)).unwrap_or(false)
+/// The options that are reported when they are set. Not 'modifiable': each frame of a chat sets
+/// it, and Neovim says so itself when it refuses an edit.
+const OPTIONS: [&str; 7] = [
+    "bomb",
+    "fileformat",
+    "endofline",
+    "fixendofline",
+    "binary",
+    "fileencoding",
+    "readonly",
+];
+
+fn on_options(
+    group: i32,
+    options: &[&str],
+    body: impl Fn(i32) -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let callback = guard::callback("OptionSet", move |args: Table| body(args.get("buf")?))?;
+    let opts = nvim::table([
+        ("group", Value::Integer(group.into())),
+        ("pattern", nvim::value(options.to_vec())),
+        ("callback", Value::Function(callback)),
+    ])?;
+    api("nvim_create_autocmd", ("OptionSet", opts))
+}
+
+fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
+    state::with(|editor| body(&mut editor.attached.borrow_mut())).unwrap_or_default()
+}
+
+/// Returns whether a buffer reports its changes.
+pub fn is_attached(buf: i32) -> bool {
+    with(|attached| attached.buffers.contains_key(&buf))
+}
+
+/// Returns the number of the last report of a buffer's lines.
+pub fn tick(buf: i32) -> u64 {
+    with(|attached| attached.buffers.get(&buf).map_or(0, |buffer| buffer.tick))
+}
+
+/// Returns whether a buffer has a name that it was never read or written by.
+pub fn is_renamed(buf: i32) -> bool {
+    with(|attached| {
+        let buffer = attached.buffers.get(&buf);
+        buffer.is_some_and(|buffer| buffer.renamed)
+    })
+}
+
+fn set_renamed(buf: i32, renamed: bool) {
+    with(|attached| {
+        if let Some(buffer) = attached.buffers.get_mut(&buf) {
+            buffer.renamed = renamed;
+        }
+    });
+}
+
+/// Numbers a report of a buffer's lines.
+fn next_tick(buf: i32) -> u64 {
+    with(|attached| {
+        attached.reports += 1;
+        let tick = attached.reports;
+        attached.buffers.entry(buf).or_default().tick = tick;
+        tick
+    })
+}
+
+/// Returns the stamp of a buffer's file.
+fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
+    let name: String = api("nvim_buf_get_name", buf)?;
+    Ok(crate::paths::stamp(Path::new(&name)))
+}
+
+/// Where a buffer's text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// It was read or written just now.
+    Disk,
+    /// It was there before: what is on disk by now may be another text.
+    Before,
 }
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
-fn attach(buf: i32) -> mlua::Result<()> {
+fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     let is_loaded: bool = api("nvim_buf_is_loaded", buf)?;
     let name: String = api("nvim_buf_get_name", buf)?;
     if !is_loaded || name.is_empty() || name.contains("://") {
@@ -85,16 +190,22 @@ fn attach(buf: i32) -> mlua::Result<()> {
     if !is_attached(buf) {
         listen(buf)?;
     }
-    send_whole(buf, name)
+    send_whole(buf, name, source)
 }
 
-fn send_whole(buf: i32, name: String) -> mlua::Result<()> {
+fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
     let real = crate::paths::resolved(&path);
     let lines: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
     let text = Text::from_lines(lines.iter().map(line_text));
+    super::review::forget(buf);
+    next_tick(buf);
     send(Event::BufAttached {
         buf: BufId(buf),
+        stamp: match source {
+            Source::Disk => crate::paths::stamp(&path),
+            Source::Before => None,
+        },
         path,
         real,
         text,
@@ -110,58 +221,57 @@ fn line_text(line: &mlua::String) -> String {
 
 fn listen(buf: i32) -> mlua::Result<()> {
     let on_lines = guard::callback("on_lines", |args: LinesArgs| {
-        let (_, buf, tick, first, last, new_last) = args;
-        lines_changed(buf, tick, first, last, new_last)?;
-        Ok(())
-    })?;
-    let on_tick = guard::callback("on_changedtick", |(_, buf, _): (String, i32, u64)| {
-        report_state(buf)
+        let (_, buf, _, first, last, new_last) = args;
+        lines_changed(buf, first, last, new_last)
     })?;
     let on_reload = guard::callback("on_reload", |(_, buf): (String, i32)| {
         let name: String = api("nvim_buf_get_name", buf)?;
-        send_whole(buf, name)
+        send_whole(buf, name, Source::Disk)
     })?;
     let on_detach = guard::callback("on_detach", |(_, buf): (String, i32)| {
-        state::with(|editor| editor.attached.borrow_mut().buffers.remove(&buf));
+        with(|attached| attached.buffers.remove(&buf));
+        super::review::forget(buf);
         send(Event::BufDetached { buf: BufId(buf) });
         Ok(())
     })?;
     let opts = nvim::table([
         ("on_lines", Value::Function(on_lines)),
-        ("on_changedtick", Value::Function(on_tick)),
         ("on_reload", Value::Function(on_reload)),
         ("on_detach", Value::Function(on_detach)),
     ])?;
-    let attached: bool = api("nvim_buf_attach", (buf, false, opts))?;
-    if attached {
-        state::with(|editor| editor.attached.borrow_mut().buffers.insert(buf));
-    }
+    api::<bool>("nvim_buf_attach", (buf, false, opts))?;
     Ok(())
 }
 
 type LinesArgs = (String, i32, u64, i64, i64, i64);
 
-fn lines_changed(buf: i32, tick: u64, first: i64, last: i64, new_last: i64) -> mlua::Result<()> {
+fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result<()> {
     let lines: Vec<mlua::String> = if new_last > first {
         api("nvim_buf_get_lines", (buf, first, new_last, false))?
     } else {
         Vec::new()
     };
-    let author = state::with(|editor| editor.applying.get()).flatten();
+    // What a save hook does to another buffer is not the agent's doing.
+    let applying = state::with(|editor| editor.applying.get()).flatten();
+    let author = applying.filter(|(edited, _)| *edited == buf);
     send(Event::BufLines {
         buf: BufId(buf),
-        tick,
+        tick: next_tick(buf),
         edit: LineEdit {
             start: usize::try_from(first).unwrap_or(0),
             removed: usize::try_from(last - first).unwrap_or(0),
             lines: lines.iter().map(line_text).collect(),
         },
-        author: author.map_or(Author::User, Author::Client),
+        author: author.map_or(Author::User, |(_, token)| Author::Client(token)),
     });
     Ok(())
 }
 
-fn report_state(buf: i32) -> mlua::Result<()> {
+/// Reports the options of a buffer that is attached.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn report_state(buf: i32) -> mlua::Result<()> {
     // `OptionSet` gives buffer 0 for the current one.
     let buf = match buf {
         0 => api("nvim_get_current_buf", ())?,
@@ -184,7 +294,7 @@ fn buf_state(buf: i32) -> mlua::Result<BufState> {
     let binary: bool = nvim::buf_option(buf, "binary")?;
     let encoding: String = nvim::buf_option(buf, "fileencoding")?;
     Ok(BufState {
-        tick: api("nvim_buf_get_changedtick", buf)?,
+        tick: tick(buf),
         modified: nvim::buf_option(buf, "modified")?,
         readonly: nvim::buf_option::<bool>(buf, "readonly")?
             || !nvim::buf_option::<bool>(buf, "modifiable")?,
@@ -203,67 +313,4 @@ fn buf_state(buf: i32) -> mlua::Result<BufState> {
             },
         },
     })
-}
-
-/// Carries out an edit for the core and reports what came of it.
-pub fn edit(token: Token, buf: BufId, tick: u64, edits: &[LineEdit], save: Save) {
-    let result = guarded_edit(token, buf.0, tick, edits, save);
-    send(Event::Edited { token, buf, result });
-}
-
-fn guarded_edit(
-    token: Token,
-    buf: i32,
-    tick: u64,
-    edits: &[LineEdit],
-    save: Save,
-) -> Result<EditDone, EditError> {
-    let refused = |error: mlua::Error| EditError::Refused(nvim::message(&error));
-    if !is_attached(buf) || !api::<bool>("nvim_buf_is_loaded", buf).map_err(refused)? {
-        return Err(EditError::Gone);
-    }
-    let now: u64 = api("nvim_buf_get_changedtick", buf).map_err(refused)?;
-    if now != tick {
-        return Err(EditError::Stale { tick: now });
-    }
-    state::with(|editor| editor.applying.set(Some(token)));
-    let done = apply_and_save(buf, edits, save);
-    state::with(|editor| editor.applying.set(None));
-    let saved = done.map_err(refused)?;
-    let tick = api("nvim_buf_get_changedtick", buf).map_err(refused)?;
-    Ok(EditDone { tick, saved })
-}
-
-type Saved = Option<Result<(), String>>;
-
-fn apply_and_save(buf: i32, edits: &[LineEdit], save: Save) -> mlua::Result<Saved> {
-    if !edits.is_empty() {
-        // Setting 'undolevels' ends the undo block: the edit is a step of its own.
-        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
-        for edit in edits.iter().rev() {
-            let lines: Vec<String> = edit
-                .lines
-                .iter()
-                .map(|line| line.replace('\0', "\n"))
-                .collect();
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            super::lines::replace(buf, edit.start, edit.removed, &lines)?;
-        }
-        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
-    }
-    Ok(match save {
-        Save::No => None,
-        Save::Yes => Some(write(buf)),
-    })
-}
-
-/// Saves a buffer as `:write` does. What others wrote to the file has been merged already, so
-/// it is not asked about again.
-fn write(buf: i32) -> Result<(), String> {
-    let saved = nvim::buf_call(buf, "silent keepalt write!").map_err(|error| nvim::message(&error));
-    saved?;
-    match nvim::buf_option::<bool>(buf, "modified") {
-        Ok(false) => Ok(()),
-        _ => Err("the buffer is still modified after :write".to_owned()),
-    }
 }

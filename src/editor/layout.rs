@@ -6,6 +6,7 @@
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::chat::{self, Chat};
+use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::event::Event;
@@ -155,6 +156,38 @@ fn place() -> mlua::Result<Place> {
     };
     let width = size(width, columns).max(least);
     Ok(Place::Side { split, width })
+}
+
+/// Watches the size of the screen, for as long as the plugin is in use.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    let on_resize = guard::callback("VimResized", |_: Table| give_way())?;
+    let opts = nvim::table([("callback", Value::Function(on_resize))])?;
+    api::<i32>("nvim_create_autocmd", ("VimResized", opts))?;
+    Ok(())
+}
+
+/// Narrows the chats that stand beside the text on a screen that has become too small for both.
+fn give_way() -> mlua::Result<()> {
+    let columns: i64 = nvim::vim()?.get::<Table>("o")?.get("columns")?;
+    let widest = match place()? {
+        Place::Side { width, .. } => width,
+        _ => columns / 2,
+    };
+    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
+    for chat in chats.unwrap_or_default().values() {
+        for win in nvim::windows_of(chat.transcript)? {
+            let scope = nvim::table([("win", nvim::value(win))])?;
+            let is_beside: bool = api("nvim_get_option_value", ("winfixwidth", scope))?;
+            let width: i64 = api("nvim_win_get_width", win)?;
+            if is_beside && width > widest {
+                api::<()>("nvim_win_set_width", (win, widest))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Result<i32> {

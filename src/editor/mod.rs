@@ -8,6 +8,7 @@ mod chat;
 mod config;
 mod decor;
 mod documents;
+mod edit;
 mod guard;
 mod keys;
 mod layout;
@@ -92,6 +93,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     decor::start()?;
     documents::start()?;
     permission::start()?;
+    layout::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();

@@ -2,7 +2,8 @@
 //!
 //! Invariant: no key meant for the text is taken. The window gets the focus only in normal mode
 //! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
-//! nothing. Who leaves it is not brought back.
+//! nothing. Who leaves it is not brought back. (While a mapping waits for its next key Neovim
+//! runs no callbacks at all, so nothing here can come between.)
 
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,12 @@ pub fn start() -> mlua::Result<()> {
     let on_tab = guard::callback("TabEnter", |_: Table| reopen())?;
     let opts = nvim::table([("callback", Value::Function(on_tab))])?;
     api::<i32>("nvim_create_autocmd", ("TabEnter", opts))?;
+    let on_resize = guard::callback("VimResized", |_: Table| match valid_window()? {
+        Some(_) => draw(),
+        None => Ok(()),
+    })?;
+    let opts = nvim::table([("callback", Value::Function(on_resize))])?;
+    api::<i32>("nvim_create_autocmd", ("VimResized", opts))?;
     Ok(())
 }
 
@@ -132,8 +139,10 @@ fn draw() -> mlua::Result<()> {
     api::<()>("nvim_buf_set_lines", (buf, 0, -1, false, texts))?;
     nvim::set_buf_option(buf, "modifiable", false)?;
     highlight(buf, &lines)?;
-    let config = window_config(&view, &lines)?;
-    match valid_window()? {
+    let known = valid_window()?;
+    let here = known == Some(api("nvim_get_current_win", ())?);
+    let config = window_config(&view, &lines, &way_in(here)?)?;
+    match known {
         Some(win) => api::<()>("nvim_win_set_config", (win, config))?,
         None => {
             let win: i32 = api("nvim_open_win", (buf, false, config))?;
@@ -161,7 +170,7 @@ fn buffer() -> mlua::Result<i32> {
     with(|float| float.buf = Some(buf));
     let on_leave = guard::callback("WinLeave", |_: Table| {
         with(|float| float.left = true);
-        Ok(())
+        dress(false)
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
@@ -192,7 +201,32 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
+/// Returns how to get to the window, for somebody who is not in it.
+fn way_in(is_here: bool) -> mlua::Result<String> {
+    let mode: Table = api("nvim_get_mode", ())?;
+    Ok(if is_here {
+        String::new()
+    } else if with(|float| float.left) {
+        " :Acp permission goes here ".to_owned()
+    } else if mode.get::<String>("mode")?.starts_with('i') {
+        " <Esc> goes here ".to_owned()
+    } else {
+        String::new()
+    })
+}
+
+/// Draws the window's frame anew: what it says depends on where the user is.
+fn dress(is_here: bool) -> mlua::Result<()> {
+    match (valid_window()?, with(|float| float.view.clone())) {
+        (Some(win), Some(view)) => {
+            let config = window_config(&view, &lines(&view), &way_in(is_here)?)?;
+            api("nvim_win_set_config", (win, config))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn window_config(view: &PermissionView, lines: &[Line], way_in: &str) -> mlua::Result<Table> {
     let options: Table = nvim::vim()?.get("o")?;
     let (columns, rows): (i64, i64) = (options.get("columns")?, options.get("lines")?);
     let longest = lines.iter().map(|line| line.text.chars().count());
@@ -201,7 +235,7 @@ fn window_config(view: &PermissionView, lines: &[Line]) -> mlua::Result<Table> {
     let per_line = |line: &Line| 1 + (line.text.chars().count() as i64 - 1).max(0) / width;
     let whole: i64 = lines.iter().map(per_line).sum();
     let height = whole.min(rows * 7 / 10).max(1);
-    let mut footer = String::new();
+    let mut footer = way_in.to_owned();
     if whole > height {
         // The options are below the window's end.
         for (index, option) in view.options.iter().enumerate() {
@@ -343,7 +377,34 @@ fn take_focus() -> mlua::Result<()> {
         });
         api::<()>("nvim_set_current_win", win)?;
     }
-    Ok(())
+    dress(true)
+}
+
+/// What the user is doing with the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Nothing: normal mode, no key pending.
+    Free,
+    /// A command or a mapping waits for its next key.
+    InCommand,
+    /// Another mode, whose end `ModeChanged` tells.
+    Busy,
+}
+
+fn moment() -> mlua::Result<Moment> {
+    let mode: Table = api("nvim_get_mode", ())?;
+    let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
+    let window: String = nvim::vim_fn("win_gettype", ())?;
+    if !is_normal || window == "command" {
+        return Ok(Moment::Busy);
+    }
+    // See |state()|: within a mapping, after a count, a register, or `f`.
+    let pending: String = nvim::vim_fn("state", "moSs")?;
+    Ok(if pending.is_empty() {
+        Moment::Free
+    } else {
+        Moment::InCommand
+    })
 }
 
 /// Takes the focus once the keyboard has rested, if the user is in normal mode then.
@@ -361,19 +422,15 @@ fn wait_for_rest() -> mlua::Result<()> {
         if with(|float| float.left || float.view.is_none()) {
             return Ok(());
         }
-        let rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
-        let mode: Table = api("nvim_get_mode", ())?;
-        let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
-        let window: String = nvim::vim_fn("win_gettype", ())?;
-        match (is_normal && window != "command", rested) {
-            (true, true) => take_focus(),
-            (true, false) => wait_for_rest(),
-            (false, _) => Ok(()),
+        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
+        match moment()? {
+            Moment::Free if has_rested => take_focus(),
+            Moment::Free | Moment::InCommand => wait_for_rest(),
+            Moment::Busy => Ok(()),
         }
     })?;
     let defer: Function = nvim::vim()?.get("defer_fn")?;
-    let ms = u64::try_from(REST.as_millis()).unwrap_or(300);
-    defer.call((try_now, ms))
+    defer.call((try_now, u64::try_from(REST.as_millis()).unwrap_or(300)))
 }
 
 /// Notes when keys are pressed, while a question is open.

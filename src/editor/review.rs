@@ -2,7 +2,7 @@
 //!
 //! Invariant: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a diff.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -18,6 +18,8 @@ const MAX_SIGNS: usize = 500;
 #[derive(Debug, Default)]
 pub struct Marks {
     by_buf: BTreeMap<i32, Vec<HunkView>>,
+    /// Buffers that have the keys of a review.
+    keyed: BTreeSet<i32>,
 }
 
 /// Shows all hunks of a buffer in place of those shown before.
@@ -26,9 +28,7 @@ pub struct Marks {
 /// What Neovim says of it.
 pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     let buf = buf.0;
-    if !api::<bool>("nvim_buf_is_loaded", buf)?
-        || api::<u64>("nvim_buf_get_changedtick", buf)? != tick
-    {
+    if !api::<bool>("nvim_buf_is_loaded", buf)? || tick < super::documents::tick(buf) {
         // The core hears of what has changed since, and sends the hunks again.
         return Ok(());
     }
@@ -38,8 +38,12 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     }
     let namespace = nvim::namespace("acp_review")?;
     api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-    if old.is_empty() != hunks.is_empty() {
-        super::keys::review(buf, !hunks.is_empty())?;
+    let has_keys = with(|marks| match hunks.is_empty() {
+        true => marks.keyed.remove(&buf),
+        false => !marks.keyed.insert(buf),
+    });
+    if has_keys == hunks.is_empty() {
+        super::keys::review(buf, !has_keys)?;
     }
     if hunks.is_empty() {
         with(|marks| marks.by_buf.remove(&buf));
@@ -57,6 +61,11 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Forgets what is shown in a buffer: its text was unloaded or read again, extmarks and all.
+pub fn forget(buf: i32) {
+    with(|marks| marks.by_buf.remove(&buf));
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut Marks) -> R) -> R {

@@ -29,8 +29,8 @@ pub struct Editor {
     pub attached: RefCell<Attached>,
     pub float: RefCell<Float>,
     pub marks: RefCell<Marks>,
-    /// The edit that is being carried out: whose changes `on_lines` reports.
-    pub applying: Cell<Option<Token>>,
+    /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
+    pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),
 }
 

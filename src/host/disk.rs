@@ -130,8 +130,14 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
                     !here.panic.swap(false, Ordering::Relaxed),
                     "asked to by ACP_TEST_PANIC"
                 );
+                // Taken first: a file that is written to meanwhile looks changed then.
+                let stamp = crate::paths::stamp(&file);
                 let content = read(&file, here.file_cap)?;
-                Ok(DiskFile { real, content })
+                Ok(DiskFile {
+                    real,
+                    content,
+                    stamp,
+                })
             };
             let result = tools.blocking("reading a file", work).await;
             Event::DiskRead {

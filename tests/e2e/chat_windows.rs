@@ -308,7 +308,7 @@ fn a_chat_in_a_tab_page_of_its_own_is_found_again() {
 }
 
 #[test]
-fn the_chat_keeps_its_width_when_the_screen_changes() {
+fn the_chat_gives_way_on_a_screen_that_shrinks() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");
     nvim.resize(160, 40);
@@ -316,8 +316,13 @@ fn the_chat_keeps_its_width_when_the_screen_changes() {
     nvim.resize(70, 20);
     nvim.wait("the new size", || nvim.screen().width == 70);
     nvim.wait_text("hello");
-    let width = nvim.lua("return vim.fn.winwidth(0)", ());
-    assert_eq!(width, 40);
+    let width = || nvim.lua("return vim.fn.winwidth(0)", ());
+    assert_eq!(width(), 35);
+    nvim.resize(40, 20);
+    nvim.wait("the new size", || width() == 20);
+    nvim.resize(100, 20);
+    nvim.wait("the new size", || nvim.screen().width == 100);
+    assert_eq!(width(), 20, "the user may have made it so");
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }

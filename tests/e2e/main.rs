@@ -6,8 +6,11 @@
 
 mod chat;
 mod chat_windows;
+mod files;
 mod harness;
 mod harness_tests;
+mod lifecycle;
+mod permission;
 mod picture;
 mod talk;
 mod turns;

@@ -92,11 +92,25 @@ fn three_hunks_are_decided_from_the_chat() {
 #[test]
 fn a_question_is_answered_with_the_key_beside_the_answer() {
     let nvim = try_it("0");
-    nvim.keys("ipermission<Esc><CR>");
+    nvim.keys("ipermission<CR>");
     nvim.wait_text("Never run it");
+    nvim.wait_text("<Esc> goes here");
+    nvim.keys("<Esc>");
     nvim.wait("the window to take keys", || {
         nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
     });
+    nvim.wait("the way in to be no news", || {
+        !nvim.screen().has("goes here")
+    });
+    nvim.keys("q");
+    nvim.wait_text(":Acp permission goes here");
+    // Closed is not answered.
+    nvim.keys(":Acp permission<CR>:q<CR>");
+    nvim.wait("the window to be gone", || {
+        !nvim.screen().has("Never run it")
+    });
+    nvim.keys(":Acp permission<CR>");
+    nvim.wait_text("Never run it");
     nvim.wait("the answer", || {
         nvim.keys("y");
         !nvim.screen().has("Never run it")

@@ -51,7 +51,7 @@ end
 return function(test)
   test("a configured library that is not there is named", function()
     vim.g.acp = { library = "/nowhere/libacp_nvim.so" }
-    check({ "/nowhere/libacp_nvim.so", "there is no such file", "make build" })
+    check({ "/nowhere/libacp_nvim.so", "there is no such file", "make release" })
   end)
 
   test("without a build, the sentence says how to build", function()
@@ -59,19 +59,19 @@ return function(test)
     native.candidates = function()
       return { "/nowhere/libacp_nvim.so" }
     end
-    check({ "its library has not been built yet: run `make build` in " .. support.root .. "." })
+    check({ "its library has not been built yet: run `make release` in " .. support.root .. "." })
   end)
 
   test("a file that is no library is named", function()
     local path = vim.fn.tempname() .. ".so"
     vim.fn.writefile({ "not a library" }, path)
     vim.g.acp = { library = path }
-    check({ path .. " cannot be loaded (", "make build" })
+    check({ path .. " cannot be loaded (", "make release" })
   end)
 
   test("a library of another version is refused", function()
     with_library("9.9.9", function(calls, path)
-      check({ path, "is version 9.9.9", require("acp.version"), "make build", "restart Neovim" })
+      check({ path, "is version 9.9.9", require("acp.version"), "make release", "restart Neovim" })
       same({}, calls)
       same(nil, require("acp.native").loaded())
     end)

@@ -95,6 +95,16 @@ impl Markdown {
         }
     }
 
+    /// Forgets what was rendered: the next renders bring all lines again.
+    pub fn restart(&mut self) {
+        *self = Self {
+            dirty: self.finished || !self.text.is_empty(),
+            text: std::mem::take(&mut self.text),
+            finished: self.finished,
+            ..Self::default()
+        };
+    }
+
     /// Returns the source.
     pub fn text(&self) -> &str {
         &self.text
@@ -187,7 +197,11 @@ impl Markdown {
         let same = |(a, b): &(&Line, &Line)| a == b;
         let old = &self.tail;
         let head = old.iter().zip(&lines).take_while(same).count();
-        let most = old.len().min(lines.len()) - head;
+        // Lines at the end stay only if their rows do.
+        let most = match old.len() == lines.len() {
+            true => old.len() - head,
+            false => 0,
+        };
         let ends = old.iter().rev().zip(lines.iter().rev());
         let foot = ends.take(most).take_while(same).count();
         let start = self.done + head;

@@ -4,11 +4,13 @@
 //! the host does; those on different paths in any.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::core::effect::HostEffect;
-use crate::core::event::{DiskFile, DiskText, Event};
+use crate::core::event::{DiskFile, DiskText, Event, Stamp};
 use crate::core::format::Format;
+use crate::core::ids::Token;
 use crate::core::text::Text;
 
 #[derive(Debug, Default)]
@@ -43,6 +45,16 @@ impl Disk {
     /// Returns the paths something is to be done at.
     pub fn busy(&self) -> Vec<PathBuf> {
         self.waiting.keys().cloned().collect()
+    }
+
+    /// Returns the token of the next operation on a path.
+    pub fn next(&self, path: &Path) -> Option<Token> {
+        match self.waiting.get(path)?.front()? {
+            HostEffect::ReadDisk { token, .. }
+            | HostEffect::WriteDisk { token, .. }
+            | HostEffect::DeleteDisk { token, .. } => Some(*token),
+            _ => None,
+        }
     }
 
     /// Carries out the next operation on a path.
@@ -81,7 +93,23 @@ impl Disk {
             let (format, text) = Format::decode(bytes);
             DiskText { text, format }
         });
-        Ok(DiskFile { real, content })
+        Ok(DiskFile {
+            real,
+            content,
+            stamp: self.stamp(path),
+        })
+    }
+
+    /// Returns the stamp of a file; it changes with the content.
+    pub fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let bytes = self.files.get(&self.real(path))?;
+        let mut hasher = std::hash::DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        Some(Stamp {
+            inode: 0,
+            bytes: bytes.len() as u64,
+            modified: (0, (hasher.finish() >> 1) as i64),
+        })
     }
 
     pub fn write(&mut self, path: &Path, text: &Text, format: Format) -> Result<(), String> {

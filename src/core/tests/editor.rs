@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::disk::Disk;
 use super::screen::Chat;
 use crate::core::effect::Save;
-use crate::core::event::{Author, BufState, EditDone, EditError, Event};
+use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError};
 use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, Token};
 use crate::core::text::{LineEdit, Text};
@@ -120,7 +120,8 @@ impl Buffer {
             buf,
             state: self.state(),
         });
-        out.push(Event::BufSaved { buf });
+        let stamp = disk.stamp(&self.path);
+        out.push(Event::BufSaved { buf, stamp });
         Ok(())
     }
 }
@@ -290,9 +291,26 @@ impl Editor {
                 "{edits:?}"
             );
         }
+        if buffer.readonly {
+            return Err(EditError::Refused("it is read-only in the editor".into()));
+        }
         let author = Author::Client(token);
+        let was_modified = buffer.modified;
         buffer.edit_block(buf, edits, author, out);
-        let saved = (save == Save::Yes).then(|| {
+        let over = match save {
+            Save::Over(stamp) => Some(stamp),
+            Save::OverIfClean(stamp) => (!was_modified).then_some(stamp),
+            Save::No | Save::Deleted => None,
+        };
+        if save == Save::Deleted {
+            buffer.modified = false;
+            let state = buffer.state();
+            out.push(Event::BufChanged { buf, state });
+        }
+        let saved = over.map(|stamp| {
+            if disk.stamp(&buffer.path) != stamp {
+                return Err(SaveError::Stale);
+            }
             if let Some(line) = self.save_hook.take() {
                 let end = LineEdit {
                     start: buffer.text.len(),
@@ -301,7 +319,7 @@ impl Editor {
                 };
                 buffer.edit_block(buf, &[end], author, out);
             }
-            buffer.save(buf, disk, out)
+            buffer.save(buf, disk, out).map_err(SaveError::Refused)
         });
         Ok(EditDone {
             tick: buffer.tick,
@@ -341,5 +359,6 @@ fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
         real: disk.real(&buffer.path),
         text: buffer.text.clone(),
         state: buffer.state(),
+        stamp: disk.stamp(&buffer.path),
     }
 }

@@ -219,7 +219,7 @@ fn a_write_on_lines_the_user_has_changed_leaves_them_and_says_so() {
     reads(&mut w, "1", json!({}));
     types(&mut w, 1, 1, &["mine"]);
     writes(&mut w, "2", F, "a\ntheirs\nc\n");
-    check_error(&w, "2", -32603, "except for lines 2-2");
+    check_error(&w, "2", -32603, "except for line 2,");
     assert_eq!(w.buffer(F), "a\nmine\nc\n");
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf][0].conflict);

@@ -1,91 +1,133 @@
-//! Frames that take several slices, and what happens between two of them.
+//! How the transcript reaches the screen, frame by frame.
 
-use std::path::Path;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use super::world::{Part, S1, World};
+use super::world::{A1, Part, S1, World};
+use crate::core::effect::EditorEffect;
 use crate::core::event::Event;
 
-/// Code that is more than one slice of a frame.
-fn long_code() -> String {
-    let line = "    let value = compute(1, \"text\"); // a comment\n";
-    format!("```rust\n{}```\n", line.repeat(20))
+fn chunk(w: &mut World, role: &str, text: &str) {
+    w.updates(json!({
+        "sessionUpdate": role,
+        "content": { "type": "text", "text": text },
+    }));
 }
 
-/// A world in the middle of a frame: `before` has been said and is on the screen, of a long
-/// message just the beginning is rendered.
-fn amid_frame(before: &[Value]) -> World {
+#[test]
+fn the_editor_is_woken_once_however_much_there_is() {
+    let mut w = World::ready();
+    w.holds(Part::Editor);
+    for n in 0..1000 {
+        w.says(&format!(" {n}"));
+    }
+    assert_eq!(w.to_editor.len(), 1);
+    assert!(matches!(w.to_editor[0], EditorEffect::Wake));
+    w.goes_on();
+    assert!(w.chat().ends_with("998 999"), "{}", w.chat());
+}
+
+#[test]
+fn a_screen_that_was_emptied_shows_everything_again() {
+    let mut w = World::ready();
+    w.prompts("**hi**");
+    chunk(&mut w, "agent_thought_chunk", "Hm.\nYes.");
+    w.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "t", "title": "Look",
+        "content": [{ "type": "content", "content": { "type": "text", "text": "a\nb" } }],
+    }));
+    w.says("It is `done`");
+    w.ends_turn("end_turn");
+    let before = w.editor.chats.remove(&S1);
+    w.happens(Event::ChatEmpty { session: S1 });
+    assert_eq!(w.editor.chats.get(&S1), before.as_ref());
+    // A window that shows it anew gets the folds, and nothing else.
+    let chat = w.editor.chats.get_mut(&S1).unwrap();
+    chat.folds.clear();
+    w.happens(Event::FoldsWanted { session: S1 });
+    assert_eq!(w.editor.chats.get(&S1), before.as_ref());
+}
+
+#[test]
+fn a_message_is_highlighted_to_its_end_when_something_follows() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.says("I use `sed`");
+    let groups = |w: &World| w.editor.chats[&S1].lines[2].spans.len();
+    let open = groups(&w);
+    w.updates(json!({ "sessionUpdate": "tool_call", "toolCallId": "t", "title": "Edit" }));
+    assert!(groups(&w) > open, "{:?}", w.editor.chats[&S1].lines[2]);
+}
+
+#[test]
+fn only_the_first_line_of_a_users_message_has_the_mark() {
+    let mut w = World::ready();
+    chunk(&mut w, "user_message_chunk", "```");
+    chunk(&mut w, "user_message_chunk", "rust\nfn a() {}\n```\n");
+    assert_eq!(w.chat(), "❯ ```rust\n  fn a() {}\n  ```");
+}
+
+/// What is said in a turn: the role and the text.
+fn said() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let role = prop_oneof![
+        2 => Just("agent_message_chunk"),
+        1 => Just("agent_thought_chunk"),
+        1 => Just("user_message_chunk"),
+    ];
+    let piece = prop_oneof![
+        "[a-c*`_ \n]{1,12}",
+        Just("\r\n".to_owned()),
+        Just("\n\n".to_owned()),
+        Just("```rust\nfn a() {}\n```\n".to_owned()),
+        Just("| a | b |\n|---|---|\n| 1 | 2 |\n".to_owned()),
+        Just("- ä\n  - 日本\n".to_owned()),
+        Just("# Title\n".to_owned()),
+    ];
+    let text = vec(piece, 1..5).prop_map(|pieces| pieces.concat());
+    vec((role, text), 1..6)
+}
+
+/// Tells it in pieces, with frames in between where `pauses` says so.
+fn told(said: &[(&str, String)], cuts: &[Index], pauses: &[bool]) -> World {
     let mut w = World::ready();
     w.prompts("go");
-    for update in before {
-        w.updates(update.clone());
+    w.holds(Part::Editor);
+    let mut pauses = pauses.iter().cycle();
+    for (role, text) in said {
+        let chars: Vec<char> = text.chars().collect();
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
+        at.extend([0, chars.len()]);
+        at.sort_unstable();
+        for pair in at.windows(2) {
+            let piece: String = chars[pair[0]..pair[1]].iter().collect();
+            chunk(&mut w, role, &piece);
+            if pauses.next() == Some(&true) {
+                w.editor_moves();
+                w.settle();
+            }
+        }
     }
-    w.holds(Part::Frames);
-    w.says(&long_code());
-    assert!(w.model.is_composing());
+    w.ends_turn("end_turn");
+    w.goes_on();
     w
 }
 
-/// Checks that a long message is on the screen in the end, below `above`; whether the rest is
-/// right too is checked by the world.
-#[track_caller]
-fn check_end(mut w: World, above: &str) {
-    assert!(w.model.is_composing());
-    w.goes_on();
-    assert_eq!(
-        w.chat(),
-        format!("❯ go\n\n{above}{}", long_code().trim_end())
-    );
-    w.ends_turn("end_turn");
-}
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-#[test]
-fn a_read_is_answered_in_the_middle_of_a_frame() {
-    let mut w = World::ready();
-    w.disk.put("/p/f", "one\n");
-    w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
-    w.prompts("go");
-    w.holds(Part::Frames);
-    w.says(&long_code());
-    let params = json!({ "sessionId": "s1", "path": "/p/f" });
-    w.asks("7", "fs/read_text_file", &params);
-    assert_eq!(*w.answer("7"), Ok(json!({ "content": "one\n" })));
-    check_end(w, "");
-}
-
-#[test]
-fn a_chat_that_is_emptied_in_the_middle_of_a_frame_is_rendered_again() {
-    let mut w = amid_frame(&[]);
-    w.editor.chats.clear();
-    w.happens(Event::ChatEmpty { session: S1 });
-    check_end(w, "");
-}
-
-#[test]
-fn what_changes_above_in_the_middle_of_a_frame_moves_what_is_below() {
-    let tool = |more: Value| {
-        let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "t" });
-        let fields = update.as_object_mut().unwrap();
-        fields.extend(more.as_object().unwrap().clone());
-        update
-    };
-    let thought = json!({
-        "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "hm" },
-    });
-    let mut w = amid_frame(&[tool(json!({ "title": "Look" })), thought]);
-    let text = json!([{ "type": "content", "content": { "type": "text", "text": "a\nb" } }]);
-    w.updates(tool(json!({ "content": text, "status": "completed" })));
-    check_end(
-        w,
-        "✓ tool  Look  completed\n  a\n  b\n\n\n∴ Thought\n  hm\n\n\n",
-    );
-}
-
-#[test]
-fn a_session_that_is_closed_in_the_middle_of_a_frame_takes_its_lines_along() {
-    let mut w = amid_frame(&[]);
-    w.happens(Event::Close { session: S1 });
-    w.goes_on();
-    assert!(!w.model.is_composing());
+    #[test]
+    fn the_chat_is_the_same_however_a_stream_is_cut_and_shown(
+        said in said(),
+        cuts in vec(any::<Index>(), 0..8),
+        pauses in vec(any::<bool>(), 1..8),
+    ) {
+        let whole = told(&said, &[], &[false]);
+        let cut = told(&said, &cuts, &pauses);
+        prop_assert_eq!(cut.chat(), whole.chat());
+        prop_assert_eq!(&cut.editor.chats[&S1].lines, &whole.editor.chats[&S1].lines);
+        prop_assert_eq!(&cut.editor.chats[&S1].folds, &whole.editor.chats[&S1].folds);
+        prop_assert_eq!(cut.agents[&A1].waiting().len(), 0);
+    }
 }

@@ -7,13 +7,17 @@
 mod agent;
 mod disk;
 mod editor;
+mod golden;
 mod laws;
 mod screen;
+mod steps;
 mod world;
 
 mod files;
 mod frames;
 mod lifecycle;
 mod permissions;
+mod random;
 mod reviews;
+mod slices;
 mod turns;

@@ -75,7 +75,7 @@ fn a_question_is_shown_and_answered() {
 fn an_option_that_is_none_leaves_the_question_open() {
     let mut w = asked(&[tool("a")]);
     choose(&mut w, 1, "always");
-    w.saw(&["Error: No option \"always\" in this request; it has: yes, no, odd."]);
+    w.saw(&["Error: This request has no option \"always\": it has yes, no, odd."]);
     assert_eq!(shown(&w).1, 0);
 }
 

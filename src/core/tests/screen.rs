@@ -69,7 +69,8 @@ impl Chat {
                 fold.1 += more;
             }
         }
-        self.folds.retain(|(start, end)| start < end);
+        // Neovim shows no fold of one line.
+        self.folds.retain(|(start, end)| start + 1 < *end);
     }
 
     /// Returns the lines as a text.

@@ -163,6 +163,11 @@ fn a_prompt_that_comes_back_is_not_shown_twice() {
     check_echo("hi there", &["hi ", "there"], "❯ hi there\n\nHello");
     check_echo("hi there", &["hi", " ", "there\n"], "❯ hi there\n\nHello");
     check_echo("hi", &["hi", "hi"], "❯ hi\n\n❯ hi\n\nHello");
+    check_echo(
+        "go there",
+        &["go", " away"],
+        "❯ go there\n\n❯ go away\n\nHello",
+    );
     check_echo("hi", &["other"], "❯ hi\n\n❯ other\n\nHello");
 }
 

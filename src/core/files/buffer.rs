@@ -1,0 +1,213 @@
+//! Writes to open buffers: merged with what the user has there, then saved as `:write` does.
+//!
+//! Invariant: the buffer is saved only over what has been merged into it.
+
+use super::write::{Stage, Write, conflict_error};
+use super::{FileJob, INTERNAL_ERROR, rpc_error};
+use crate::core::documents::Document;
+use crate::core::effect::{EditorEffect, Effect, Save};
+use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::ids::{BufId, Token};
+use crate::core::ledger::{Conflict, Merge, diff, merge};
+use crate::core::model::{Effects, Job, Model};
+use crate::core::text::{LineEdit, Text, moved};
+
+impl Model {
+    /// Merges the agent's text into a buffer and has it saved.
+    pub(super) fn write_buffer(
+        &mut self,
+        mut write: Write,
+        buf: BufId,
+        disk: DiskFile,
+        fx: &mut Effects,
+    ) {
+        let Some(document) = self.documents.get(buf) else {
+            return self.retry_write(write, fx);
+        };
+        let ours = document.text.clone();
+        let tick = document.state.tick;
+        let on_disk = match known_on_disk(document, &disk) {
+            Ok(text) => text,
+            Err(why) => return self.fail_write(write, why, fx),
+        };
+        if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
+            && saved != now
+        {
+            let foreign = merge(saved, &ours, now).edits;
+            write.stage = Stage::Foreign { buf, disk };
+            let token = self.token(Job::File(FileJob::Write(write)));
+            fx.push(edit(token, buf, tick, foreign, Save::No));
+            return;
+        }
+        let (theirs, _) = document.state.format.from_wire(&write.content);
+        let will_be_empty = theirs.is_empty();
+        let theirs = buffer_text(&theirs);
+        let path = document.path.clone();
+        let base = match (self.seen(&write, &disk.real), on_disk) {
+            (Some(seen), _) => buffer_text(seen),
+            (None, Some(now)) => now,
+            (None, None) => ours.clone(),
+        };
+        let Merge {
+            mut edits,
+            conflicts,
+        } = merge(&base, &ours, &theirs);
+        let mut merged = ours.clone();
+        merged.apply_all(&edits);
+        if will_be_empty && merged == theirs {
+            edits = all_gone(&ours);
+        }
+        let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
+        review.created |= disk.content.is_none();
+        write.stage = Stage::Merging {
+            real: disk.real,
+            theirs,
+            merged,
+            conflicts,
+        };
+        let token = self.token(Job::File(FileJob::Write(write)));
+        let save = Save::Over(disk.stamp);
+        fx.push(edit(token, buf, tick, edits, save));
+    }
+
+    /// Goes on when the editor has merged and saved, or has not.
+    pub(super) fn write_was_merged(
+        &mut self,
+        mut write: Write,
+        result: Result<EditDone, EditError>,
+        fx: &mut Effects,
+    ) {
+        let done = match result {
+            Ok(done) => done,
+            Err(EditError::Refused(why)) => {
+                return self.fail_write(write, &format!("nothing was written: {why}"), fx);
+            }
+            Err(EditError::Stale { .. } | EditError::Gone) => return self.retry_write(write, fx),
+        };
+        match std::mem::replace(&mut write.stage, Stage::Reading) {
+            Stage::Foreign { buf, disk } => {
+                if let Some(now) = &disk.content {
+                    let now = buffer_text(&now.text);
+                    self.documents.set_disk(buf, now, disk.stamp);
+                }
+                self.write_over(write, Ok(disk), fx);
+            }
+            Stage::Merging { .. } if done.saved == Some(Err(SaveError::Stale)) => {
+                self.retry_write(write, fx);
+            }
+            Stage::Merging {
+                real,
+                theirs,
+                merged,
+                conflicts,
+            } => {
+                self.has_written(&write, &real, theirs);
+                self.finish_merge(&write, &merged, conflicts, done, fx);
+            }
+            Stage::Reading | Stage::Saving { .. } => {}
+        }
+    }
+
+    fn finish_merge(
+        &mut self,
+        write: &Write,
+        merged: &Text,
+        conflicts: Vec<Conflict>,
+        done: EditDone,
+        fx: &mut Effects,
+    ) {
+        let told = conflict_error(&write.path, &conflicts);
+        let path = match self.documents.find(&write.path) {
+            Some((_, document)) => document.path.clone(),
+            None => write.path.clone(),
+        };
+        if let Some(review) = self.reviews.get_mut(&path) {
+            // What save hooks changed has moved the lines since.
+            let hooks = diff(merged, review.ledger.current());
+            for mut conflict in conflicts {
+                conflict.rows =
+                    moved(conflict.rows.start, &hooks)..moved(conflict.rows.end, &hooks);
+                review.ledger.offer(conflict);
+            }
+            review.written = review.ledger.current().clone();
+        }
+        self.reviews.touch(&path);
+        let result = match (done.saved, told) {
+            (Some(Err(SaveError::Refused(why))), _) => Err(rpc_error(
+                INTERNAL_ERROR,
+                format!(
+                    "{} is changed in the editor, but could not be saved: {why}",
+                    path.display()
+                ),
+            )),
+            (_, Some(told)) => Err(told),
+            (_, None) => Ok(()),
+        };
+        self.finish_write(write, result, fx);
+    }
+}
+
+/// Returns the text that is on disk under a buffer, as the buffer would have it; `None` when there
+/// is no file.
+///
+/// # Errors
+/// Somebody has changed it, and only Neovim can read it.
+fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &'static str> {
+    let Some(content) = &disk.content else {
+        return Ok(None);
+    };
+    if document.stamp.is_some() && document.stamp == disk.stamp {
+        // Nobody has written since; bytes that are no text look different in a buffer.
+        return Ok(document.saved.clone());
+    }
+    let encoding = document.state.format.encoding;
+    if content.format.encoding == encoding || content.text.is_ascii() {
+        return Ok(Some(buffer_text(&content.text)));
+    }
+    match document.stamp {
+        Some(_) => Err(
+            "somebody else has changed it on disk, in an encoding that only the editor \
+             reads; ask the user to load it again",
+        ),
+        None => Ok(document.saved.clone()),
+    }
+}
+
+/// Returns the edits that leave a buffer empty: as a file without a byte, not with an empty line.
+pub(in crate::core) fn all_gone(text: &Text) -> Vec<LineEdit> {
+    vec![LineEdit {
+        start: 0,
+        removed: text.len(),
+        lines: Vec::new(),
+    }]
+}
+
+fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -> Effect {
+    Effect::Editor(EditorEffect::Edit {
+        token,
+        buf,
+        tick,
+        edits,
+        save,
+    })
+}
+
+/// Returns a text as a buffer holds it: a buffer always has a line.
+pub(in crate::core) fn buffer_text(text: &Text) -> Text {
+    if text.is_empty() {
+        Text::from_lines([""])
+    } else {
+        text.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_a_buffer_with_one_line() {
+        assert_eq!(buffer_text(&Text::default()).len(), 1);
+        assert_eq!(buffer_text(&Text::from_lines(["a"])).len(), 1);
+    }
+}

@@ -1,0 +1,95 @@
+//! Writes to files that no buffer holds: merged with what is there now, replaced atomically.
+
+use super::FileJob;
+use super::write::{Stage, Write, conflict_error};
+use super::{INTERNAL_ERROR, rpc_error};
+use crate::core::effect::{Effect, HostEffect};
+use crate::core::event::DiskFile;
+use crate::core::format::Format;
+use crate::core::ledger::merge;
+use crate::core::model::{Effects, Job, Model};
+
+impl Model {
+    /// Replaces a file that no buffer holds.
+    pub(super) fn write_disk(&mut self, mut write: Write, disk: DiskFile, fx: &mut Effects) {
+        let (before, format) = match disk.content {
+            Some(content) => (Some(content.text), content.format),
+            None => (None, Format::decode(write.content.as_bytes()).0),
+        };
+        let (theirs, final_newline) = format.from_wire(&write.content);
+        let new_format = Format {
+            final_newline,
+            ..format
+        };
+        let now = before.clone().unwrap_or_default();
+        let seen = self.seen(&write, &disk.real);
+        let merged = merge(seen.unwrap_or(&now), &now, &theirs);
+        let mut after = now;
+        after.apply_all(&merged.edits);
+        let path = write.path.clone();
+        write.stage = Stage::Saving {
+            real: disk.real,
+            theirs,
+            before,
+            after: after.clone(),
+            conflicts: merged.conflicts,
+            formats: (format, new_format),
+        };
+        let token = self.token(Job::File(FileJob::Write(write)));
+        fx.push(Effect::Host(HostEffect::WriteDisk {
+            token,
+            path,
+            text: after,
+            format: new_format,
+        }));
+    }
+
+    /// Ends a write when the disk has the file, or has not.
+    pub(super) fn write_was_saved(
+        &mut self,
+        mut write: Write,
+        result: Result<(), String>,
+        fx: &mut Effects,
+    ) {
+        let stage = std::mem::replace(&mut write.stage, Stage::Reading);
+        let Stage::Saving {
+            real,
+            theirs,
+            before,
+            after,
+            conflicts,
+            formats,
+        } = stage
+        else {
+            return;
+        };
+        if let Err(why) = result {
+            return self.finish_write(&write, Err(rpc_error(INTERNAL_ERROR, why)), fx);
+        }
+        if let Some((buf, document)) = self.documents.find(&real)
+            && document.text != after
+        {
+            // Its buffer was loaded just before the file was replaced: merged there once more.
+            let stamp = document.stamp;
+            self.documents.set_disk(buf, after, stamp);
+            self.has_written(&write, &real, before.unwrap_or_default());
+            return self.retry_write(write, fx);
+        }
+        self.has_written(&write, &real, theirs);
+        let created = before.is_none();
+        let before = before.unwrap_or_default();
+        let path = self.reviews.name_of(&write.path, &real);
+        let review = self.reviews.ensure(&path, &real, write.session, &before);
+        review.format = formats.1;
+        review.base_format.get_or_insert(formats.0);
+        review.created |= created;
+        review.ledger.agent_wrote(after.clone());
+        review.written = after;
+        let told = conflict_error(&write.path, &conflicts);
+        for conflict in conflicts {
+            review.ledger.offer(conflict);
+        }
+        self.reviews.touch(&path);
+        self.finish_write(&write, told.map_or(Ok(()), Err), fx);
+    }
+}

@@ -1,0 +1,94 @@
+//! What agents ask of files: reads answered from buffers first, writes merged into buffers or
+//! carried out on disk.
+//!
+//! Invariants: a request gets exactly one response; writes to one path are carried out one after
+//! another; what the user has typed is never replaced, only merged with.
+
+mod buffer;
+mod disk;
+mod paths;
+mod read;
+mod write;
+
+pub(super) use buffer::{all_gone, buffer_text};
+pub use read::Read;
+pub use write::{Write, WriteQueue};
+
+use super::event::{DiskFile, EditDone, EditError};
+use super::model::{Effects, Model};
+use crate::acp::RpcError;
+
+const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
+const NOT_FOUND: i64 = -32002;
+
+/// A request of an agent that waits for an effect.
+#[derive(Debug)]
+pub enum FileJob {
+    Read(Read),
+    Write(Write),
+}
+
+/// Whose text an edit of the client's brings into a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hand {
+    Agent,
+    Others,
+}
+
+impl FileJob {
+    /// Tells whose text the job's edit brings.
+    pub fn hand(&self) -> Hand {
+        match self {
+            FileJob::Write(write) => write.hand(),
+            FileJob::Read(_) => Hand::Agent,
+        }
+    }
+}
+
+impl Model {
+    /// Goes on with a read or a write when the disk has answered.
+    pub(super) fn file_was_read(
+        &mut self,
+        job: FileJob,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) {
+        match job {
+            FileJob::Read(read) => self.read_from_disk(&read, result, fx),
+            FileJob::Write(write) => self.write_over(write, result, fx),
+        }
+    }
+
+    /// Goes on with a write when Neovim has carried out its edit.
+    pub(super) fn file_was_edited(
+        &mut self,
+        job: FileJob,
+        result: Result<EditDone, EditError>,
+        fx: &mut Effects,
+    ) {
+        if let FileJob::Write(write) = job {
+            self.write_was_merged(write, result, fx);
+        }
+    }
+
+    /// Ends a write when the disk has the file.
+    pub(super) fn file_was_written(
+        &mut self,
+        job: FileJob,
+        result: Result<(), String>,
+        fx: &mut Effects,
+    ) {
+        if let FileJob::Write(write) = job {
+            self.write_was_saved(write, result, fx);
+        }
+    }
+}
+
+fn rpc_error(code: i64, message: impl Into<String>) -> RpcError {
+    RpcError {
+        code,
+        message: message.into(),
+        data: None,
+    }
+}

@@ -1,0 +1,118 @@
+//! `fs/read_text_file`: the mirror of an open buffer first, else what is on disk.
+//!
+//! Invariant: what was answered is remembered as what the session has seen of the file, whole,
+//! even if the agent asked for a few lines: its next write is understood from there.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::paths::rows;
+use super::{FileJob, INTERNAL_ERROR, NOT_FOUND, rpc_error};
+use crate::acp::{RequestId, RpcError, SessionId, client};
+use crate::core::effect::{Effect, HostEffect};
+use crate::core::event::DiskFile;
+use crate::core::ids::{AgentKey, BufId, SessionKey};
+use crate::core::model::{Effects, Job, Model};
+use crate::core::text::Text;
+
+#[derive(Debug)]
+pub struct Read {
+    agent: AgentKey,
+    request: RequestId,
+    session: SessionKey,
+    path: PathBuf,
+    line: Option<u32>,
+    limit: Option<u32>,
+}
+
+impl Model {
+    pub(in crate::core) fn fs_read(
+        &mut self,
+        agent: AgentKey,
+        request: RequestId,
+        session: &SessionId,
+        path: &Path,
+        range: (Option<u32>, Option<u32>),
+        fx: &mut Effects,
+    ) {
+        let (key, path) = match self.file_of(agent, session, path) {
+            Ok(found) => found,
+            Err(error) => return self.refuse(agent, &request, error, fx),
+        };
+        let read = Read {
+            agent,
+            request,
+            session: key,
+            path,
+            line: range.0,
+            limit: range.1,
+        };
+        if let Some((buf, _)) = self.documents.find(&read.path) {
+            self.read_buffer(&read, buf, fx);
+            return;
+        }
+        let path = read.path.clone();
+        let token = self.token(Job::File(FileJob::Read(read)));
+        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+    }
+
+    pub(super) fn read_from_disk(
+        &mut self,
+        read: &Read,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) {
+        let checked = result
+            .map_err(|why| rpc_error(INTERNAL_ERROR, why))
+            .and_then(|disk| self.check_root(read.session, &disk.real).map(|()| disk));
+        let disk = match checked {
+            Ok(disk) => disk,
+            Err(error) => return self.refuse(read.agent, &read.request, error, fx),
+        };
+        if let Some((buf, _)) = self.documents.find(&disk.real) {
+            return self.read_buffer(read, buf, fx);
+        }
+        let Some(content) = disk.content else {
+            let mut error = rpc_error(
+                NOT_FOUND,
+                format!("Resource not found: {}", read.path.display()),
+            );
+            error.data = Some(json!({ "uri": client::file_uri(&read.path) }));
+            return self.refuse(read.agent, &read.request, error, fx);
+        };
+        let rows = rows(content.text.len(), &read.path, read.line, read.limit);
+        let answer = rows.map(|rows| content.format.to_wire(&content.text, rows));
+        self.answer_read(read, disk.real, content.text, answer, fx);
+    }
+
+    fn read_buffer(&mut self, read: &Read, buf: BufId, fx: &mut Effects) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        if let Err(error) = self.check_root(read.session, &document.real) {
+            return self.refuse(read.agent, &read.request, error, fx);
+        }
+        let rows = rows(document.line_count(), &read.path, read.line, read.limit);
+        let answer = rows.map(|rows| document.to_wire(rows));
+        let (real, text) = (document.real.clone(), document.text.clone());
+        self.answer_read(read, real, text, answer, fx);
+    }
+
+    fn answer_read(
+        &mut self,
+        read: &Read,
+        real: PathBuf,
+        text: Text,
+        answer: Result<String, RpcError>,
+        fx: &mut Effects,
+    ) {
+        if answer.is_ok()
+            && let Some(session) = self.sessions.get_mut(&read.session)
+        {
+            session.seen.insert(real, text);
+        }
+        let result = answer.map(client::file_content);
+        self.respond(read.agent, &read.request, result, fx);
+    }
+}

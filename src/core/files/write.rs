@@ -1,0 +1,243 @@
+//! `fs/write_text_file`: the queue of a path, and the way a write takes.
+//!
+//! Invariant: the disk is read first, so that what others have written there is merged, never
+//! overwritten; a write that finds things changed on its way starts again from there.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::{FileJob, Hand, INTERNAL_ERROR, rpc_error};
+use crate::acp::{RequestId, RpcError, SessionId, client};
+use crate::core::effect::{Effect, HostEffect, Level};
+use crate::core::event::DiskFile;
+use crate::core::format::Format;
+use crate::core::ids::{AgentKey, BufId, SessionKey};
+use crate::core::ledger::Conflict;
+use crate::core::model::{Effects, Job, Model, log};
+use crate::core::text::Text;
+
+/// How often a write is computed again because things changed meanwhile.
+pub(super) const MAX_TRIES: u32 = 100;
+
+#[derive(Debug)]
+pub struct Write {
+    agent: AgentKey,
+    request: RequestId,
+    pub(super) session: SessionKey,
+    pub(super) path: PathBuf,
+    pub(super) content: String,
+    tries: u32,
+    pub(super) stage: Stage,
+}
+
+/// What a write waits for.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The file as it is on disk.
+    Reading,
+    /// What others wrote to disk is being merged into the buffer, ahead of the agent's text.
+    Foreign { buf: BufId, disk: DiskFile },
+    /// The agent's text is being merged into the buffer and saved.
+    Merging {
+        real: PathBuf,
+        theirs: Text,
+        /// The buffer with the agent's text, before any hook runs.
+        merged: Text,
+        conflicts: Vec<Conflict>,
+    },
+    /// The file is being replaced on disk.
+    Saving {
+        real: PathBuf,
+        theirs: Text,
+        before: Option<Text>,
+        after: Text,
+        conflicts: Vec<Conflict>,
+        /// As it was, and as it will be.
+        formats: (Format, Format),
+    },
+}
+
+/// Writes under way and those behind them, by path.
+#[derive(Debug, Default)]
+pub struct WriteQueue {
+    busy: HashMap<PathBuf, VecDeque<Write>>,
+}
+
+impl Write {
+    pub(super) fn hand(&self) -> Hand {
+        match self.stage {
+            Stage::Foreign { .. } => Hand::Others,
+            _ => Hand::Agent,
+        }
+    }
+}
+
+impl Model {
+    pub(in crate::core) fn fs_write(
+        &mut self,
+        agent: AgentKey,
+        request: RequestId,
+        session: &SessionId,
+        path: &Path,
+        content: String,
+        fx: &mut Effects,
+    ) {
+        let (key, path) = match self.file_of(agent, session, path) {
+            Ok(found) => found,
+            Err(error) => return self.refuse(agent, &request, error, fx),
+        };
+        let write = Write {
+            agent,
+            request,
+            session: key,
+            path: path.clone(),
+            content,
+            tries: 0,
+            stage: Stage::Reading,
+        };
+        match self.writes.busy.get_mut(&path) {
+            Some(waiting) => waiting.push_back(write),
+            None => {
+                self.writes.busy.insert(path, VecDeque::new());
+                self.start_write(write, fx);
+            }
+        }
+    }
+
+    fn start_write(&mut self, write: Write, fx: &mut Effects) {
+        let path = write.path.clone();
+        let write = Write {
+            stage: Stage::Reading,
+            ..write
+        };
+        let token = self.token(Job::File(FileJob::Write(write)));
+        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+    }
+
+    /// Starts a write again that found things changed on its way.
+    pub(super) fn retry_write(&mut self, mut write: Write, fx: &mut Effects) {
+        if write.tries < MAX_TRIES {
+            write.tries += 1;
+            return self.start_write(write, fx);
+        }
+        self.fail_write(write, "it changes too fast to be written to; try again", fx);
+    }
+
+    /// Takes the file as it is on disk, and goes on in its buffer or on disk.
+    pub(super) fn write_over(
+        &mut self,
+        write: Write,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) {
+        let checked = result
+            .map_err(|why| rpc_error(INTERNAL_ERROR, why))
+            .and_then(|disk| self.check_root(write.session, &disk.real).map(|()| disk));
+        let disk = match checked {
+            Ok(disk) => disk,
+            Err(error) => return self.finish_write(&write, Err(error), fx),
+        };
+        let found = self.documents.find(&write.path);
+        match found.or_else(|| self.documents.find(&disk.real)) {
+            Some((buf, _)) => self.write_buffer(write, buf, disk, fx),
+            None => self.write_disk(write, disk, fx),
+        }
+    }
+
+    /// Ends a write with an error about its file.
+    pub(super) fn fail_write(&mut self, write: Write, why: &str, fx: &mut Effects) {
+        let text = format!("{}: {why}", write.path.display());
+        self.finish_write(&write, Err(rpc_error(INTERNAL_ERROR, text)), fx);
+    }
+
+    /// Answers a write, and lets the next one to its path begin.
+    pub(super) fn finish_write(
+        &mut self,
+        write: &Write,
+        result: Result<(), RpcError>,
+        fx: &mut Effects,
+    ) {
+        if let Err(error) = &result {
+            let line = format!("write of {}: {}", write.path.display(), error.message);
+            fx.push(log(Level::Warn, line.clone()));
+            self.notice(write.session, Level::Warn, line);
+        }
+        let result = result.map(|()| client::file_written());
+        self.respond(write.agent, &write.request, result, fx);
+        let next = match self.writes.busy.get_mut(&write.path) {
+            Some(waiting) => waiting.pop_front(),
+            None => None,
+        };
+        match next {
+            Some(next) => self.start_write(next, fx),
+            None => {
+                self.writes.busy.remove(&write.path);
+            }
+        }
+    }
+
+    /// Remembers what a session wrote: the base of its next write.
+    pub(super) fn has_written(&mut self, write: &Write, real: &Path, theirs: Text) {
+        if let Some(session) = self.sessions.get_mut(&write.session) {
+            session.seen.insert(real.to_owned(), theirs);
+        }
+    }
+
+    /// Returns the text the session last read or wrote.
+    pub(super) fn seen(&self, write: &Write, real: &Path) -> Option<&Text> {
+        let session = self.sessions.get(&write.session)?;
+        session.seen.get(real)
+    }
+}
+
+/// Returns what the agent is told of lines that the user had changed too.
+pub(super) fn conflict_error(path: &Path, conflicts: &[Conflict]) -> Option<RpcError> {
+    let places: Vec<String> = conflicts.iter().map(place).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "{} was written, except for {}, which the user has changed too: their text was kept there \
+         and yours was offered to them. Read the file again before you write to it.",
+        path.display(),
+        places.join(", ")
+    );
+    Some(rpc_error(INTERNAL_ERROR, message))
+}
+
+/// Returns the lines of a conflict as people count them.
+fn place(conflict: &Conflict) -> String {
+    let rows = &conflict.rows;
+    match rows.len() {
+        0 => format!("what you have before line {}", rows.start + 1),
+        1 => format!("line {}", rows.start + 1),
+        _ => format!("lines {}-{}", rows.start + 1, rows.end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_place(rows: std::ops::Range<usize>, want: &str) {
+        let conflict = Conflict {
+            rows,
+            theirs: Vec::new(),
+            base: Vec::new(),
+        };
+        assert_eq!(place(&conflict), want);
+    }
+
+    #[test]
+    fn conflicts_are_told_by_lines() {
+        check_place(1..2, "line 2");
+        check_place(1..4, "lines 2-4");
+        check_place(4..4, "what you have before line 5");
+    }
+
+    #[test]
+    fn a_write_without_conflicts_tells_nothing() {
+        assert!(conflict_error(Path::new("/a"), &[]).is_none());
+    }
+}

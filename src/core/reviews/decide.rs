@@ -1,0 +1,355 @@
+//! Accepting and rejecting: in the buffer where there is one, else on disk.
+//!
+//! Invariant: a file on disk is read before a decision changes it, so that what others have
+//! written there since stays.
+
+use std::path::{Path, PathBuf};
+
+use super::{FileReview, is_blank};
+use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
+use crate::core::event::{DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope};
+use crate::core::files::all_gone;
+use crate::core::ids::BufId;
+use crate::core::ledger::{Which, diff, merge};
+use crate::core::model::{Effects, Job, Model, notify};
+use crate::core::text::{LineEdit, Text, moved};
+
+/// A review action that waits for an effect.
+#[derive(Debug)]
+pub struct ReviewJob {
+    path: PathBuf,
+    action: ReviewAction,
+    which: Which,
+    then: Then,
+}
+
+#[derive(Debug)]
+enum Then {
+    /// The editor carries the edits out.
+    Edited { before: Text, end: End },
+    /// The disk is read; then the decision is made for what is there.
+    Read,
+    /// The disk has the new text.
+    Written { text: Text, end: End },
+    /// The file is deleted.
+    Deleted,
+    /// The buffer is gone: what is on disk is the current text now.
+    Sync,
+}
+
+/// What becomes of a file whose hunks are rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It stays, with other text.
+    Stays,
+    /// It is deleted.
+    Deleted,
+    /// The agent made it, but the user's lines in it stay, as the user's.
+    Users,
+}
+
+/// The edits a decision comes to.
+struct Plan {
+    edits: Vec<LineEdit>,
+    after: Text,
+    end: End,
+}
+
+impl ReviewJob {
+    /// Returns the job that lets a ledger have what is on disk.
+    pub(super) fn sync(path: PathBuf) -> Self {
+        Self {
+            path,
+            action: ReviewAction::Accept,
+            which: Which::All,
+            then: Then::Sync,
+        }
+    }
+}
+
+impl FileReview {
+    /// Decides about hunks, and returns what has to be done to the text.
+    fn plan(&mut self, action: ReviewAction, which: &Which) -> Plan {
+        let edits = match action {
+            ReviewAction::Accept => self.ledger.accept(which),
+            ReviewAction::Reject => self.ledger.reject(which),
+        };
+        let mut after = self.ledger.current().clone();
+        after.apply_all(&edits);
+        let is_gone = self.created && action == ReviewAction::Reject && is_blank(&after);
+        let plan = Plan {
+            edits,
+            after,
+            end: if is_gone { End::Deleted } else { End::Stays },
+        };
+        match is_gone {
+            true => self.without_agent().unwrap_or(plan),
+            false => plan,
+        }
+    }
+
+    /// Returns how the file loses what the agent wrote but not what the user did to it since;
+    /// `None` if nothing of the user's is in it.
+    fn without_agent(&self) -> Option<Plan> {
+        let current = self.ledger.current();
+        let edits = merge(&self.written, current, &Text::default()).edits;
+        let mut after = current.clone();
+        after.apply_all(&edits);
+        (!is_blank(&after)).then_some(Plan {
+            edits,
+            after,
+            end: End::Users,
+        })
+    }
+}
+
+impl Model {
+    pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
+        let targets: Vec<(PathBuf, Which)> = match scope {
+            Scope::Hunk { buf, row } => {
+                let path = self.path_of(buf).into_iter();
+                path.map(|path| (path, Which::Row(row))).collect()
+            }
+            Scope::File { path } => vec![(path, Which::All)],
+            Scope::All => {
+                let all = self.reviews.iter();
+                all.map(|(path, _)| (path.clone(), Which::All)).collect()
+            }
+        };
+        let mut hit = false;
+        for (path, which) in targets {
+            hit |= self.review_file(action, &path, which, fx);
+        }
+        if !hit {
+            let text = "No change of the agent's to review here.";
+            fx.push(notify(Level::Info, text));
+        }
+    }
+
+    /// Accepts or rejects hunks of one file; `false` when there is none.
+    fn review_file(
+        &mut self,
+        action: ReviewAction,
+        path: &Path,
+        which: Which,
+        fx: &mut Effects,
+    ) -> bool {
+        let found = self.documents.find(path);
+        let buf = found.map(|(buf, _)| buf);
+        let path = found
+            .map_or(path, |(_, document)| &document.path)
+            .to_owned();
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return false;
+        };
+        if review.ledger.hit(&which).is_empty() {
+            return false;
+        }
+        let job = |then| ReviewJob {
+            path: path.clone(),
+            action,
+            which: which.clone(),
+            then,
+        };
+        match buf {
+            Some(buf) => {
+                let before = review.ledger.current().clone();
+                let plan = review.plan(action, &which);
+                let end = plan.end;
+                let job = job(Then::Edited { before, end });
+                self.change_buffer(job, buf, plan, fx);
+            }
+            None => {
+                let token = self.token(Job::Review(job(Then::Read)));
+                let path = path.clone();
+                fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            }
+        }
+        true
+    }
+
+    fn change_buffer(&mut self, job: ReviewJob, buf: BufId, mut plan: Plan, fx: &mut Effects) {
+        self.reviews.touch(&job.path);
+        if is_blank(&plan.after) && !plan.edits.is_empty() {
+            let text = self.documents.get(buf).map(|document| &document.text);
+            plan.edits = text.map(all_gone).unwrap_or_default();
+        }
+        let Some(document) = self.documents.get(buf).filter(|_| !plan.edits.is_empty()) else {
+            return;
+        };
+        let save = match plan.end {
+            End::Deleted => Save::Deleted,
+            End::Stays | End::Users => Save::OverIfClean(document.stamp),
+        };
+        let tick = document.state.tick;
+        let edits = plan.edits;
+        let token = self.token(Job::Review(job));
+        fx.push(Effect::Editor(EditorEffect::Edit {
+            token,
+            buf,
+            tick,
+            edits,
+            save,
+        }));
+    }
+
+    /// Goes on with a decision when the editor has carried out its edits, or has not.
+    pub(in crate::core) fn review_edited(
+        &mut self,
+        job: ReviewJob,
+        result: Result<EditDone, EditError>,
+        fx: &mut Effects,
+    ) {
+        let ReviewJob {
+            path,
+            action,
+            which,
+            then,
+        } = job;
+        let Then::Edited { before, end } = then else {
+            return;
+        };
+        let shown = path.display();
+        match result {
+            Ok(done) => {
+                if let Some(Err(why)) = done.saved {
+                    let why = match why {
+                        SaveError::Refused(why) => why,
+                        SaveError::Stale => {
+                            "somebody else has changed the file on disk; `:checktime` loads it"
+                                .to_owned()
+                        }
+                    };
+                    let text = format!("{shown} is changed back, but could not be saved: {why}");
+                    fx.push(notify(Level::Error, text));
+                }
+                self.review_ended(&path, end, fx);
+            }
+            Err(EditError::Stale { .. } | EditError::Gone) => {
+                // The hunk that was meant has moved with what was typed meanwhile.
+                let which = match (which, self.reviews.get(&path)) {
+                    (Which::Row(row), Some(review)) => {
+                        Which::Row(moved(row, &diff(&before, review.ledger.current())))
+                    }
+                    (which, _) => which,
+                };
+                self.review_file(action, &path, which, fx);
+            }
+            Err(EditError::Refused(why)) => {
+                fx.push(notify(Level::Error, format!("{shown}: {why}")));
+            }
+        }
+    }
+
+    fn review_ended(&mut self, path: &Path, end: End, fx: &mut Effects) {
+        match end {
+            End::Stays => {}
+            End::Users => {
+                if let Some(review) = self.reviews.get_mut(path) {
+                    review.ledger.accept(&Which::All);
+                    review.created = false;
+                    self.reviews.touch(path);
+                }
+            }
+            End::Deleted => {
+                let path = path.to_owned();
+                let job = ReviewJob {
+                    path: path.clone(),
+                    action: ReviewAction::Reject,
+                    which: Which::All,
+                    then: Then::Deleted,
+                };
+                let token = self.token(Job::Review(job));
+                fx.push(Effect::Host(HostEffect::DeleteDisk { token, path }));
+            }
+        }
+    }
+
+    /// Goes on when the disk has the new text, or the file is deleted.
+    pub(in crate::core) fn review_written(
+        &mut self,
+        job: ReviewJob,
+        result: Result<(), String>,
+        fx: &mut Effects,
+    ) {
+        if let Err(why) = result {
+            fx.push(notify(Level::Error, why));
+            return;
+        }
+        let is_open = self.documents.find(&job.path).is_some();
+        let (text, end) = match job.then {
+            Then::Written { text, end } => (text, end),
+            _ => (Text::default(), End::Stays),
+        };
+        if let (Some(review), false) = (self.reviews.get_mut(&job.path), is_open) {
+            review.ledger.agent_wrote(text);
+        }
+        self.reviews.touch(&job.path);
+        self.review_ended(&job.path, end, fx);
+    }
+
+    /// Goes on when the disk was read.
+    pub(in crate::core) fn review_read(
+        &mut self,
+        job: ReviewJob,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) {
+        let ReviewJob {
+            path,
+            action,
+            which,
+            then,
+        } = job;
+        let is_decision = matches!(then, Then::Read);
+        let disk = match result {
+            Ok(disk) => disk,
+            Err(why) => {
+                if is_decision {
+                    fx.push(notify(Level::Error, why));
+                }
+                return;
+            }
+        };
+        self.review_from_disk(&path, disk);
+        if !is_decision {
+            return;
+        }
+        if self.documents.find(&path).is_some() {
+            self.review_file(action, &path, which, fx);
+            return;
+        }
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        let plan = review.plan(action, &which);
+        let is_base = plan.after == *review.ledger.base();
+        let format = match review.base_format {
+            Some(format) if is_base => format,
+            _ => review.format,
+        };
+        self.reviews.touch(&path);
+        if plan.edits.is_empty() {
+            return;
+        }
+        if plan.end == End::Deleted {
+            return self.review_ended(&path, End::Deleted, fx);
+        }
+        let job = ReviewJob {
+            path: path.clone(),
+            action,
+            which,
+            then: Then::Written {
+                text: plan.after.clone(),
+                end: plan.end,
+            },
+        };
+        let token = self.token(Job::Review(job));
+        fx.push(Effect::Host(HostEffect::WriteDisk {
+            token,
+            path,
+            text: plan.after,
+            format,
+        }));
+    }
+}

@@ -1,0 +1,154 @@
+//! Ledgers follow their buffers: loaded, edited, renamed, gone.
+
+use std::path::{Path, PathBuf};
+
+use super::ReviewJob;
+use crate::core::documents::Document;
+use crate::core::effect::{Effect, HostEffect};
+use crate::core::event::{Author, BufState, DiskFile};
+use crate::core::files::{Hand, buffer_text};
+use crate::core::ids::{BufId, Token};
+use crate::core::model::{Effects, Job, Model};
+use crate::core::text::LineEdit;
+
+impl Model {
+    /// A buffer was loaded, or its whole text was sent again; `before` is what it was.
+    pub(in crate::core) fn buffer_attached(
+        &mut self,
+        buf: BufId,
+        before: Option<Document>,
+        fx: &mut Effects,
+    ) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        let (path, real) = (document.path.clone(), document.real.clone());
+        let text = document.text.clone();
+        let is_saved_known = document.saved.is_some();
+        if let Some(before) = before.filter(|before| before.path != path) {
+            self.file_has_no_buffer(before.path, fx);
+        }
+        let name = self.reviews.name_of(&path, &real);
+        self.reviews.rename(&name, &path);
+        if let Some(review) = self.reviews.get_mut(&path)
+            && *review.ledger.current() != text
+        {
+            review.ledger.user_wrote(text);
+        }
+        // Without a review as well: the buffer may show that of another name it had.
+        self.reviews.touch(&path);
+        if !is_saved_known {
+            let token = self.token(Job::Saved(buf));
+            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+        }
+    }
+
+    /// The disk has been read for a buffer that was modified when it was first seen.
+    pub(in crate::core) fn saved_text_read(
+        &mut self,
+        buf: BufId,
+        result: Result<DiskFile, String>,
+    ) {
+        let Ok(disk) = result else {
+            return;
+        };
+        let is_open = self
+            .documents
+            .get(buf)
+            .is_some_and(|document| document.saved.is_none() && document.real == disk.real);
+        if let (true, Some(content)) = (is_open, disk.content) {
+            let text = buffer_text(&content.text);
+            self.documents.set_disk(buf, text, disk.stamp);
+        }
+    }
+
+    pub(in crate::core) fn buffer_edited(
+        &mut self,
+        buf: BufId,
+        tick: u64,
+        edit: LineEdit,
+        author: Author,
+    ) {
+        let edit = self.documents.edit(buf, tick, edit);
+        let hand = match author {
+            Author::User | Author::Disk => Hand::Others,
+            Author::Client(token) => self.hand_of(token),
+        };
+        let Some(path) = self.path_of(buf) else {
+            return;
+        };
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        match hand {
+            Hand::Agent => review.ledger.agent_edited(&edit),
+            Hand::Others => review.ledger.user_edited(&edit),
+        }
+        self.reviews.touch(&path);
+    }
+
+    /// A buffer's options, or its tick alone, are others now.
+    pub(in crate::core) fn buffer_changed(&mut self, buf: BufId, state: BufState) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        // Hunks are not shown in a buffer that has moved on: they are drawn again.
+        if document.state.tick != state.tick && self.reviews.get(&document.path).is_some() {
+            self.reviews.dirty.insert(document.path.clone());
+        }
+        self.documents.set_state(buf, state);
+    }
+
+    fn hand_of(&self, token: Token) -> Hand {
+        match self.jobs.get(&token) {
+            Some(Job::File(job)) => job.hand(),
+            _ => Hand::Agent,
+        }
+    }
+
+    /// All lines of an edit of the client's have come back from the editor.
+    pub(in crate::core) fn edit_is_over(&mut self, buf: BufId) {
+        if let Some(path) = self.path_of(buf)
+            && let Some(review) = self.reviews.get_mut(&path)
+        {
+            review.ledger.agent_done();
+        }
+    }
+
+    /// A buffer is gone.
+    pub(in crate::core) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
+        if let Some(document) = self.documents.detach(buf) {
+            self.file_has_no_buffer(document.path, fx);
+        }
+    }
+
+    /// A file's buffer is gone, unsaved lines with it: the file's text is what the disk has.
+    fn file_has_no_buffer(&mut self, path: PathBuf, fx: &mut Effects) {
+        if self.reviews.get(&path).is_some() {
+            let token = self.token(Job::Review(ReviewJob::sync(path.clone())));
+            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+        }
+    }
+
+    /// Lets a file's ledger have what is on disk, unless a buffer has the file.
+    pub(super) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
+        let is_open = self.documents.find(path).is_some();
+        if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
+            let content = disk.content;
+            review.format = content
+                .as_ref()
+                .map_or(review.format, |content| content.format);
+            let text = content.map(|content| content.text).unwrap_or_default();
+            if text != *review.ledger.current() {
+                review.ledger.user_wrote(text);
+            }
+            self.reviews.touch(path);
+        }
+    }
+
+    /// Returns the path of a buffer's file.
+    pub(super) fn path_of(&self, buf: BufId) -> Option<PathBuf> {
+        let document = self.documents.get(buf)?;
+        Some(document.path.clone())
+    }
+}

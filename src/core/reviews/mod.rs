@@ -1,0 +1,143 @@
+//! The review of all files: one ledger a file, accepted and rejected by the user.
+//!
+//! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
+//! review bears the buffer's name.
+
+mod decide;
+mod follow;
+
+pub use decide::ReviewJob;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::effect::Announcement;
+use super::format::Format;
+use super::ids::SessionKey;
+use super::ledger::Review;
+use super::model::{Effects, emit};
+use super::snapshot::HunkInfo;
+use super::text::Text;
+
+/// The files agents have changed.
+#[derive(Debug, Default)]
+pub struct Reviews {
+    files: BTreeMap<PathBuf, FileReview>,
+    /// Files whose hunks may have changed since the last announcement.
+    touched: BTreeSet<PathBuf>,
+    /// Files to be drawn again.
+    pub(super) dirty: BTreeSet<PathBuf>,
+}
+
+#[derive(Debug)]
+pub struct FileReview {
+    pub ledger: Review,
+    pub session: SessionKey,
+    /// The file's path with symbolic links resolved.
+    pub real: PathBuf,
+    /// How the file is written while no buffer holds it.
+    pub format: Format,
+    /// How it was written before the agent did, where no buffer held it.
+    pub base_format: Option<Format>,
+    /// The agent made the file: rejecting all of it deletes it.
+    pub created: bool,
+    /// The text as the agent last left it: what differs since is the user's.
+    pub written: Text,
+    announced: usize,
+    /// The hunks as the public API shows them, made anew when they change.
+    pub(super) info: Arc<Vec<HunkInfo>>,
+}
+
+impl Reviews {
+    pub fn iter(&self) -> impl Iterator<Item = (&PathBuf, &FileReview)> {
+        self.files.iter()
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&FileReview> {
+        self.files.get(path)
+    }
+
+    pub fn get_mut(&mut self, path: &Path) -> Option<&mut FileReview> {
+        self.files.get_mut(path)
+    }
+
+    /// Returns the name a file's review has or will have, whichever of the file's is given.
+    pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
+        if self.files.contains_key(path) {
+            return path.to_owned();
+        }
+        let known = self.files.iter().find(|(_, file)| file.real == real);
+        known.map_or(path, |(name, _)| name).to_owned()
+    }
+
+    /// Returns a file's review, begun with `base` if there is none.
+    pub fn ensure(
+        &mut self,
+        path: &Path,
+        real: &Path,
+        session: SessionKey,
+        base: &Text,
+    ) -> &mut FileReview {
+        self.files
+            .entry(path.to_owned())
+            .or_insert_with(|| FileReview {
+                ledger: Review::new(base.clone()),
+                session,
+                real: real.to_owned(),
+                format: Format::default(),
+                base_format: None,
+                created: false,
+                written: base.clone(),
+                announced: 0,
+                info: Arc::default(),
+            })
+    }
+
+    /// Gives a file's review another name of the same file, its buffer's.
+    fn rename(&mut self, from: &Path, to: &Path) {
+        if from != to
+            && !self.files.contains_key(to)
+            && let Some(review) = self.files.remove(from)
+        {
+            self.files.insert(to.to_owned(), review);
+        }
+    }
+
+    /// Notes that a file's hunks may have changed.
+    pub fn touch(&mut self, path: &Path) {
+        self.touched.insert(path.to_owned());
+        self.dirty.insert(path.to_owned());
+    }
+
+    /// Returns the number of files with hunks, and of hunks, of one session.
+    pub fn counts(&self, session: SessionKey) -> (usize, usize) {
+        let of_session = self.files.values().filter(|file| file.session == session);
+        of_session.fold((0, 0), |(files, hunks), file| {
+            match file.ledger.hunks().len() {
+                0 => (files, hunks),
+                count => (files + 1, hunks + count),
+            }
+        })
+    }
+
+    /// Makes the public form of what was touched and announces counts that changed.
+    pub(super) fn announce(&mut self, fx: &mut Effects) {
+        for path in std::mem::take(&mut self.touched) {
+            let Some(file) = self.files.get_mut(&path) else {
+                continue;
+            };
+            let hunks = file.ledger.hunks().len();
+            file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
+            if hunks != file.announced {
+                file.announced = hunks;
+                fx.push(emit(Announcement::ReviewChanged { path, hunks }));
+            }
+        }
+    }
+}
+
+/// Tells whether a buffer with this text is an empty file.
+fn is_blank(text: &Text) -> bool {
+    text.len_bytes() <= 1
+}

@@ -1,0 +1,427 @@
+//! Random lives: agents, the user, the disk and the editor do anything in any order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::agent::Life;
+use super::editor::Travel;
+use super::steps::{Step, step};
+use super::world::{Part, S1, World};
+use crate::core::effect::EditorEffect;
+use crate::core::event::{Event, ReviewAction, Scope};
+use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use crate::core::model::Job;
+use crate::core::text::LineEdit;
+
+/// The files of a random life; the last one does not exist at first.
+const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
+
+struct Story {
+    w: World,
+    /// What the agent last read or wrote.
+    seen: BTreeMap<usize, Vec<String>>,
+    /// Reads of whole files that wait for an answer.
+    reading: BTreeMap<String, usize>,
+    /// Lines the user has typed and not taken away again, by file.
+    typed: BTreeMap<usize, BTreeSet<String>>,
+    ids: u32,
+    lines: u32,
+    sessions: u32,
+}
+
+impl Story {
+    fn new(journal: bool) -> Self {
+        let mut w = World::ready();
+        w.journal = journal.then(Vec::new);
+        w.disk.put(FILES[0], "a\nb\nc\nd\ne\nf\n");
+        w.disk.put(FILES[1], "one\r\ntwo\r\nthree");
+        for part in [Part::Agents, Part::Disk, Part::Editor] {
+            w.holds(part);
+        }
+        Self {
+            w,
+            seen: BTreeMap::new(),
+            reading: BTreeMap::new(),
+            typed: BTreeMap::new(),
+            ids: 100,
+            lines: 0,
+            sessions: 1,
+        }
+    }
+
+    /// Returns the session that is used, its agent and its id.
+    fn session(&self) -> (SessionKey, AgentKey, String) {
+        let key = self.w.model.sessions.keys().next_back().copied();
+        let key = key.unwrap_or(S1);
+        let session = self.w.model.sessions.get(&key);
+        let last = self.w.agents.keys().next_back().copied();
+        let agent = session.and_then(|session| session.agent).or(last);
+        let id = session.and_then(|session| session.id.as_ref());
+        let id = id.map_or("s1".to_owned(), |id| id.0.to_string());
+        (key, agent.unwrap_or(AgentKey(1)), id)
+    }
+
+    fn is_dead(&self, agent: AgentKey) -> bool {
+        let life = self.w.agents[&agent].life;
+        life == Life::Gone || life == Life::Starting
+    }
+
+    fn update(&mut self, update: Value) {
+        let (_, agent, id) = self.session();
+        if !self.is_dead(agent) {
+            let params = json!({ "sessionId": id, "update": update });
+            self.w.notifies(agent, "session/update", &params);
+        }
+    }
+
+    /// The agent makes a request; returns its raw id.
+    fn ask(&mut self, id: u32, method: &str, mut params: Value) -> Option<String> {
+        let (_, agent, session) = self.session();
+        if self.is_dead(agent) {
+            return None;
+        }
+        params["sessionId"] = json!(session);
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.w.prints(agent, &line.to_string());
+        Some(id.to_string())
+    }
+
+    fn new_line(&mut self, who: &str) -> String {
+        self.lines += 1;
+        format!("{who}{}", self.lines)
+    }
+
+    fn buf(&self, file: usize) -> Option<BufId> {
+        self.w.editor.find(&PathBuf::from(FILES[file]))
+    }
+
+    fn buffer_lines(&self, file: usize) -> BTreeSet<String> {
+        let buf = self.buf(file);
+        let text = buf.map(|buf| self.w.editor.buffers[&buf].text.clone());
+        let text = text.unwrap_or_default();
+        text.to_lines(0..text.len()).into_iter().collect()
+    }
+
+    fn disk_lines(&self, file: usize) -> BTreeSet<String> {
+        let text = self.w.disk.get(FILES[file]).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn base_lines(&self, file: usize) -> BTreeSet<String> {
+        let review = self.w.model.reviews.get(FILES[file].as_ref());
+        let base = review.map(|review| review.ledger.base().clone());
+        let base = base.unwrap_or_default();
+        base.to_lines(0..base.len()).into_iter().collect()
+    }
+
+    /// Does something by the user's will: lines that are gone then are no loss.
+    fn willed(
+        &mut self,
+        file: usize,
+        lines: fn(&Self, usize) -> BTreeSet<String>,
+        act: impl FnOnce(&mut Self),
+    ) {
+        let before = lines(self, file);
+        act(self);
+        let after = lines(self, file);
+        let typed = self.typed.entry(file).or_default();
+        typed.retain(|line| after.contains(line) || !before.contains(line));
+        let is_users = |line: &&String| line.starts_with('u');
+        typed.extend(after.difference(&before).filter(is_users).cloned());
+    }
+
+    fn is_review(&self, token: Token) -> bool {
+        matches!(self.w.model.jobs.get(&token), Some(Job::Review(_)))
+    }
+
+    fn editor_moves(&mut self) {
+        let next = match self.w.to_editor.front() {
+            Some(EditorEffect::Edit { token, buf, .. }) if self.is_review(*token) => Some(*buf),
+            _ => None,
+        };
+        let path = next.and_then(|buf| self.w.editor.buffers.get(&buf));
+        let path = path.map(|buffer| buffer.path.clone());
+        match path.and_then(|path| FILES.iter().position(|file| path == PathBuf::from(file))) {
+            Some(file) => self.willed(file, Self::buffer_lines, |life| {
+                life.w.editor_moves();
+            }),
+            None => {
+                self.w.editor_moves();
+            }
+        }
+        self.w.settle();
+    }
+
+    fn disk_moves(&mut self, file: usize) {
+        let path = PathBuf::from(FILES[file]);
+        let work = |life: &mut Self| {
+            let event = life.w.disk.work(&path);
+            event.into_iter().for_each(|event| life.w.happens(event));
+        };
+        match self
+            .w
+            .disk
+            .next(&path)
+            .is_some_and(|token| self.is_review(token))
+        {
+            true => self.willed(file, Self::disk_lines, work),
+            false => work(self),
+        }
+    }
+
+    fn live(&mut self, step: &Step) {
+        match step {
+            Step::Chunk(role, text) => self.update(json!({
+                "sessionUpdate": role,
+                "content": { "type": "text", "text": text },
+            })),
+            Step::Update(update) => self.update(update.clone()),
+            Step::Print(line) => {
+                let agent = self.session().1;
+                if !self.is_dead(agent) {
+                    self.w.prints(agent, line);
+                }
+            }
+            Step::Ask(id, tool) => {
+                let options = json!([
+                    { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+                    { "optionId": "n", "name": "No", "kind": "reject_once" },
+                ]);
+                let params = json!({ "toolCall": { "toolCallId": tool }, "options": options });
+                self.ask(*id, "session/request_permission", params);
+            }
+            Step::TakeBack(id) => {
+                let agent = self.session().1;
+                if !self.is_dead(agent) {
+                    let params = json!({ "requestId": id });
+                    self.w.notifies(agent, "$/cancel_request", &params);
+                }
+            }
+            Step::Read(file, line, limit) => {
+                self.ids += 1;
+                let params = json!({ "path": FILES[*file], "line": line, "limit": limit });
+                let id = self.ask(self.ids, "fs/read_text_file", params);
+                if let (Some(id), None, None) = (id, line, limit) {
+                    self.reading.insert(id, *file);
+                }
+            }
+            Step::Write(file, places) => self.write(*file, places),
+            Step::Answer(at, kind) => self.answer(*at, *kind),
+            Step::Editor(moves) => (0..*moves).for_each(|_| self.editor_moves()),
+            Step::Disk(file) => self.disk_moves(*file),
+            Step::Agents => {
+                self.w.agents_move();
+                self.w.settle();
+            }
+            Step::Time => self.w.time_passes(),
+            Step::Crash => {
+                let agent = self.session().1;
+                if self.w.agents[&agent].life != Life::Gone {
+                    self.w.exits(agent, "signal 9", &["oops"]);
+                }
+            }
+            Step::Broken(file, true) => {
+                self.w.disk.broken.insert(FILES[*file].into());
+            }
+            Step::Broken(file, false) => {
+                self.w.disk.broken.remove(&PathBuf::from(FILES[*file]));
+            }
+            Step::User(event) => self.user(event),
+            Step::Type(file, start, removed, added) => {
+                let lines = (0..*added).map(|_| self.new_line("u")).collect();
+                let Some(buf) = self.buf(*file) else { return };
+                let len = self.w.editor.buffers[&buf].text.len();
+                let edit = LineEdit {
+                    start: start % (len + 1),
+                    removed: *removed,
+                    lines,
+                };
+                self.willed(*file, Self::buffer_lines, |life| {
+                    life.w.edits(|editor, _, out| editor.types(buf, edit, out));
+                });
+            }
+            Step::Buffer(file, what) => self.buffer(*file, *what),
+        }
+        self.note_reads();
+    }
+
+    fn note_reads(&mut self) {
+        let agent = self.session().1;
+        for (id, answer) in &self.w.agents[&agent].answers {
+            if let (Some(file), Ok(value)) = (self.reading.remove(id), answer) {
+                let text = value["content"].as_str().unwrap();
+                let lines = text.lines().map(str::to_owned);
+                self.seen.insert(file, lines.collect());
+            }
+        }
+    }
+
+    /// The agent writes what it has seen, with changes at some places.
+    fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let mut lines = self.seen.get(&file).cloned().unwrap_or_default();
+        for (start, removed, added) in places {
+            let start = start % (lines.len() + 1);
+            let end = (start + removed).min(lines.len());
+            let new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            lines.splice(start..end, new);
+        }
+        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let params = json!({ "path": FILES[file], "content": content });
+        self.ids += 1;
+        if self.ask(self.ids, "fs/write_text_file", params).is_some() {
+            self.seen.insert(file, lines);
+        }
+    }
+
+    /// The agent answers a call of the client's, or gives an answer nobody waits for.
+    fn answer(&mut self, at: usize, kind: u8) {
+        let agent = self.session().1;
+        if self.is_dead(agent) {
+            return;
+        }
+        let calls = &self.w.agents[&agent].calls;
+        if calls.is_empty() || kind == 9 {
+            let line = r#"{"jsonrpc":"2.0","id":77,"result":{}}"#;
+            return self.w.prints(agent, line);
+        }
+        let method = calls[at % calls.len()].1.clone();
+        let result = match (kind, method.as_str()) {
+            (0, _) => Err(json!({ "code": -32000, "message": "log in" })),
+            (1, _) => Ok(json!({ "odd": true })),
+            (_, "session/prompt") => Ok(json!({ "stopReason": "end_turn" })),
+            (_, method) => Ok(self.w.usual_answer(method)),
+        };
+        self.w.answers(agent, &method, result);
+    }
+
+    fn user(&mut self, what: &str) {
+        let session = self.session().0;
+        let open = self.w.model.permissions.iter().next().map(|open| open.id);
+        let id = open.unwrap_or(PermissionId(0));
+        let option = |option: &str| Event::PermissionAnswer {
+            id,
+            option: option.into(),
+        };
+        let event = match what {
+            "cancel" => Event::Cancel { session },
+            "stop" => Event::Stop { session },
+            "restart" => Event::Restart { session },
+            "yes" => option("y"),
+            "odd" => option("?"),
+            "frame" => Event::FrameWanted,
+            "folds" => Event::FoldsWanted { session },
+            "open" => {
+                self.sessions += 1;
+                return self.w.opens(self.sessions, "bot");
+            }
+            "close" => Event::Close { session },
+            "prompt" => return self.w.prompts_in(session, "do **it**"),
+            "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
+            other => panic!("the user does not {other}"),
+        };
+        self.w.happens(event);
+    }
+
+    fn review(&mut self, what: &str) {
+        let action = match what.starts_with("accept") {
+            true => ReviewAction::Accept,
+            false => ReviewAction::Reject,
+        };
+        let scope = match (self.buf(0), what.ends_with("row")) {
+            (Some(buf), true) => Scope::Hunk { buf, row: 2 },
+            _ => Scope::All,
+        };
+        // What the user accepts to be deleted is no loss; in a file's base it was kept so far.
+        let before: Vec<_> = (0..FILES.len()).map(|file| self.base_lines(file)).collect();
+        self.w.happens(Event::Review { action, scope });
+        for (file, before) in before.into_iter().enumerate() {
+            let after = self.base_lines(file);
+            let typed = self.typed.entry(file).or_default();
+            typed.retain(|line| after.contains(line) || !before.contains(line));
+        }
+    }
+
+    fn buffer(&mut self, file: usize, what: &str) {
+        let path = PathBuf::from(FILES[file]);
+        if what == "open" {
+            self.w
+                .edits(|editor, disk, out| editor.open(&path, disk, out));
+            return;
+        }
+        let Some(buf) = self.buf(file) else { return };
+        let act = |life: &mut Self| {
+            life.w.edits(|editor, disk, out| match what {
+                "undo" => editor.travels(buf, Travel::Undo, out),
+                "redo" => editor.travels(buf, Travel::Redo, out),
+                "save" => editor.saves(buf, disk, out),
+                "reload" => editor.reloads(buf, disk, out),
+                "tick" => editor.ticks(buf, out),
+                "wipe" => {
+                    editor.saves(buf, disk, out);
+                    if !editor.buffers[&buf].modified {
+                        editor.wipes(buf, out);
+                    }
+                }
+                other => panic!("a buffer has no {other}"),
+            });
+        };
+        match what {
+            "wipe" => act(self),
+            _ => self.willed(file, Self::buffer_lines, act),
+        }
+    }
+
+    /// Lets everything come to its end, and looks for what the user has typed.
+    fn rests(mut self) -> World {
+        self.w.disk.broken.clear();
+        while !self.w.to_editor.is_empty() || !self.w.disk.busy().is_empty() {
+            self.editor_moves();
+            (0..FILES.len()).for_each(|file| self.disk_moves(file));
+        }
+        for (file, typed) in &self.typed {
+            let mut kept = self.base_lines(*file);
+            match self.buf(*file) {
+                Some(_) => kept.extend(self.buffer_lines(*file)),
+                None => kept.extend(self.disk_lines(*file)),
+            }
+            let lost: Vec<&String> = typed.difference(&kept).collect();
+            assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
+        }
+        self.w
+    }
+}
+
+fn live(steps: &[Step], journal: bool) -> World {
+    let mut life = Story::new(journal);
+    for step in steps {
+        life.live(step);
+    }
+    life.rests()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_nothing_is_lost_and_every_request_is_answered(
+        steps in proptest::collection::vec(step(), 1..80),
+    ) {
+        drop(live(&steps, false));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_events_give_the_same_effects(
+        steps in proptest::collection::vec(step(), 1..80),
+    ) {
+        let mut one = live(&steps, true);
+        let mut two = live(&steps, true);
+        prop_assert_eq!(one.journal.take(), two.journal.take());
+    }
+}

@@ -1,0 +1,165 @@
+//! What can happen in a random life.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+pub enum Step {
+    // The agent does something.
+    Chunk(&'static str, String),
+    Update(Value),
+    Print(String),
+    Ask(u32, &'static str),
+    TakeBack(u32),
+    Read(usize, Option<u32>, Option<u32>),
+    /// A file, and places in it: start, lines removed, lines added.
+    Write(usize, Vec<(usize, usize, usize)>),
+    Answer(usize, u8),
+    Crash,
+    // The world goes on.
+    Editor(usize),
+    Disk(usize),
+    Agents,
+    Time,
+    Broken(usize, bool),
+    // The user does something.
+    User(&'static str),
+    Type(usize, usize, usize, usize),
+    Buffer(usize, &'static str),
+}
+
+pub fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => agent(),
+        0 => files(),
+        4 => goes_on(),
+        5 => user(),
+    ]
+}
+
+fn file() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => Just(0usize), 1 => 1..3usize]
+}
+
+fn agent() -> impl Strategy<Value = Step> {
+    let role = prop_oneof![
+        2 => Just("agent_message_chunk"),
+        1 => Just("agent_thought_chunk"),
+        1 => Just("user_message_chunk"),
+    ];
+    let text = prop_oneof![
+        "[ab*`\n]{0,6}",
+        Just("```rust\nfn a() {}\n".to_owned()),
+        Just("\n\n".to_owned()),
+        Just("do **it".to_owned()),
+    ];
+    prop_oneof![
+        4 => (role, text).prop_map(|(role, text)| Step::Chunk(role, text)),
+        3 => update().prop_map(Step::Update),
+        1 => odd_line().prop_map(Step::Print),
+        2 => (0..3u32, tool()).prop_map(|(id, tool)| Step::Ask(id, tool)),
+        1 => (0..3u32).prop_map(Step::TakeBack),
+        3 => (0..4usize, 0..10u8).prop_map(|(at, kind)| Step::Answer(at, kind)),
+        1 => Just(Step::Crash),
+    ]
+}
+
+fn tool() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("t1"), Just("t2"), Just("t3")]
+}
+
+fn update() -> impl Strategy<Value = Value> {
+    let status = prop_oneof![
+        Just("pending"),
+        Just("in_progress"),
+        Just("completed"),
+        Just("failed"),
+        Just("odd"),
+    ];
+    let content = prop_oneof![
+        Just(json!([])),
+        Just(json!([{ "type": "content", "content": { "type": "text", "text": "out\nput" } }])),
+        Just(json!([{ "type": "diff", "path": "/p/f", "oldText": "a\n", "newText": "b\n" }])),
+        Just(json!([{ "type": "terminal", "terminalId": "x" }])),
+    ];
+    prop_oneof![
+        3 => (tool(), status, content).prop_map(|(id, status, content)| json!({
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": id,
+            "status": status,
+            "content": content,
+        })),
+        1 => (0..3usize).prop_map(|n| json!({
+            "sessionUpdate": "plan",
+            "entries": vec![json!({ "content": "x", "status": "completed" }); n],
+        })),
+        1 => Just(json!({ "sessionUpdate": "session_info_update", "title": "T" })),
+        1 => Just(json!({ "sessionUpdate": "unheard_of", "x": [1] })),
+    ]
+}
+
+fn odd_line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        ".{0,20}",
+        Just(r#"{"jsonrpc":"2.0","id":900,"method":"no/such","params":[]}"#.to_owned()),
+        Just(r#"{"jsonrpc":"2.0","id":"901","method":"fs/read_text_file"}"#.to_owned()),
+        Just(r#"{"jsonrpc":"2.0","id":null,"method":"terminal/create","params":{}}"#.to_owned()),
+        Just(r#"{"jsonrpc":"2.0","id":1.5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":7},"options":[]}}"#.to_owned()),
+        Just(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"x","update":{"sessionUpdate":"plan","entries":[]}}}"#.to_owned()),
+    ]
+}
+
+fn files() -> impl Strategy<Value = Step> {
+    let part = prop_oneof![3 => Just(None), 1 => (0..5u32).prop_map(Some)];
+    let place = (0..9usize, 0..3usize, 0..3usize);
+    let places = proptest::collection::vec(place, 0..3);
+    prop_oneof![
+        2 => (file(), part.clone(), part).prop_map(|(f, line, limit)| Step::Read(f, line, limit)),
+        3 => (file(), places).prop_map(|(f, places)| Step::Write(f, places)),
+        1 => (file(), any::<bool>()).prop_map(|(f, broken)| Step::Broken(f, broken)),
+    ]
+}
+
+fn goes_on() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (1..5usize).prop_map(Step::Editor),
+        6 => file().prop_map(Step::Disk),
+        6 => Just(Step::Agents),
+        1 => Just(Step::Time),
+    ]
+}
+
+fn user() -> impl Strategy<Value = Step> {
+    let place = (file(), 0..9usize, 0..3usize, 0..3usize);
+    let buffer = prop_oneof![
+        3 => Just("open"),
+        3 => Just("undo"),
+        2 => Just("redo"),
+        1 => Just("save"),
+        1 => Just("wipe"),
+        1 => Just("reload"),
+        1 => Just("tick"),
+    ];
+    let event = prop_oneof![
+        4 => Just("prompt"),
+        2 => Just("accept"),
+        2 => Just("reject"),
+        1 => Just("accept row"),
+        1 => Just("reject row"),
+        2 => Just("yes"),
+        1 => Just("odd"),
+        1 => Just("frame"),
+        1 => Just("folds"),
+        1 => Just("cancel"),
+        1 => Just("stop"),
+        1 => Just("restart"),
+        1 => Just("open"),
+        1 => Just("close"),
+    ];
+    prop_oneof![
+        4 => place.prop_map(|(f, start, removed, added)| Step::Type(f, start, removed, added)),
+        3 => (file(), buffer).prop_map(|(f, what)| Step::Buffer(f, what)),
+        3 => event.prop_map(Step::User),
+    ]
+}

@@ -1,0 +1,181 @@
+//! Edits for the core, carried out in buffers and saved.
+//!
+//! Invariants: an edit is made for the very lines it was computed for, or not at all; a file is
+//! saved only over what the core knows of, and Neovim is never made to ask a question.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use nvim_oxi::mlua::{self, Function, Value};
+
+use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
+use super::guard;
+use super::nvim::{self, api};
+use super::state::{self, send};
+use crate::core::effect::Save;
+use crate::core::event::{EditDone, EditError, Event, SaveError, Stamp};
+use crate::core::ids::{BufId, Token};
+use crate::core::text::{LineEdit, moved};
+
+/// An edit as the core wants it.
+#[derive(Debug)]
+pub struct Edit {
+    pub token: Token,
+    pub buf: BufId,
+    pub tick: u64,
+    pub edits: Vec<LineEdit>,
+    pub save: Save,
+}
+
+/// When an edit that met a locked text is tried again, in milliseconds.
+const LOCKED_MS: u32 = 20;
+
+/// Carries out an edit and reports what came of it; later, if Neovim lets nobody change a text
+/// right now.
+///
+/// # Errors
+/// What Neovim says of the delay.
+pub fn run(edit: Edit) -> mlua::Result<()> {
+    let result = match guarded(&edit) {
+        Err(Failure::Locked) => return run_later(edit),
+        Err(Failure::Edit(error)) => Err(error),
+        Ok(done) => Ok(done),
+    };
+    let Edit { token, buf, .. } = edit;
+    send(Event::Edited { token, buf, result });
+    Ok(())
+}
+
+fn run_later(edit: Edit) -> mlua::Result<()> {
+    let edit = Cell::new(Some(edit));
+    let body = guard::callback("edit", move |()| edit.take().map_or(Ok(()), run))?;
+    let later: Function = nvim::vim()?.get("defer_fn")?;
+    later.call((body, LOCKED_MS))
+}
+
+enum Failure {
+    /// An expression is being evaluated, and the text is locked meanwhile (|textlock|).
+    Locked,
+    Edit(EditError),
+}
+
+impl From<mlua::Error> for Failure {
+    fn from(error: mlua::Error) -> Self {
+        let message = nvim::message(&error);
+        if message.contains("E565:") || message.contains("E523:") {
+            Failure::Locked
+        } else {
+            Failure::Edit(EditError::Refused(message))
+        }
+    }
+}
+
+fn guarded(edit: &Edit) -> Result<EditDone, Failure> {
+    let buf = edit.buf.0;
+    if !is_attached(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Err(Failure::Edit(EditError::Gone));
+    }
+    let tick = tick_of(buf);
+    if edit.tick < tick {
+        return Err(Failure::Edit(EditError::Stale { tick }));
+    }
+    check_writable(buf)?;
+    state::with(|editor| editor.applying.set(Some((buf, edit.token))));
+    let done = apply_and_save(edit);
+    state::with(|editor| editor.applying.set(None));
+    let saved = done?;
+    // Of a buffer that is not the current one nothing else tells that it is modified, or is not.
+    report_state(buf)?;
+    let tick = tick_of(buf);
+    Ok(EditDone { tick, saved })
+}
+
+/// Refuses what the user has protected.
+fn check_writable(buf: i32) -> Result<(), Failure> {
+    let why = if nvim::buf_option::<bool>(buf, "readonly")? {
+        "it is read-only in the editor ('readonly' is set)"
+    } else if !nvim::buf_option::<bool>(buf, "modifiable")? {
+        "it cannot be changed in the editor ('modifiable' is off)"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Edit(EditError::Refused(why.to_owned())))
+}
+
+type Saved = Option<Result<(), SaveError>>;
+
+fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
+    let buf = edit.buf.0;
+    let was_modified: bool = nvim::buf_option(buf, "modified")?;
+    if !edit.edits.is_empty() {
+        // Setting 'undolevels' ends the undo block: the edit is a step of its own.
+        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
+        let views = views(buf)?;
+        super::lines::replace_all(buf, &edit.edits)?;
+        keep_views(&views, &edit.edits)?;
+        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
+    }
+    match edit.save {
+        Save::No => Ok(None),
+        Save::Deleted => {
+            nvim::set_buf_option(buf, "modified", false)?;
+            Ok(None)
+        }
+        Save::OverIfClean(_) if was_modified => Ok(None),
+        Save::Over(stamp) | Save::OverIfClean(stamp) => Ok(Some(save(buf, stamp))),
+    }
+}
+
+/// Returns the windows that show a buffer, each with the row at its top.
+fn views(buf: i32) -> mlua::Result<Vec<(i32, usize)>> {
+    let mut views = Vec::new();
+    for win in nvim::windows_of(buf)? {
+        views.push((win, top(win)?));
+    }
+    Ok(views)
+}
+
+fn top(win: i32) -> mlua::Result<usize> {
+    let line: usize = nvim::vim_fn("line", ("w0", win))?;
+    Ok(line.saturating_sub(1))
+}
+
+/// Lets each window show the lines it has shown, where edits above have moved them.
+fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
+    for (win, before) in views {
+        let row = moved(*before, edits);
+        if top(*win)? != row {
+            let scroll = guard::callback("scroll", move |()| {
+                let view = nvim::table([("topline", nvim::value(row + 1))])?;
+                nvim::vim_fn::<Value>("winrestview", view)
+            })?;
+            api::<Value>("nvim_win_call", (*win, scroll))?;
+        }
+    }
+    Ok(())
+}
+
+/// Saves a buffer as `:write` does.
+///
+/// What others had written to the file has been merged already, so `!` keeps Neovim from asking
+/// about it; what else `!` would overrule is refused here.
+fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
+    let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
+    let name: String = api("nvim_buf_get_name", buf).map_err(refused)?;
+    let path = Path::new(&name);
+    if crate::paths::stamp(path) != stamp {
+        return Err(SaveError::Stale);
+    }
+    if stamp.is_some() && crate::paths::is_read_only(path) {
+        let why = "the file is read-only; run `chmod u+w` on it if it shall change";
+        return Err(SaveError::Refused(why.to_owned()));
+    }
+    let bang = if is_renamed(buf) { "" } else { "!" };
+    nvim::buf_call(buf, &format!("silent keepalt write{bang} ++p")).map_err(refused)?;
+    match nvim::buf_option::<bool>(buf, "modified") {
+        Ok(false) => Ok(()),
+        _ => Err(SaveError::Refused(
+            "the buffer is still modified after :write".to_owned(),
+        )),
+    }
+}
