@@ -159,15 +159,16 @@ fn check_answered(world: &World, when: &str) {
 
 /// The screen shows the model, and nothing is dirty.
 fn check_screen(world: &mut World) {
+    let languages = &world.model.languages;
     for (key, session) in &world.model.sessions {
         let shown = world.editor.chats.get(key);
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // Whether the last message is complete only the agent knows.
-        let want = Chat::of(&session.transcript, false);
+        let want = Chat::of(&session.transcript, languages, false);
         let want = match want.lines == lines {
             true => want,
-            false => Chat::of(&session.transcript, true),
+            false => Chat::of(&session.transcript, languages, true),
         };
         let texts = |lines: &[crate::core::view::Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.clone()).collect()
