@@ -8,6 +8,7 @@
 use super::effect::Level;
 use super::markdown::Change;
 use super::ops::Ops;
+use super::rawview;
 use super::toolview;
 use super::transcript::{Entry, Message, Transcript};
 use super::view::{Line, Span};
@@ -16,7 +17,7 @@ use crate::acp::{PlanEntry, PlanStatus};
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// How much is rendered at a time, in units of [`markdown::Markdown::render`]: a line or two of
+/// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a line or two of
 /// code, a fraction of a millisecond. In between the core may answer whoever asks.
 const SLICE: usize = 64;
 
@@ -200,7 +201,7 @@ impl Block {
                     format!("? update of an unknown kind: {kind}"),
                     "AcpDim",
                 )];
-                lines.extend(toolview::json_lines(raw));
+                lines.extend(rawview::json_lines(raw));
                 self.sync_whole(lines, Fold::Below, first, budget, ops)
             }
         }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use super::effect::{Announcement, Level};
 use super::ids::{AgentKey, PermissionId, SessionKey};
 use super::model::{Effects, Model, emit, log, notify};
+use super::rawview;
 use super::toolview;
 use super::transcript::ToolCall;
 use super::update::INVALID_PARAMS;
@@ -202,10 +203,6 @@ impl Model {
                 }
             }
             lines.extend(toolview::body(tool));
-            let shown = toolview::command(tool).is_some() || !tool.content.is_empty();
-            if let (false, Some(input)) = (shown, &tool.raw_input) {
-                lines.extend(toolview::json_lines(input));
-            }
         }
         Some(PermissionView {
             id: open.id,
@@ -229,7 +226,7 @@ pub(super) fn unknown_session(session: &SessionId) -> RpcError {
 
 /// Tells whether a title says no more than the command, which is shown in full anyway.
 fn is_command(tool: &ToolCall, title: &str) -> bool {
-    toolview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
+    rawview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
 }
 
 /// Tells whether the call's content names the files already.

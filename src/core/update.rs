@@ -229,10 +229,7 @@ fn panicked(_model: &mut Model, place: &str, message: &str, fx: &mut Vec<Effect>
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,
-        format!(
-            "acp.nvim met an error of its own in {place} ({message}); your text is safe. \
-             `:Acp log` has the details."
-        ),
+        format!("An internal error in {place} was caught; your text is safe. `:Acp log` has it."),
     ));
 }
 
