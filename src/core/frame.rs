@@ -22,6 +22,8 @@ pub struct FrameState {
     /// The editor was woken and has not asked for a frame since.
     woken: bool,
     pub permission_dirty: bool,
+    /// The permission on the screen has plain text that is not rendered yet.
+    permission_is_plain: bool,
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
     titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
@@ -78,6 +80,15 @@ impl Model {
                 .any(|key| self.frame.titles.get(key) != Some(&self.chat_title(*key)))
     }
 
+    /// Takes the report of a language that was loaded: what waits for it is dirty then.
+    pub(super) fn language_loaded(&mut self, language: &str) {
+        self.languages.loaded(language);
+        for session in self.sessions.values_mut() {
+            session.transcript.language_came();
+        }
+        self.frame.permission_is_plain |= !self.permission_is_rendered();
+    }
+
     /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
@@ -95,11 +106,7 @@ impl Model {
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
-        if std::mem::take(&mut self.frame.permission_dirty) {
-            frame
-                .patches
-                .push(Patch::Permission(self.permission_view()));
-        }
+        self.permission_patch(&mut frame);
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
@@ -120,7 +127,8 @@ impl Model {
         };
         let ops = composing.chats.entry(*key).or_default();
         let (transcript, budget) = (&mut session.transcript, &mut composing.budget);
-        session.chat.render(transcript, budget, ops)
+        let languages = &mut self.languages;
+        session.chat.render(transcript, budget, languages, ops)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
 
@@ -135,6 +143,22 @@ impl Model {
                 frame.patches.push(Patch::Chat { session: *key, ops });
             }
         }
+    }
+
+    fn permission_patch(&mut self, frame: &mut Frame) {
+        let is_rendered = self.permission_is_rendered();
+        let was_plain = std::mem::replace(&mut self.frame.permission_is_plain, !is_rendered);
+        let is_better = was_plain && is_rendered;
+        if std::mem::take(&mut self.frame.permission_dirty) || is_better {
+            let view = self.permission_view();
+            frame.patches.push(Patch::Permission(view));
+        }
+    }
+
+    fn permission_is_rendered(&self) -> bool {
+        let open = self.permissions.iter().next();
+        let tool = open.and_then(|open| self.permission_tool(open));
+        tool.is_none_or(|tool| tool.texts.is_rendered())
     }
 
     fn title_patches(&mut self, frame: &mut Frame) {

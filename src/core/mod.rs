@@ -4,6 +4,7 @@
 
 pub mod chat;
 mod connection;
+pub mod contents;
 pub mod diffview;
 pub mod documents;
 pub mod effect;
