@@ -8,6 +8,7 @@
 use super::effect::Level;
 use super::markdown::Change;
 use super::ops::Ops;
+use super::rawview;
 use super::toolview;
 use super::transcript::{Entry, Message, Transcript};
 use super::view::{Line, Span};
@@ -200,7 +201,7 @@ impl Block {
                     format!("? update of an unknown kind: {kind}"),
                     "AcpDim",
                 )];
-                lines.extend(toolview::json_lines(raw));
+                lines.extend(rawview::json_lines(raw));
                 self.sync_whole(lines, Fold::Below, first, budget, ops)
             }
         }

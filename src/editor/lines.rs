@@ -3,7 +3,11 @@
 //! Neovim drops the marks and folds of lines that `nvim_buf_set_lines` replaces, it ends a fold
 //! where that inserts lines before the fold's last one, and `nvim_buf_set_text` on a fold's first
 //! line takes the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()`
-//! leave them all as they are.
+//! leave them all as they are. But a window does not scroll to the end of a line that became
+//! higher than the window by `setbufline()`, so the buffer's last line, which no fold begins with
+//! and which is the one that streams, is changed by `nvim_buf_set_text`.
+
+use std::borrow::Cow;
 
 use nvim_oxi::mlua;
 
@@ -21,7 +25,9 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     for edit in edits.iter().rev() {
         // Neovim keeps a NUL of the file as a line feed.
         let lines = edit.lines.iter().map(|line| line.replace('\0', "\n"));
-        replace(buf, edit.start, edit.removed, &lines.collect::<Vec<_>>())?;
+        let lines: Vec<String> = lines.collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        replace(buf, edit.start, edit.removed, &lines)?;
     }
     Ok(())
 }
@@ -31,7 +37,13 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn replace(buf: i32, start: usize, removed: usize, lines: &[String]) -> mlua::Result<()> {
+pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::Result<()> {
+    let total: usize = api("nvim_buf_line_count", buf)?;
+    if let ([first, rest @ ..], 1) = (lines, removed)
+        && start + 1 == total
+    {
+        return replace_last(buf, start, first, rest);
+    }
     let common = match removed.min(lines.len()) {
         common if common > MAX_IN_PLACE => 0,
         common => common,
@@ -39,36 +51,73 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[String]) -> mlua
     let (from, to) = (start + common, start + removed);
     let rest = lines.get(common..).unwrap_or_default();
     if from < to {
-        delete_or_replace(buf, from, to, rest)?;
+        delete_or_replace(buf, from, to, rest, total)?;
+    } else if !rest.is_empty() && from == total {
+        // Below the last line there is nothing to leave as it is, and this is faster.
+        set_lines(buf, total, total, rest)?;
     } else if !rest.is_empty() {
         // Its line counts from 1, so the row to insert at is the line to append to.
         let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, rest))?;
         if failed != 0 {
-            api::<()>("nvim_buf_set_lines", (buf, from, from, false, rest))?;
+            set_lines(buf, from, from, rest)?;
         }
     }
     let current = lines.iter().take(common).enumerate();
     for (index, line) in current {
         // Rows count from 0, lines from 1.
-        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, line.as_str()))?;
+        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, *line))?;
         if failed != 0 {
             let row = start + index;
-            api::<()>(
-                "nvim_buf_set_lines",
-                (buf, row, row + 1, false, [line.as_str()]),
-            )?;
+            set_lines(buf, row, row + 1, &[*line])?;
         }
     }
     Ok(())
 }
 
-fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[String]) -> mlua::Result<()> {
-    let total: usize = api("nvim_buf_line_count", buf)?;
+/// Replaces the buffer's last line: what differs of it, with the lines that follow.
+fn replace_last(buf: i32, row: usize, first: &str, rest: &[&str]) -> mlua::Result<()> {
+    let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
+    let old = old.first().map(mlua::String::as_bytes);
+    let old = old.as_deref().unwrap_or_default();
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let mut head = old.iter().zip(first.as_bytes()).take_while(same).count();
+    while !first.is_char_boundary(head) {
+        head -= 1;
+    }
+    let first = first.get(head..).unwrap_or_default();
+    let texts: Vec<_> = std::iter::once(&first).chain(rest).map(bytes).collect();
+    api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))
+}
+
+fn delete_or_replace(
+    buf: i32,
+    from: usize,
+    to: usize,
+    lines: &[&str],
+    total: usize,
+) -> mlua::Result<()> {
     if lines.is_empty() && to - from < total {
         let failed: i64 = nvim::vim_fn("deletebufline", (buf, from + 1, to))?;
         if failed == 0 {
             return Ok(());
         }
     }
+    set_lines(buf, from, to, lines)
+}
+
+/// Replaces lines as `nvim_buf_set_lines` does.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set_lines(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
+    let lines: Vec<_> = lines.iter().map(bytes).collect();
     api("nvim_buf_set_lines", (buf, from, to, false, lines))
+}
+
+/// Returns a line as the API takes it: functions of Vim script have `\n` for a NUL, it has a NUL.
+fn bytes<'a>(line: &&'a str) -> Cow<'a, str> {
+    match line.contains('\n') {
+        true => line.replace('\n', "\0").into(),
+        false => (*line).into(),
+    }
 }

@@ -23,6 +23,9 @@ pub fn lua() -> Lua {
 /// milliseconds; its clones do not.
 fn kept() -> Lua {
     let lua = mlua::lua();
+    // Without this, each string and table that is handed to Lua costs a protected call, in case
+    // that memory is out; but then Neovim itself ends at once.
+    lua.skip_memory_check(true);
     let kept = lua.clone();
     std::mem::forget(lua);
     kept
@@ -33,25 +36,26 @@ fn kept() -> Lua {
 /// # Errors
 /// What Neovim says of it.
 pub fn api<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
-    let known = FUNCTIONS.with_borrow(|functions| functions.get(name).cloned());
-    let function = match known {
-        Some(function) => function,
-        None => {
-            let function: Function = vim()?.get::<Table>("api")?.get(name)?;
-            FUNCTIONS.with_borrow_mut(|functions| functions.insert(name, function.clone()));
-            function
-        }
-    };
-    function.call(args)
+    function("api", name)?.call(args)
 }
 
 /// Calls `vim.fn.{name}`.
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn vim_fn<R: FromLuaMulti>(name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
-    let functions: Table = vim()?.get("fn")?;
-    functions.get::<Function>(name)?.call(args)
+pub fn vim_fn<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+    function("fn", name)?.call(args)
+}
+
+/// Returns `vim.{module}.{name}`, looked up once. No name is in both modules.
+fn function(module: &str, name: &'static str) -> mlua::Result<Function> {
+    let known = FUNCTIONS.with_borrow(|functions| functions.get(name).cloned());
+    if let Some(function) = known {
+        return Ok(function);
+    }
+    let function: Function = vim()?.get::<Table>(module)?.get(name)?;
+    FUNCTIONS.with_borrow_mut(|functions| functions.insert(name, function.clone()));
+    Ok(function)
 }
 
 /// Returns the table `vim`.

@@ -4,11 +4,14 @@
 //! waits for a condition, and a wait that runs out of time fails with the screen, the messages
 //! and the logs.
 
+mod agents;
 mod chat;
 mod chat_windows;
 mod files;
 mod harness;
 mod harness_tests;
+mod lifecycle;
+mod panics;
 mod permission;
 mod picture;
 mod review;

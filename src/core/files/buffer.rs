@@ -5,11 +5,11 @@
 use super::write::{Stage, Write, conflict_error};
 use super::{FileJob, INTERNAL_ERROR, rpc_error};
 use crate::core::documents::Document;
-use crate::core::effect::{EditorEffect, Effect, Save};
+use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
-use crate::core::model::{Effects, Job, Model};
+use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::text::{LineEdit, Text, moved};
 
 impl Model {
@@ -33,10 +33,20 @@ impl Model {
         if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
             && saved != now
         {
-            let foreign = document.to_buffer(merge(saved, &ours, now).edits);
-            write.stage = Stage::Foreign { buf, disk };
+            let foreign = merge(saved, &ours, now);
+            if !foreign.conflicts.is_empty() {
+                // Begun here, so that what others wrote is no change of the agent's.
+                let path = document.path.clone();
+                self.reviews.ensure(&path, &disk.real, write.session, &ours);
+            }
+            let (edits, conflicts) = (document.to_buffer(foreign.edits), foreign.conflicts);
+            write.stage = Stage::Foreign {
+                buf,
+                disk,
+                conflicts,
+            };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, foreign, Save::No));
+            fx.push(edit(token, buf, tick, edits, Save::No));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
@@ -78,7 +88,12 @@ impl Model {
             Err(EditError::Stale { .. } | EditError::Gone) => return self.retry_write(write, fx),
         };
         match std::mem::replace(&mut write.stage, Stage::Reading) {
-            Stage::Foreign { buf, disk } => {
+            Stage::Foreign {
+                buf,
+                disk,
+                conflicts,
+            } => {
+                self.offer_foreign(buf, conflicts, fx);
                 if let Some(now) = &disk.content {
                     self.documents.set_disk(buf, now.text.clone(), disk.stamp);
                 }
@@ -98,6 +113,30 @@ impl Model {
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
+    }
+
+    /// Offers the user what others wrote to disk over lines that the user had changed too.
+    fn offer_foreign(&mut self, buf: BufId, conflicts: Vec<Conflict>, fx: &mut Effects) {
+        let document = self.documents.get(buf);
+        let Some(path) = document.map(|document| document.path.clone()) else {
+            return;
+        };
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        if conflicts.is_empty() {
+            return;
+        }
+        for conflict in conflicts {
+            review.ledger.offer(conflict);
+        }
+        self.reviews.touch(&path);
+        let text = format!(
+            "{} was changed on disk where you have changed it too: your text stays, and the other \
+             is offered for review.",
+            path.display()
+        );
+        fx.push(notify(Level::Warn, text));
     }
 
     fn finish_merge(
