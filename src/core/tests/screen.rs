@@ -121,7 +121,7 @@ impl Chat {
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
             let mut ops = Ops::default();
-            let is_more = view.render(&mut copy, &mut Budget::default(), &mut ops);
+            let is_more = view.render(&mut copy, &mut Budget::new(0), &mut ops);
             chat.apply(ops.into_ops());
             if !is_more {
                 return chat;
