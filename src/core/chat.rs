@@ -17,7 +17,7 @@ use crate::acp::{PlanEntry, PlanStatus};
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// How much is rendered at a time, in units of [`markdown::Markdown::render`]: a line or two of
+/// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a line or two of
 /// code, a fraction of a millisecond. In between the core may answer whoever asks.
 const SLICE: usize = 64;
 

@@ -46,7 +46,7 @@ pub struct Chat {
     pub title: Vec<(String, Group)>,
 }
 
-/// Makes a session's buffers; its windows come with [`show`].
+/// Makes a session's buffers; its windows come with [`super::layout::show`].
 ///
 /// # Errors
 /// What Neovim says of it.

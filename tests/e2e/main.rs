@@ -14,6 +14,7 @@ mod lifecycle;
 mod panics;
 mod permission;
 mod picture;
+mod review;
 mod talk;
 mod turns;
 mod tutor;

@@ -40,33 +40,27 @@ impl Model {
                 self.reviews.ensure(&path, &disk.real, write.session, &ours);
             }
             let conflicts = foreign.conflicts;
+            let foreign_edits = document.to_buffer(foreign.edits);
             write.stage = Stage::Foreign {
                 buf,
                 disk,
                 conflicts,
             };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, foreign.edits, Save::No));
+            fx.push(edit(token, buf, tick, foreign_edits, Save::No));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
-        let will_be_empty = theirs.is_empty();
-        let theirs = buffer_text(&theirs);
         let path = document.path.clone();
         let base = match (self.seen(&write, &disk.real), on_disk) {
-            (Some(seen), _) => buffer_text(seen),
+            (Some(seen), _) => seen.clone(),
             (None, Some(now)) => now,
             (None, None) => ours.clone(),
         };
-        let Merge {
-            mut edits,
-            conflicts,
-        } = merge(&base, &ours, &theirs);
+        let Merge { edits, conflicts } = merge(&base, &ours, &theirs);
         let mut merged = ours.clone();
         merged.apply_all(&edits);
-        if will_be_empty && merged == theirs {
-            edits = all_gone(&ours);
-        }
+        let edits = document.to_buffer(edits);
         let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
         review.created |= disk.content.is_none();
         write.stage = Stage::Merging {
@@ -102,8 +96,7 @@ impl Model {
             } => {
                 self.offer_foreign(buf, conflicts, fx);
                 if let Some(now) = &disk.content {
-                    let now = buffer_text(&now.text);
-                    self.documents.set_disk(buf, now, disk.stamp);
+                    self.documents.set_disk(buf, now.text.clone(), disk.stamp);
                 }
                 self.write_over(write, Ok(disk), fx);
             }
@@ -201,7 +194,7 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
     }
     let encoding = document.state.format.encoding;
     if content.format.encoding == encoding || content.text.is_ascii() {
-        return Ok(Some(buffer_text(&content.text)));
+        return Ok(Some(content.text.clone()));
     }
     match document.stamp {
         Some(_) => Err(
@@ -212,15 +205,6 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
     }
 }
 
-/// Returns the edits that leave a buffer empty: as a file without a byte, not with an empty line.
-pub(in crate::core) fn all_gone(text: &Text) -> Vec<LineEdit> {
-    vec![LineEdit {
-        start: 0,
-        removed: text.len(),
-        lines: Vec::new(),
-    }]
-}
-
 fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -> Effect {
     Effect::Editor(EditorEffect::Edit {
         token,
@@ -229,24 +213,4 @@ fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -
         edits,
         save,
     })
-}
-
-/// Returns a text as a buffer holds it: a buffer always has a line.
-pub(in crate::core) fn buffer_text(text: &Text) -> Text {
-    if text.is_empty() {
-        Text::from_lines([""])
-    } else {
-        text.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_file_is_a_buffer_with_one_line() {
-        assert_eq!(buffer_text(&Text::default()).len(), 1);
-        assert_eq!(buffer_text(&Text::from_lines(["a"])).len(), 1);
-    }
 }

@@ -93,7 +93,7 @@ impl Model {
         if let Err(error) = self.check_root(read.session, &document.real) {
             return self.refuse(read.agent, &read.request, error, fx);
         }
-        let rows = rows(document.line_count(), &read.path, read.line, read.limit);
+        let rows = rows(document.text.len(), &read.path, read.line, read.limit);
         let answer = rows.map(|rows| document.to_wire(rows));
         let (real, text) = (document.real.clone(), document.text.clone());
         self.answer_read(read, real, text, answer, fx);

@@ -138,8 +138,8 @@ mod tests {
         check("ts", Some("TypeScript"));
         check("typescript", Some("TypeScript"));
         check("tsx", Some("TypeScriptReact"));
-        check("js", Some("JavaScript"));
-        check("jsx", Some("JavaScript"));
+        check("js", Some("JavaScript (Babel)"));
+        check("jsx", Some("JavaScript (Babel)"));
         check("py", Some("Python"));
         check("sh", Some("Bourne Again Shell (bash)"));
         check("zsh", Some("Bourne Again Shell (bash)"));
@@ -170,7 +170,7 @@ mod tests {
         check("1:15:src/main.rs", Some("Rust"));
         check("python:src/a.py", Some("Python"));
         check("C:\\a\\b.TS", Some("TypeScript"));
-        check("src/index.mjs", Some("JavaScript"));
+        check("src/index.mjs", Some("JavaScript (Babel)"));
         check("Dockerfile", Some("Dockerfile"));
         check("sub/Makefile", Some("Makefile"));
         check("CMakeLists.txt", Some("CMake"));
