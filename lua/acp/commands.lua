@@ -68,7 +68,7 @@ local function review()
     }
   end, require("acp").review.hunks())
   if #items == 0 then
-    vim.notify("acp.nvim: there is nothing to review.", vim.log.levels.INFO)
+    vim.notify("acp.nvim: No change of the agent's to review.", vim.log.levels.INFO)
     return
   end
   vim.fn.setqflist({}, " ", { title = "acp review", items = items })
@@ -144,7 +144,10 @@ local subcommands = {
 local function guarded(work)
   local ok, problem = pcall(work)
   if not ok then
-    vim.notify(require("acp.native").message(problem), vim.log.levels.ERROR)
+    local text = require("acp.native").message(problem)
+    -- What the library raises is for scripts as well, and does not say who speaks.
+    text = vim.startswith(text, "acp.nvim") and text or "acp.nvim: " .. text
+    vim.notify(text, vim.log.levels.ERROR)
   end
 end
 

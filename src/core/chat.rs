@@ -8,6 +8,7 @@
 use super::effect::Level;
 use super::markdown::{Change, Languages};
 use super::ops::Ops;
+use super::rawview;
 use super::toolview;
 use super::transcript::{Entry, Message, ToolCall, Transcript};
 use super::view::{Line, Span};
@@ -17,7 +18,8 @@ use crate::acp::{PlanEntry, PlanStatus};
 const FRAME_BYTES: usize = 64 * 1024;
 
 /// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a few
-/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever asks.
+/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever
+/// asks.
 const SLICE: usize = 256;
 
 /// What one unit is in bytes of text that is not highlighted.
@@ -204,7 +206,7 @@ impl Block {
                     format!("? update of an unknown kind: {kind}"),
                     "AcpDim",
                 )];
-                lines.extend(toolview::json_lines(raw));
+                lines.extend(rawview::json_lines(raw));
                 self.sync_whole(lines, Fold::Below, first, budget, ops)
             }
         }

@@ -1,6 +1,7 @@
 //! Mirrors of the file buffers Neovim has loaded: what an agent reads without the main thread.
 //!
-//! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`.
+//! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`; but
+//! a buffer with one empty line alone is an empty file, and a text without lines.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,32 +18,70 @@ pub struct Document {
     /// `path` with symbolic links resolved.
     pub real: PathBuf,
     pub text: Text,
-    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen.
+    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen,
+    /// or got another name since.
     pub saved: Option<Text>,
-    /// The file on disk that `saved` is the text of.
+    /// The file on disk that `saved` is the text of, where that is known for sure.
     pub stamp: Option<Stamp>,
     pub state: BufState,
 }
 
 impl Document {
     /// Returns `rows` of the text as it would be written.
-    ///
-    /// A buffer always has a line; one empty line alone is an empty file.
     pub fn to_wire(&self, rows: Range<usize>) -> String {
-        if self.line_count() == 0 {
-            return String::new();
-        }
         self.state.format.to_wire(&self.text, rows)
     }
 
-    /// Returns the number of lines the file would have.
-    pub fn line_count(&self) -> usize {
-        if self.text.len() == 1 && self.text.len_bytes() == 1 {
-            0
+    /// Returns edits of the text as edits of the buffer.
+    ///
+    /// They are those of the text but where it is empty, or becomes so: a buffer that all lines
+    /// are deleted from is saved as a file without a byte, one with an empty line is not.
+    pub fn to_buffer(&self, edits: Vec<LineEdit>) -> Vec<LineEdit> {
+        if edits.is_empty() {
+            return edits;
+        }
+        let mut after = self.text.clone();
+        after.apply_all(&edits);
+        let whole = |removed, lines| LineEdit {
+            start: 0,
+            removed,
+            lines,
+        };
+        if after.is_empty() {
+            vec![whole(self.text.len().max(1), Vec::new())]
+        } else if self.text.is_empty() {
+            vec![whole(1, after.to_lines(0..after.len()))]
         } else {
-            self.text.len()
+            edits
         }
     }
+
+    /// Makes an edit of the buffer's, and returns what it does to the text.
+    fn edit(&mut self, edit: LineEdit) -> LineEdit {
+        let removed = self.text.len();
+        let was_empty = self.text.is_empty();
+        if was_empty {
+            self.text = Text::from_lines([""]);
+        }
+        self.text.apply(&edit);
+        let is_empty = is_blank(&self.text);
+        if is_empty {
+            self.text = Text::default();
+        }
+        match was_empty || is_empty {
+            true => LineEdit {
+                start: 0,
+                removed,
+                lines: self.text.to_lines(0..self.text.len()),
+            },
+            false => edit,
+        }
+    }
+}
+
+/// Returns whether a buffer with this text is an empty file: it always has a line.
+fn is_blank(text: &Text) -> bool {
+    text.len_bytes() <= 1
 }
 
 /// All documents, by buffer.
@@ -61,8 +100,15 @@ impl Documents {
         state: BufState,
         stamp: Option<Stamp>,
     ) {
-        let known = self.by_buf.get(&buf).filter(|known| known.path == path);
+        let text = if is_blank(&text) {
+            Text::default()
+        } else {
+            text
+        };
+        let known = self.by_buf.get(&buf);
         let saved = match known {
+            // It was never read or written by this name.
+            Some(known) if known.path != path => None,
             Some(known) if state.modified => known.saved.clone(),
             None if state.modified => None,
             _ => Some(text.clone()),
@@ -82,20 +128,14 @@ impl Documents {
         self.by_buf.remove(&buf)
     }
 
-    /// Makes an edit as Neovim reports it, and returns it as it was made.
-    ///
-    /// A buffer always has a line: when all are deleted an empty one stays, of which Neovim
-    /// says nothing.
-    pub fn edit(&mut self, buf: BufId, tick: u64, mut edit: LineEdit) -> LineEdit {
-        if let Some(document) = self.by_buf.get_mut(&buf) {
-            if edit.lines.is_empty() && edit.start == 0 && edit.removed >= document.text.len() {
-                edit.lines.push(String::new());
-            }
-            document.text.apply(&edit);
-            document.state.tick = tick;
-            document.state.modified = true;
-        }
-        edit
+    /// Makes an edit as Neovim reports it, and returns what it does to the document's text.
+    pub fn edit(&mut self, buf: BufId, tick: u64, edit: LineEdit) -> LineEdit {
+        let Some(document) = self.by_buf.get_mut(&buf) else {
+            return edit;
+        };
+        document.state.tick = tick;
+        document.state.modified = true;
+        document.edit(edit)
     }
 
     pub fn set_state(&mut self, buf: BufId, state: BufState) {
@@ -137,5 +177,85 @@ impl Documents {
             .iter()
             .find(|(_, document)| document.path == path || document.real == path)
             .map(|(buf, document)| (*buf, document))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUF: BufId = BufId(1);
+
+    fn document(lines: &[&str]) -> Documents {
+        let state = BufState {
+            tick: 1,
+            modified: false,
+            readonly: false,
+            format: Default::default(),
+        };
+        let mut documents = Documents::default();
+        let path = PathBuf::from("/a");
+        let text = Text::from_lines(lines);
+        documents.attach(BUF, path.clone(), path, text, state, None);
+        documents
+    }
+
+    fn edit(start: usize, removed: usize, lines: &[&str]) -> LineEdit {
+        LineEdit {
+            start,
+            removed,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    /// Checks what an edit of a buffer's leaves, and that it comes to the same for a follower.
+    #[track_caller]
+    fn check_edit(before: &[&str], made: LineEdit, after: &[&str]) {
+        let mut documents = document(before);
+        let text = |documents: &Documents| documents.get(BUF).expect("it is there").text.clone();
+        let mut follower = text(&documents);
+        let effective = documents.edit(BUF, 2, made);
+        assert_eq!(text(&documents), Text::from_lines(after));
+        follower.apply(&effective);
+        assert_eq!(follower, text(&documents));
+    }
+
+    #[test]
+    fn edits_are_followed() {
+        check_edit(&["a", "b"], edit(1, 1, &["c"]), &["a", "c"]);
+        check_edit(&["a", "b"], edit(0, 1, &[""]), &["", "b"]);
+        check_edit(&["a"], edit(1, 0, &[""]), &["a", ""]);
+    }
+
+    #[test]
+    fn a_buffer_with_an_empty_line_alone_is_an_empty_text() {
+        check_edit(&["a", "b"], edit(0, 2, &[]), &[]);
+        check_edit(&["a"], edit(0, 1, &[""]), &[]);
+        check_edit(&[""], edit(0, 1, &["a"]), &["a"]);
+        check_edit(&[""], edit(1, 0, &["a"]), &["", "a"]);
+        check_edit(&["", "a"], edit(1, 1, &[]), &[]);
+        check_edit(&[""], edit(0, 1, &["a", "b"]), &["a", "b"]);
+    }
+
+    #[track_caller]
+    fn check_to_buffer(text: &[&str], made: LineEdit, want: LineEdit) {
+        let documents = document(text);
+        let document = documents.get(BUF).expect("it is there");
+        assert_eq!(document.to_buffer(vec![made]), [want]);
+    }
+
+    #[test]
+    fn edits_of_a_text_are_edits_of_its_buffer() {
+        check_to_buffer(&["a", "b"], edit(1, 1, &["c"]), edit(1, 1, &["c"]));
+        check_to_buffer(&["a", "b"], edit(0, 2, &[]), edit(0, 2, &[]));
+        check_to_buffer(&[""], edit(0, 0, &["a"]), edit(0, 1, &["a"]));
+        check_to_buffer(&["a"], edit(0, 1, &[""]), edit(0, 1, &[""]));
+        assert!(
+            document(&["a"])
+                .get(BUF)
+                .expect("it is there")
+                .to_buffer(vec![])
+                .is_empty()
+        );
     }
 }

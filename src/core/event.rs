@@ -83,7 +83,8 @@ pub enum Event {
         real: PathBuf,
         text: Text,
         state: BufState,
-        /// What is on disk at `path`.
+        /// The file on disk that the text was read from just now; `None` when it was read
+        /// before, or never.
         stamp: Option<Stamp>,
     },
     /// Lines of an attached buffer changed.

@@ -19,6 +19,7 @@ pub mod markdown;
 pub mod model;
 pub mod ops;
 pub mod permission;
+pub mod rawview;
 pub mod reviews;
 pub mod snapshot;
 #[cfg(test)]

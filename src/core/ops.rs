@@ -72,18 +72,19 @@ impl Ops {
 }
 
 impl Splice {
-    /// Does what `next` does as a part of this change, if it begins in the lines put down here
-    /// or right behind them; else gives it back.
+    /// Does what `next` does as a part of this change, if it changes the lines put down here or
+    /// adds to them; else gives it back.
+    ///
+    /// Lines that give way to others keep their place in a fold. So lines that are deleted are
+    /// never made one change with others that come there: these would be folded in their stead.
     fn take_in(&mut self, next: Splice) -> Option<Splice> {
         let Some(from) = next.start.checked_sub(self.start) else {
             return Some(next);
         };
-        if from > self.lines.len() {
+        let to = from + next.removed;
+        if to > self.lines.len() || self.removed > self.lines.len() {
             return Some(next);
         }
-        let to = (from + next.removed).min(self.lines.len());
-        // What it removes beyond those lines is text that was there before.
-        self.removed += next.removed - (to - from);
         self.lines.splice(from..to, next.lines);
         None
     }
@@ -132,11 +133,18 @@ mod tests {
             &[(5, 1, &["a", "b"]), (6, 1, &["c", "d"])],
             &[(5, 1, &["a", "c", "d"])],
         );
-        check(
+    }
+
+    #[test]
+    fn what_is_deleted_is_not_replaced_by_what_comes_there() {
+        let changes: [&[Change<'_>]; 3] = [
             &[(5, 0, &["a", "b"]), (6, 3, &["c"])],
-            &[(5, 2, &["a", "c"])],
-        );
-        check(&[(5, 2, &["a"]), (5, 1, &[])], &[(5, 2, &[])]);
+            &[(5, 2, &["a"]), (6, 0, &["b"])],
+            &[(5, 3, &[]), (5, 0, &["a", "b", "c"])],
+        ];
+        for changes in changes {
+            check(changes, changes);
+        }
     }
 
     #[test]

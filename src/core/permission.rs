@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 use super::effect::{Announcement, Level};
 use super::ids::{AgentKey, PermissionId, SessionKey};
 use super::model::{Effects, Model, emit, log, notify};
+use super::rawview;
 use super::toolview;
 use super::transcript::ToolCall;
+use super::update::INVALID_PARAMS;
 use super::view::{Group, Line, OptionView, PermissionView};
 use crate::acp::{
     OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch,
@@ -71,6 +73,17 @@ impl Model {
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
         };
+        if options.is_empty() {
+            let text = "The agent asked for permission without any option to choose from.";
+            state.transcript.notice(Level::Warn, text);
+            let error = RpcError {
+                code: INVALID_PARAMS,
+                message: "params.options: there is none to choose from".into(),
+                data: None,
+            };
+            self.refuse(agent, &request, error, fx);
+            return;
+        }
         let tool = patch.id.clone();
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
@@ -190,10 +203,6 @@ impl Model {
                 }
             }
             lines.extend(toolview::body(tool));
-            let shown = toolview::command(tool).is_some() || !tool.content.is_empty();
-            if let (false, Some(input)) = (shown, &tool.raw_input) {
-                lines.extend(toolview::json_lines(input));
-            }
         }
         Some(PermissionView {
             id: open.id,
@@ -209,7 +218,7 @@ impl Model {
 /// Returns the error for a session id the agent was never given.
 pub(super) fn unknown_session(session: &SessionId) -> RpcError {
     RpcError {
-        code: -32602,
+        code: INVALID_PARAMS,
         message: format!("params.sessionId: no session \"{}\" here", session.0),
         data: None,
     }
@@ -217,7 +226,7 @@ pub(super) fn unknown_session(session: &SessionId) -> RpcError {
 
 /// Tells whether a title says no more than the command, which is shown in full anyway.
 fn is_command(tool: &ToolCall, title: &str) -> bool {
-    toolview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
+    rawview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
 }
 
 /// Tells whether the call's content names the files already.

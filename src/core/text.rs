@@ -60,6 +60,11 @@ impl Text {
         self.rope.len_bytes()
     }
 
+    /// Returns whether every character is one of ASCII.
+    pub fn is_ascii(&self) -> bool {
+        self.rope.chunks().all(str::is_ascii)
+    }
+
     /// Returns line `row` without its `\n`, or `None` past the end.
     pub fn line(&self, row: usize) -> Option<Cow<'_, str>> {
         if row >= self.len() {

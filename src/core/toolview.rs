@@ -1,9 +1,8 @@
 //! A tool call as lines: one for what it is and how it stands, its content below.
 
-use serde_json::Value;
-
 use super::diffview::diff_lines;
 pub use super::diffview::whole as whole_line;
+use super::rawview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, Span};
 use crate::acp::{ToolContent, ToolKind, ToolStatus};
@@ -23,21 +22,23 @@ pub fn lines(tool: &ToolCall) -> Vec<Line> {
     lines
 }
 
-/// Returns what a tool call would do, in full: the command, the diffs, the content.
+/// Returns what a tool call does, in full: the command, the input, the diffs, the content, the output.
 pub fn body(tool: &ToolCall) -> Vec<Line> {
     let mut lines = Vec::new();
     if tool.title.contains('\n') {
         lines.extend(tool.title.lines().map(|line| plain(line.to_owned())));
     }
-    if let Some(command) = command(tool) {
+    if let Some(command) = rawview::command(tool) {
         for (row, line) in command.lines().enumerate() {
             let mark = if row == 0 { "$ " } else { "  " };
             lines.push(whole_line(format!("{mark}{line}"), "AcpCommand"));
         }
     }
+    lines.extend(rawview::input_lines(tool));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }
+    lines.extend(rawview::output_lines(tool));
     lines
 }
 
@@ -58,14 +59,6 @@ pub fn kind_name(kind: &ToolKind) -> &str {
     }
 }
 
-/// Returns a value as lines of indented JSON.
-pub fn json_lines(value: &Value) -> Vec<Line> {
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
-    text.lines()
-        .map(|line| whole_line(format!("  {line}"), "AcpDim"))
-        .collect()
-}
-
 /// Returns the title on one line; the id where there is none.
 pub fn title(tool: &ToolCall) -> String {
     let title = tool.title.lines().next().unwrap_or_default().trim();
@@ -73,20 +66,6 @@ pub fn title(tool: &ToolCall) -> String {
         (false, _) => title.to_owned(),
         (true, Some(location)) => location.path.display().to_string(),
         (true, None) => tool.id.0.to_string(),
-    }
-}
-
-/// Returns the command a tool call would run, where its input says.
-pub fn command(tool: &ToolCall) -> Option<String> {
-    let input = tool.raw_input.as_ref()?;
-    let command = ["command", "cmd"].iter().find_map(|key| input.get(key))?;
-    match command {
-        Value::String(command) => Some(command.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            (!words.is_empty()).then(|| words.join(" "))
-        }
-        _ => None,
     }
 }
 
@@ -130,7 +109,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
         ToolContent::Terminal { id } => vec![whole_line(format!("terminal {id}"), "AcpDim")],
         ToolContent::Unknown { kind, raw } => {
             let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
-            lines.extend(json_lines(raw));
+            lines.extend(rawview::json_lines(raw));
             lines
         }
     }

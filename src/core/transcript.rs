@@ -68,6 +68,13 @@ impl Message {
         message
     }
 
+    /// What is no text stands on lines of its own.
+    fn end_line_at(&mut self, content: &Content) {
+        if !matches!(content, Content::Text(_)) && self.held.is_empty() {
+            self.held.push('\n');
+        }
+    }
+
     fn push(&mut self, text: &str) {
         let body = text.trim_end_matches(['\n', '\r']);
         if !body.is_empty() {
@@ -164,14 +171,17 @@ impl Transcript {
             _ => None,
         };
         if let Some(message) = open {
+            message.end_line_at(content);
             message.push(&text);
+            message.end_line_at(content);
             self.dirty.insert(last);
             return;
         }
         if text.trim_matches(['\n', '\r']).is_empty() {
             return;
         }
-        let message = Message::new(id, &text);
+        let mut message = Message::new(id, &text);
+        message.end_line_at(content);
         self.push(match role {
             Role::User => Entry::User(message),
             Role::Agent => Entry::Agent(message),

@@ -9,7 +9,7 @@ use super::model::{Call, Effects, Job, Model, log, notify};
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError};
 
 const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
@@ -129,6 +129,8 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.saved_text_read(buf, result);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
+        // What it was to limit is done.
+        (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
             fx.push(log(Level::Error, line));
@@ -239,10 +241,7 @@ fn panicked(_model: &mut Model, place: &str, message: &str, fx: &mut Vec<Effect>
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,
-        format!(
-            "acp.nvim met an error of its own in {place} ({message}); your text is safe. \
-             `:Acp log` has the details."
-        ),
+        format!("An internal error in {place} was caught; your text is safe. `:Acp log` has it."),
     ));
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, Table, Value};
+use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 
 use super::guard::function;
 use super::nvim::{self, api};
@@ -413,6 +413,12 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     module.set("permission_focus", function("permission_focus", focus)?)
 }
 
+/// JSON as plain Lua values: what is null is left out.
+const PLAIN: SerializeOptions = SerializeOptions::new()
+    .set_array_metatable(false)
+    .serialize_none_to_null(false)
+    .serialize_unit_to_null(false);
+
 fn permission_table(lua: &Lua, open: &PermissionInfo) -> mlua::Result<Table> {
     let options = nvim::empty()?;
     for option in &open.options {
@@ -426,7 +432,7 @@ fn permission_table(lua: &Lua, open: &PermissionInfo) -> mlua::Result<Table> {
         ("id", nvim::value(open.id)),
         ("session", nvim::value(open.session.0)),
         ("title", nvim::value(open.title.as_str())),
-        ("tool_call", lua.to_value(&open.tool_call)?),
+        ("tool_call", lua.to_value_with(&open.tool_call, PLAIN)?),
         ("options", Value::Table(options)),
     ])
 }

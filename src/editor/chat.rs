@@ -11,20 +11,19 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
 use super::layout;
+use super::lines;
 use super::nvim::{self, api};
+use super::spans::{Marks, Spans};
 use super::state::{self, send};
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
-use crate::core::view::{ChatOp, Group, Line, Span};
+use crate::core::view::{ChatOp, Group, Line};
 
 /// How much of an input can be undone, as is Neovim's own default.
 const INPUT_UNDO: i64 = 1000;
 
 /// The mark of a list item: lines that wrap begin behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
-
-/// Highlights of a transcript, a list of spans for each row.
-pub type Spans = Rc<RefCell<Vec<Vec<Span>>>>;
 
 /// All chats, and which session a tab page shows.
 #[derive(Debug, Default)]
@@ -43,11 +42,11 @@ pub struct Chat {
     pub input: i32,
     /// Rows the core has sent; 0 while the buffer holds nothing but its one empty line.
     pub rows: usize,
-    pub spans: Spans,
+    pub spans: Rc<RefCell<Spans>>,
     pub title: Vec<(String, Group)>,
 }
 
-/// Makes a session's buffers; its windows come with [`show`].
+/// Makes a session's buffers; its windows come with [`super::layout::show`].
 ///
 /// # Errors
 /// What Neovim says of it.
@@ -65,7 +64,7 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
         transcript,
         input,
         rows: 0,
-        spans: Spans::default(),
+        spans: Rc::default(),
         title: vec![
             (agent.to_owned(), "AcpTitle"),
             ("starting".into(), "AcpDim"),
@@ -209,7 +208,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
                 removed,
                 lines,
             } => {
-                result = result.and(splice(buf, &chat.spans, &mut rows, start, removed, lines));
+                result = result.and(splice(buf, &chat.spans, &mut rows, start, removed, &lines));
             }
             ChatOp::Fold { start, end } => folds.push((start + 1, end)),
         }
@@ -246,43 +245,39 @@ fn is_selecting(win: i32) -> mlua::Result<bool> {
 /// the end is what shall be seen.
 pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     let last: i64 = api("nvim_buf_line_count", buf)?;
-    api(
-        "nvim_win_set_cursor",
-        (win, vec![last, i64::from(i32::MAX)]),
-    )
+    let end = vec![last, i64::from(i32::MAX)];
+    api::<()>("nvim_win_set_cursor", (win, end.clone()))?;
+    let seen: i64 = nvim::vim_fn("line", ("w$", win))?;
+    if seen >= last {
+        return Ok(());
+    }
+    // In a window that is not the current one, Neovim leaves the last rows of a line that grows
+    // below the edge. What `zb` shows of a line higher than the window is its start, though.
+    let run = guard::callback("scroll", |()| api::<()>("nvim_command", "normal! zb"))?;
+    api::<()>("nvim_win_call", (win, run))?;
+    api("nvim_win_set_cursor", (win, end))
 }
 
 fn splice(
     buf: i32,
-    spans: &Spans,
+    spans: &RefCell<Spans>,
     rows: &mut usize,
     start: usize,
     removed: usize,
-    lines: Vec<Line>,
+    new: &[Line],
 ) -> mlua::Result<()> {
-    let mut texts: Vec<String> = Vec::with_capacity(lines.len());
-    let mut marks = Vec::with_capacity(lines.len());
-    for line in lines {
-        texts.push(line.text);
-        marks.push(line.spans);
+    let marks = Marks::of(new)?;
+    spans.borrow_mut().splice(start, removed, marks);
+    let before = *rows;
+    *rows = (before + new.len()).saturating_sub(removed);
+    let texts: Vec<&str> = new.iter().map(|line| line.text.as_str()).collect();
+    match before {
+        // Neovim's one empty line is none of the transcript's.
+        0 => api("nvim_buf_set_lines", (buf, 0, -1, false, texts)),
+        _ if start == before => api("nvim_buf_set_lines", (buf, -1, -1, false, texts)),
+        _ if removed == 1 && start + 1 == before => lines::replace_last(buf, start, &texts),
+        _ => lines::replace(buf, start, removed, &texts),
     }
-    let added = texts.len();
-    let end = if *rows == 0 {
-        -1
-    } else {
-        i64::try_from(start + removed).unwrap_or(i64::MAX)
-    };
-    {
-        let mut spans = spans.borrow_mut();
-        let from = start.min(spans.len());
-        let to = (start + removed).clamp(from, spans.len());
-        spans.splice(from..to, marks);
-    }
-    *rows = (*rows + added).saturating_sub(removed);
-    if end < 0 {
-        return api("nvim_buf_set_lines", (buf, start, end, false, texts));
-    }
-    super::lines::replace(buf, start, removed, &texts)
 }
 
 /// Makes closed folds, in lines that count from 1, in a window that shows the transcript.

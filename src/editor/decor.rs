@@ -3,19 +3,20 @@
 //! Invariant: the callbacks change nothing; each mark lives for one redraw.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::chat::Spans;
 use super::guard;
 use super::nvim::{self, api};
+use super::spans::{Mark, Spans};
 use super::state;
 use crate::core::groups::GROUPS;
 use crate::core::markdown;
 
 thread_local! {
     /// The transcript whose window is being drawn.
-    static DRAWN: RefCell<Option<Spans>> = const { RefCell::new(None) };
+    static DRAWN: RefCell<Option<Rc<RefCell<Spans>>>> = const { RefCell::new(None) };
 }
 
 /// Registers the decoration provider and the highlight groups.
@@ -28,9 +29,9 @@ pub fn start() -> mlua::Result<()> {
     let opts = nvim::table([("callback", Value::Function(on_scheme))])?;
     api::<i32>("nvim_create_autocmd", ("ColorScheme", opts))?;
     let namespace = nvim::namespace("acp_chat")?;
-    let on_win = guard::callback("on_win", |args: (String, i32, i32)| Ok(enter(args.2)))?;
+    let on_win = guard::callback("on_win", |args: (Value, i32, i32)| Ok(enter(args.2)))?;
     let opts = nvim::table([("ephemeral", Value::Boolean(true))])?;
-    let on_line = guard::callback("on_line", move |args: (String, i32, i32, usize)| {
+    let on_line = guard::callback("on_line", move |args: (Value, i32, i32, usize)| {
         line(namespace, args.2, args.3, &opts)
     })?;
     let provider = nvim::table([
@@ -73,18 +74,23 @@ fn enter(buf: i32) -> bool {
 }
 
 fn line(namespace: i32, buf: i32, row: usize, opts: &Table) -> mlua::Result<()> {
-    let spans = DRAWN.with_borrow(|drawn| {
-        let spans = drawn.as_ref()?.borrow();
-        spans.get(row).cloned()
-    });
-    for span in spans.unwrap_or_default() {
-        opts.raw_set("end_row", row)?;
-        opts.raw_set("end_col", span.end)?;
-        opts.raw_set("hl_group", span.group)?;
+    let mut nth = 0;
+    while let Some(mark) = drawn(row, nth) {
+        if nth == 0 {
+            opts.raw_set("end_row", row)?;
+        }
+        opts.raw_set("end_col", mark.end)?;
+        opts.raw_set("hl_group", mark.group)?;
         api::<i32>(
             "nvim_buf_set_extmark",
-            (buf, namespace, row, span.start, opts),
+            (buf, namespace, row, mark.start, opts),
         )?;
+        nth += 1;
     }
     Ok(())
+}
+
+/// Returns the `nth` highlight of a row of the transcript that is being drawn.
+fn drawn(row: usize, nth: usize) -> Option<Mark> {
+    DRAWN.with_borrow(|drawn| drawn.as_ref()?.borrow().of(row).get(nth).copied())
 }

@@ -45,15 +45,17 @@ pub fn start() -> mlua::Result<()> {
             nvim::table([("clear", Value::Boolean(true))])?,
         ),
     )?;
-    on(group, &["BufReadPost", "BufNewFile"], attach)?;
+    on(group, &["BufReadPost", "BufNewFile"], |buf| {
+        attach(buf, Source::Disk)
+    })?;
     on(group, &["BufFilePost"], |buf| {
-        attach(buf)?;
+        attach(buf, Source::Before)?;
         set_renamed(buf, true);
         Ok(())
     })?;
     on(group, &["BufWritePost"], |buf| {
         if !is_attached(buf) {
-            return attach(buf);
+            return attach(buf, Source::Disk);
         }
         set_renamed(buf, false);
         report_state(buf)?;
@@ -62,19 +64,20 @@ pub fn start() -> mlua::Result<()> {
         send(Event::BufSaved { buf, stamp });
         Ok(())
     })?;
-    on(group, &["BufModifiedSet", "OptionSet"], report_state)?;
+    on(group, &["BufModifiedSet"], report_state)?;
+    on_options(group, &OPTIONS, report_state)?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
     // reads a file without one.
     on(group, &["BufEnter", "BufWinEnter"], |buf| {
         if is_attached(buf) {
             report_state(buf)
         } else {
-            attach(buf)
+            attach(buf, Source::Before)
         }
     })?;
     let buffers: Vec<i32> = api("nvim_list_bufs", ())?;
     for buf in buffers {
-        attach(buf)?;
+        attach(buf, Source::Before)?;
     }
     Ok(())
 }
@@ -90,6 +93,32 @@ fn on(
         ("callback", Value::Function(callback)),
     ])?;
     api("nvim_create_autocmd", (events.to_vec(), opts))
+}
+
+/// The options that are reported when they are set. Not 'modifiable': each frame of a chat sets
+/// it, and Neovim says so itself when it refuses an edit.
+const OPTIONS: [&str; 7] = [
+    "bomb",
+    "fileformat",
+    "endofline",
+    "fixendofline",
+    "binary",
+    "fileencoding",
+    "readonly",
+];
+
+fn on_options(
+    group: i32,
+    options: &[&str],
+    body: impl Fn(i32) -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let callback = guard::callback("OptionSet", move |args: Table| body(args.get("buf")?))?;
+    let opts = nvim::table([
+        ("group", Value::Integer(group.into())),
+        ("pattern", nvim::value(options.to_vec())),
+        ("callback", Value::Function(callback)),
+    ])?;
+    api("nvim_create_autocmd", ("OptionSet", opts))
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
@@ -138,8 +167,17 @@ fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     Ok(crate::paths::stamp(Path::new(&name)))
 }
 
+/// Where a buffer's text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// It was read or written just now.
+    Disk,
+    /// It was there before: what is on disk by now may be another text.
+    Before,
+}
+
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
-fn attach(buf: i32) -> mlua::Result<()> {
+fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     let is_loaded: bool = api("nvim_buf_is_loaded", buf)?;
     let name: String = api("nvim_buf_get_name", buf)?;
     if !is_loaded || name.is_empty() || name.contains("://") {
@@ -152,10 +190,10 @@ fn attach(buf: i32) -> mlua::Result<()> {
     if !is_attached(buf) {
         listen(buf)?;
     }
-    send_whole(buf, name)
+    send_whole(buf, name, source)
 }
 
-fn send_whole(buf: i32, name: String) -> mlua::Result<()> {
+fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
     let real = crate::paths::resolved(&path);
     let lines: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
@@ -164,7 +202,10 @@ fn send_whole(buf: i32, name: String) -> mlua::Result<()> {
     next_tick(buf);
     send(Event::BufAttached {
         buf: BufId(buf),
-        stamp: crate::paths::stamp(&path),
+        stamp: match source {
+            Source::Disk => crate::paths::stamp(&path),
+            Source::Before => None,
+        },
         path,
         real,
         text,
@@ -185,7 +226,7 @@ fn listen(buf: i32) -> mlua::Result<()> {
     })?;
     let on_reload = guard::callback("on_reload", |(_, buf): (String, i32)| {
         let name: String = api("nvim_buf_get_name", buf)?;
-        send_whole(buf, name)
+        send_whole(buf, name, Source::Disk)
     })?;
     let on_detach = guard::callback("on_detach", |(_, buf): (String, i32)| {
         with(|attached| attached.buffers.remove(&buf));

@@ -176,7 +176,8 @@ pub fn review_hint() -> String {
     let mut hint = String::new();
     for (name, word) in [("accept_hunk", "accept"), ("reject_hunk", "reject")] {
         if let Some(key) = of("review", name).first().map(|key| shown(key)) {
-            hint.push_str(&format!(" · {key} {word}"));
+            // Short: it stands behind a line of code.
+            hint.push_str(&format!(" {key} {word}"));
         }
     }
     hint

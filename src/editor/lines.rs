@@ -3,7 +3,8 @@
 //! Neovim drops the marks and folds of lines that `nvim_buf_set_lines` replaces, it ends a fold
 //! where that inserts lines before the fold's last one, and `nvim_buf_set_text` on a fold's first
 //! line takes the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()`
-//! leave them all as they are.
+//! leave them all as they are. But a window does not scroll to the end of a line that became
+//! higher than the window by `setbufline()`: what streams is changed by `nvim_buf_set_text`.
 
 use nvim_oxi::mlua;
 
@@ -21,7 +22,9 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     for edit in edits.iter().rev() {
         // Neovim keeps a NUL of the file as a line feed.
         let lines = edit.lines.iter().map(|line| line.replace('\0', "\n"));
-        replace(buf, edit.start, edit.removed, &lines.collect::<Vec<_>>())?;
+        let lines: Vec<String> = lines.collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        replace(buf, edit.start, edit.removed, &lines)?;
     }
     Ok(())
 }
@@ -31,7 +34,7 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn replace(buf: i32, start: usize, removed: usize, lines: &[String]) -> mlua::Result<()> {
+pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::Result<()> {
     let common = match removed.min(lines.len()) {
         common if common > MAX_IN_PLACE => 0,
         common => common,
@@ -50,19 +53,36 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[String]) -> mlua
     let current = lines.iter().take(common).enumerate();
     for (index, line) in current {
         // Rows count from 0, lines from 1.
-        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, line.as_str()))?;
+        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, *line))?;
         if failed != 0 {
             let row = start + index;
-            api::<()>(
-                "nvim_buf_set_lines",
-                (buf, row, row + 1, false, [line.as_str()]),
-            )?;
+            api::<()>("nvim_buf_set_lines", (buf, row, row + 1, false, [*line]))?;
         }
     }
     Ok(())
 }
 
-fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[String]) -> mlua::Result<()> {
+/// Replaces the last line of a buffer, which is in no fold: what differs of it, and the lines
+/// that follow.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
+    let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
+    let old = old.first().map(mlua::String::as_bytes);
+    let old = old.as_deref().unwrap_or_default();
+    let (first, rest) = lines.split_first().unwrap_or((&"", &[]));
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let mut head = old.iter().zip(first.as_bytes()).take_while(same).count();
+    while !first.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut texts = vec![first.get(head..).unwrap_or_default()];
+    texts.extend(rest);
+    api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))
+}
+
+fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
     let total: usize = api("nvim_buf_line_count", buf)?;
     if lines.is_empty() && to - from < total {
         let failed: i64 = nvim::vim_fn("deletebufline", (buf, from + 1, to))?;

@@ -16,6 +16,7 @@ mod lines;
 mod nvim;
 mod permission;
 mod review;
+mod spans;
 mod state;
 mod trace;
 mod wake;

@@ -1,8 +1,9 @@
 //! Calls of Neovim's API through its Lua state, which take Lua tables and are the same in every
 //! version; and the few helpers that make them short.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value};
 
@@ -22,6 +23,9 @@ pub fn lua() -> Lua {
 /// milliseconds; its clones do not.
 fn kept() -> Lua {
     let lua = mlua::lua();
+    // Without this, each string and table that is handed to Lua costs a protected call, in case
+    // that memory is out; but then Neovim itself ends at once.
+    lua.skip_memory_check(true);
     let kept = lua.clone();
     std::mem::forget(lua);
     kept
@@ -32,25 +36,26 @@ fn kept() -> Lua {
 /// # Errors
 /// What Neovim says of it.
 pub fn api<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
-    let known = FUNCTIONS.with_borrow(|functions| functions.get(name).cloned());
-    let function = match known {
-        Some(function) => function,
-        None => {
-            let function: Function = vim()?.get::<Table>("api")?.get(name)?;
-            FUNCTIONS.with_borrow_mut(|functions| functions.insert(name, function.clone()));
-            function
-        }
-    };
-    function.call(args)
+    function("api", name)?.call(args)
 }
 
 /// Calls `vim.fn.{name}`.
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn vim_fn<R: FromLuaMulti>(name: &str, args: impl IntoLuaMulti) -> mlua::Result<R> {
-    let functions: Table = vim()?.get("fn")?;
-    functions.get::<Function>(name)?.call(args)
+pub fn vim_fn<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
+    function("fn", name)?.call(args)
+}
+
+/// Returns `vim.{module}.{name}`, looked up once. No name is in both modules.
+fn function(module: &str, name: &'static str) -> mlua::Result<Function> {
+    let known = FUNCTIONS.with_borrow(|functions| functions.get(name).cloned());
+    if let Some(function) = known {
+        return Ok(function);
+    }
+    let function: Function = vim()?.get::<Table>(module)?.get(name)?;
+    FUNCTIONS.with_borrow_mut(|functions| functions.insert(name, function.clone()));
+    Ok(function)
 }
 
 /// Returns the table `vim`.
@@ -135,8 +140,15 @@ pub fn windows_of(buf: i32) -> mlua::Result<Vec<i32>> {
 /// What Neovim says of it.
 pub fn buf_call(buf: i32, command: &str) -> mlua::Result<()> {
     let command = command.to_owned();
-    let run = lua().create_function(move |_, ()| api::<()>("nvim_command", command.as_str()))?;
-    api("nvim_buf_call", (buf, run))
+    // What the command raises is carried around Neovim, which would put its own words before it.
+    let outcome = Rc::new(Cell::new(Ok(())));
+    let inside = Rc::clone(&outcome);
+    let run = lua().create_function(move |_, ()| {
+        inside.set(api::<()>("nvim_command", command.as_str()));
+        Ok(())
+    })?;
+    api::<()>("nvim_buf_call", (buf, run))?;
+    outcome.replace(Ok(()))
 }
 
 /// Returns the words of an error without Lua's traceback.

@@ -1,8 +1,9 @@
 //! The permission window: the oldest open question, its options as keys.
 //!
 //! Invariant: no key meant for the text is taken. The window gets the focus only in normal mode
-//! and when the keyboard has rested (see [`rest`]); for [`INERT`] after it appeared or changed,
-//! its keys do nothing. Who leaves it is not brought back.
+//! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
+//! nothing. Who leaves it is not brought back. (While a mapping waits for its next key Neovim
+//! runs no callbacks at all, so nothing here can come between.)
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +17,8 @@ use crate::core::ids::PermissionId;
 use crate::core::toolview::whole_line;
 use crate::core::view::{Line, OptionView, PermissionView};
 
-/// How long the window takes no answer after it got the focus or another question.
-const INERT: Duration = Duration::from_millis(300);
-/// The longest rest that is waited for, however long mappings may wait for their next key.
-const LONGEST_REST: Duration = Duration::from_secs(3);
+/// How long the keyboard must have rested before the window may take it.
+const REST: Duration = Duration::from_millis(300);
 
 /// What is on the screen of it.
 #[derive(Debug, Default)]
@@ -83,8 +82,6 @@ pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
     });
     draw()?;
     if is_new {
-        // A key from before may still wait for its next one.
-        with(|float| float.last_key = Some(Instant::now()));
         watch_keys(true)?;
         wait_for_rest()?;
     }
@@ -338,7 +335,7 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
 /// A key was pressed for an option; too soon after the question appeared it is not meant for it.
 fn answer(id: PermissionId, option: &str) -> mlua::Result<()> {
     let is_meant = with(|float| {
-        let rested = float.since.is_some_and(|since| since.elapsed() >= INERT);
+        let rested = float.since.is_some_and(|since| since.elapsed() >= REST);
         let is_meant = rested && !float.answered;
         float.answered |= is_meant;
         is_meant
@@ -425,8 +422,7 @@ fn wait_for_rest() -> mlua::Result<()> {
         if with(|float| float.left || float.view.is_none()) {
             return Ok(());
         }
-        let rest = rest()?;
-        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= rest));
+        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
         match moment()? {
             Moment::Free if has_rested => take_focus(),
             Moment::Free | Moment::InCommand => wait_for_rest(),
@@ -434,18 +430,7 @@ fn wait_for_rest() -> mlua::Result<()> {
         }
     })?;
     let defer: Function = nvim::vim()?.get("defer_fn")?;
-    defer.call((try_now, u64::try_from(rest()?.as_millis()).unwrap_or(300)))
-}
-
-/// Returns how long no key must have come before the window may take the keyboard: as long as a
-/// mapping waits for its next key, since nothing tells that one is waiting.
-fn rest() -> mlua::Result<Duration> {
-    let options: Table = nvim::vim()?.get("o")?;
-    let ms = match options.get("timeout")? {
-        true => options.get("timeoutlen")?,
-        false => 1000,
-    };
-    Ok(Duration::from_millis(ms).clamp(INERT, LONGEST_REST))
+    defer.call((try_now, u64::try_from(REST.as_millis()).unwrap_or(300)))
 }
 
 /// Notes when keys are pressed, while a question is open.

@@ -3,6 +3,7 @@
 //! Invariant: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a diff.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -252,11 +253,7 @@ pub fn go(way: Way) -> mlua::Result<bool> {
     let buf: i32 = api("nvim_get_current_buf", ())?;
     let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
     let row = cursor.first().map_or(0, |line| line - 1);
-    let rows: Vec<usize> = with(|marks| {
-        let hunks = marks.by_buf.get(&buf);
-        hunks.map(|hunks| hunks.iter().map(|hunk| hunk.row).collect())
-    })
-    .unwrap_or_default();
+    let rows = rows_of(buf)?;
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let mut rows: Vec<usize> = rows.into_iter().map(|row| row.min(lines - 1)).collect();
     rows.dedup();
@@ -270,6 +267,23 @@ pub fn go(way: Way) -> mlua::Result<bool> {
         return Ok(true);
     }
     go_to_file(way)
+}
+
+/// Returns the rows of a buffer's hunks: as they are drawn, or as the core has told of them.
+fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
+    let drawn = with(|marks| {
+        let hunks = marks.by_buf.get(&buf)?;
+        Some(hunks.iter().map(|hunk| hunk.row).collect())
+    });
+    if let Some(rows) = drawn {
+        return Ok(rows);
+    }
+    let name: String = api("nvim_buf_get_name", buf)?;
+    let snapshot = state::snapshot();
+    let mut files = snapshot.reviews.iter();
+    let file = files.find(|file| file.path.to_string_lossy() == name);
+    let rows = file.map(|file| file.hunks.iter().map(|hunk| hunk.row).collect());
+    Ok(rows.unwrap_or_default())
 }
 
 fn go_to_file(way: Way) -> mlua::Result<bool> {
@@ -296,12 +310,23 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
     };
     api::<()>("nvim_command", "normal! m'")?;
     if here != Some(target) {
-        let path = file.path.to_string_lossy().into_owned();
-        let path: String = nvim::vim_fn("fnameescape", path)?;
-        api::<()>("nvim_command", format!("edit {path}"))?;
+        show_file(&file.path)?;
     }
     jump(hunk.map_or(0, |hunk| hunk.row))?;
     Ok(true)
+}
+
+/// Goes to a window of the tab page that shows a file, or shows it in the current one.
+fn show_file(path: &Path) -> mlua::Result<()> {
+    let name = path.to_string_lossy().into_owned();
+    let pattern: String = nvim::vim_fn("fnameescape", name)?;
+    let buf: i32 = nvim::vim_fn("bufnr", format!("^{pattern}$"))?;
+    let win: i32 = nvim::vim_fn("bufwinid", buf)?;
+    if win > 0 {
+        return api("nvim_set_current_win", win);
+    }
+    // The buffer that was there stays loaded, whatever 'hidden' says: it may be modified.
+    api("nvim_command", format!("hide edit {pattern}"))
 }
 
 fn jump(row: usize) -> mlua::Result<()> {

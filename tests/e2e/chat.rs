@@ -306,3 +306,22 @@ fn a_prompt_that_comes_back_is_not_shown_twice() {
     check_lines(&nvim, &["❯ tell me a story", "", "Once."]);
     nvim.quit();
 }
+
+#[test]
+fn the_last_word_of_a_line_that_grows_at_the_bottom_is_seen() {
+    const TURN: &str = r#"{"tool":{"id":"tN","title":"Write","kind":"edit","status":"completed","content":[{"type":"diff","path":"${cwd}/a","newText":"1\n2\n3\n4\n5\n6\n7\n8\n9\n"}]}}
+{"repeat":COUNT,"every_us":17000,"do":[{"say":"word${i} "}]}
+{"say":"endN"}"#;
+    let turn = |n: usize| {
+        TURN.replace("COUNT", &(n + 3).to_string())
+            .replace('N', &n.to_string())
+    };
+    let turns: Vec<String> = (0..20).map(turn).collect();
+    let turns: Vec<&str> = turns.iter().map(String::as_str).collect();
+    let nvim = talk::start(&turns);
+    for number in 0..20 {
+        talk::talk(&nvim, "go");
+        nvim.wait_text(&format!("end{number}"));
+    }
+    nvim.quit();
+}

@@ -4,13 +4,17 @@
 //! waits for a condition, and a wait that runs out of time fails with the screen, the messages
 //! and the logs.
 
+mod agents;
 mod chat;
 mod chat_windows;
 mod files;
 mod harness;
 mod harness_tests;
+mod lifecycle;
+mod panics;
 mod permission;
 mod picture;
+mod review;
 mod talk;
 mod turns;
 mod tutor;

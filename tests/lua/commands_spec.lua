@@ -98,7 +98,7 @@ return function(test)
       end,
     })
     vim.cmd("Acp cancel")
-    same({ { text = "there is no session", level = vim.log.levels.ERROR } }, support.notices)
+    same({ { text = "acp.nvim: there is no session", level = vim.log.levels.ERROR } }, support.notices)
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
@@ -126,7 +126,7 @@ return function(test)
 
   test("review without hunks says so", function()
     vim.cmd("Acp review")
-    contains("nothing to review", support.notices[1].text)
+    contains("to review.", support.notices[1].text)
   end)
 
   test("log opens the library's log, or says where it will be", function()

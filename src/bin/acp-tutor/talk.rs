@@ -49,7 +49,7 @@ pub fn stream(turn: &mut Turn<'_>, _: &Prompt) -> Step {
          It arrives word by word, and the window follows it **only while its cursor is at the \
          end**. Go up (`<C-w>k`) and read in peace; `G` follows again, `i` takes you back to \
          writing.\n\n\
-         - A thought, like the one above, stays folded: `za` on it opens and closes it.\n\
+         - A thought, like the one above, stays folded: `<CR>` on it opens and closes it.\n\
          - Markdown is drawn as it comes: **bold**, `code`, lists.\n\
          - So is code, in its own colours:\n\n\
          ```rust\n\
@@ -79,8 +79,9 @@ pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         turn.beat(40)?;
     }
     turn.say(
-        "Each entry went from *pending* over *in progress* to *completed*. A plan is the agent's \
-         own; it may change its mind, and the list changes with it. Say `next` to go on.\n",
+        "Each entry went from *pending* over *in progress* to *completed*; a `!` marks what \
+         matters most. A plan is the agent's own; it may change its mind, and the list changes \
+         with it. Say `next` to go on.\n",
     )?;
     turn.plan(&ENTRIES, ENTRIES.len());
     Ok(())

@@ -4,11 +4,12 @@
 
 use super::write::{Stage, Write, conflict_error};
 use super::{FileJob, INTERNAL_ERROR, rpc_error};
-use crate::core::effect::{EditorEffect, Effect, Save};
+use crate::core::documents::Document;
+use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
 use crate::core::ids::{BufId, Token};
-use crate::core::ledger::{Conflict, diff, merge};
-use crate::core::model::{Effects, Job, Model};
+use crate::core::ledger::{Conflict, Merge, diff, merge};
+use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::text::{LineEdit, Text, moved};
 
 impl Model {
@@ -25,39 +26,52 @@ impl Model {
         };
         let ours = document.text.clone();
         let tick = document.state.tick;
-        let content = disk.content.as_ref();
-        let on_disk = content.map(|content| buffer_text(&content.text));
+        let on_disk = match known_on_disk(document, &disk) {
+            Ok(text) => text,
+            Err(why) => return self.fail_write(write, why, fx),
+        };
         if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
             && saved != now
         {
-            let foreign = merge(saved, &ours, now).edits;
-            write.stage = Stage::Foreign { buf, disk };
+            let foreign = merge(saved, &ours, now);
+            if !foreign.conflicts.is_empty() {
+                // Begun here, so that what others wrote is no change of the agent's.
+                let path = document.path.clone();
+                self.reviews.ensure(&path, &disk.real, write.session, &ours);
+            }
+            let conflicts = foreign.conflicts;
+            let foreign_edits = document.to_buffer(foreign.edits);
+            write.stage = Stage::Foreign {
+                buf,
+                disk,
+                conflicts,
+            };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, foreign, Save::No));
+            fx.push(edit(token, buf, tick, foreign_edits, Save::No));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
-        let theirs = buffer_text(&theirs);
         let path = document.path.clone();
         let base = match (self.seen(&write, &disk.real), on_disk) {
-            (Some(seen), _) => buffer_text(seen),
+            (Some(seen), _) => seen.clone(),
             (None, Some(now)) => now,
             (None, None) => ours.clone(),
         };
-        let merge = merge(&base, &ours, &theirs);
+        let Merge { edits, conflicts } = merge(&base, &ours, &theirs);
         let mut merged = ours.clone();
-        merged.apply_all(&merge.edits);
+        merged.apply_all(&edits);
+        let edits = document.to_buffer(edits);
         let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
         review.created |= disk.content.is_none();
         write.stage = Stage::Merging {
             real: disk.real,
             theirs,
             merged,
-            conflicts: merge.conflicts,
+            conflicts,
         };
         let token = self.token(Job::File(FileJob::Write(write)));
         let save = Save::Over(disk.stamp);
-        fx.push(edit(token, buf, tick, merge.edits, save));
+        fx.push(edit(token, buf, tick, edits, save));
     }
 
     /// Goes on when the editor has merged and saved, or has not.
@@ -75,10 +89,14 @@ impl Model {
             Err(EditError::Stale { .. } | EditError::Gone) => return self.retry_write(write, fx),
         };
         match std::mem::replace(&mut write.stage, Stage::Reading) {
-            Stage::Foreign { buf, disk } => {
+            Stage::Foreign {
+                buf,
+                disk,
+                conflicts,
+            } => {
+                self.offer_foreign(buf, conflicts, fx);
                 if let Some(now) = &disk.content {
-                    let now = buffer_text(&now.text);
-                    self.documents.set_disk(buf, now, disk.stamp);
+                    self.documents.set_disk(buf, now.text.clone(), disk.stamp);
                 }
                 self.write_over(write, Ok(disk), fx);
             }
@@ -96,6 +114,30 @@ impl Model {
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
+    }
+
+    /// Offers the user what others wrote to disk over lines that the user had changed too.
+    fn offer_foreign(&mut self, buf: BufId, conflicts: Vec<Conflict>, fx: &mut Effects) {
+        let document = self.documents.get(buf);
+        let Some(path) = document.map(|document| document.path.clone()) else {
+            return;
+        };
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        if conflicts.is_empty() {
+            return;
+        }
+        for conflict in conflicts {
+            review.ledger.offer(conflict);
+        }
+        self.reviews.touch(&path);
+        let text = format!(
+            "{} was changed on disk where you have changed it too: your text stays, and the other \
+             is offered for review.",
+            path.display()
+        );
+        fx.push(notify(Level::Warn, text));
     }
 
     fn finish_merge(
@@ -137,6 +179,32 @@ impl Model {
     }
 }
 
+/// Returns the text that is on disk under a buffer, as the buffer would have it; `None` when there
+/// is no file.
+///
+/// # Errors
+/// Somebody has changed it, and only Neovim can read it.
+fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &'static str> {
+    let Some(content) = &disk.content else {
+        return Ok(None);
+    };
+    if document.stamp.is_some() && document.stamp == disk.stamp {
+        // Nobody has written since; bytes that are no text look different in a buffer.
+        return Ok(document.saved.clone());
+    }
+    let encoding = document.state.format.encoding;
+    if content.format.encoding == encoding || content.text.is_ascii() {
+        return Ok(Some(content.text.clone()));
+    }
+    match document.stamp {
+        Some(_) => Err(
+            "somebody else has changed it on disk, in an encoding that only the editor \
+             reads; ask the user to load it again",
+        ),
+        None => Ok(document.saved.clone()),
+    }
+}
+
 fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -> Effect {
     Effect::Editor(EditorEffect::Edit {
         token,
@@ -145,24 +213,4 @@ fn edit(token: Token, buf: BufId, tick: u64, edits: Vec<LineEdit>, save: Save) -
         edits,
         save,
     })
-}
-
-/// Returns a text as a buffer holds it: a buffer always has a line.
-pub(in crate::core) fn buffer_text(text: &Text) -> Text {
-    if text.is_empty() {
-        Text::from_lines([""])
-    } else {
-        text.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_file_is_a_buffer_with_one_line() {
-        assert_eq!(buffer_text(&Text::default()).len(), 1);
-        assert_eq!(buffer_text(&Text::from_lines(["a"])).len(), 1);
-    }
 }

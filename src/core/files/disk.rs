@@ -83,6 +83,10 @@ impl Model {
         review.format = formats.1;
         review.base_format.get_or_insert(formats.0);
         review.created |= created;
+        if *review.ledger.current() != before {
+            // What others have written since is no change of the agent's.
+            review.ledger.user_wrote(before);
+        }
         review.ledger.agent_wrote(after.clone());
         review.written = after;
         let told = conflict_error(&write.path, &conflicts);

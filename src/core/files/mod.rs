@@ -10,7 +10,6 @@ mod paths;
 mod read;
 mod write;
 
-pub(super) use buffer::buffer_text;
 pub use read::Read;
 pub use write::{Write, WriteQueue};
 

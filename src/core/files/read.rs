@@ -93,7 +93,7 @@ impl Model {
         if let Err(error) = self.check_root(read.session, &document.real) {
             return self.refuse(read.agent, &read.request, error, fx);
         }
-        let rows = rows(document.line_count(), &read.path, read.line, read.limit);
+        let rows = rows(document.text.len(), &read.path, read.line, read.limit);
         let answer = rows.map(|rows| document.to_wire(rows));
         let (real, text) = (document.real.clone(), document.text.clone());
         self.answer_read(read, real, text, answer, fx);
@@ -107,7 +107,15 @@ impl Model {
         answer: Result<String, RpcError>,
         fx: &mut Effects,
     ) {
+        // The base of a write is what the agent knew when it sent it: a part of a file tells
+        // nothing of the rest, and what is read while a write is under way came after it.
+        let lines = text.len();
+        let is_whole = read.line.is_none_or(|line| line <= 1)
+            && read.limit.is_none_or(|limit| limit as usize >= lines);
+        let is_busy = [&read.path, &real].map(|path| self.writes.is_busy(path));
         if answer.is_ok()
+            && is_whole
+            && is_busy == [false, false]
             && let Some(session) = self.sessions.get_mut(&read.session)
         {
             session.seen.insert(real, text);

@@ -36,7 +36,11 @@ pub(super) enum Stage {
     /// The file as it is on disk.
     Reading,
     /// What others wrote to disk is being merged into the buffer, ahead of the agent's text.
-    Foreign { buf: BufId, disk: DiskFile },
+    Foreign {
+        buf: BufId,
+        disk: DiskFile,
+        conflicts: Vec<Conflict>,
+    },
     /// The agent's text is being merged into the buffer and saved.
     Merging {
         real: PathBuf,
@@ -61,6 +65,13 @@ pub(super) enum Stage {
 #[derive(Debug, Default)]
 pub struct WriteQueue {
     busy: HashMap<PathBuf, VecDeque<Write>>,
+}
+
+impl WriteQueue {
+    /// Tells whether a write to this path is under way.
+    pub(super) fn is_busy(&self, path: &Path) -> bool {
+        self.busy.contains_key(path)
+    }
 }
 
 impl Write {

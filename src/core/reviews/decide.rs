@@ -3,13 +3,14 @@
 //! Invariant: a file on disk is read before a decision changes it, so that what others have
 //! written there since stays.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{FileReview, is_blank};
+use super::FileReview;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope};
 use crate::core::ids::BufId;
-use crate::core::ledger::{Which, diff, merge};
+use crate::core::ledger::{Which, diff};
 use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::text::{LineEdit, Text, moved};
 
@@ -75,7 +76,7 @@ impl FileReview {
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
-        let is_gone = self.created && action == ReviewAction::Reject && is_blank(&after);
+        let is_gone = self.created && action == ReviewAction::Reject && after.is_empty();
         let plan = Plan {
             edits,
             after,
@@ -91,10 +92,22 @@ impl FileReview {
     /// `None` if nothing of the user's is in it.
     fn without_agent(&self) -> Option<Plan> {
         let current = self.ledger.current();
-        let edits = merge(&self.written, current, &Text::default()).edits;
+        let mut edits = Vec::new();
+        let mut row = 0;
+        let gone = |rows: Range<usize>| LineEdit {
+            start: rows.start,
+            removed: rows.len(),
+            lines: Vec::new(),
+        };
+        // What lies between the user's changes is as the agent wrote it.
+        for change in diff(current, &self.written) {
+            edits.extend((row < change.start).then(|| gone(row..change.start)));
+            row = change.start + change.removed;
+        }
+        edits.extend((row < current.len()).then(|| gone(row..current.len())));
         let mut after = current.clone();
         after.apply_all(&edits);
-        (!is_blank(&after)).then_some(Plan {
+        (!after.is_empty()).then_some(Plan {
             edits,
             after,
             end: End::Users,
@@ -177,7 +190,7 @@ impl Model {
             End::Stays | End::Users => Save::OverIfClean(document.stamp),
         };
         let tick = document.state.tick;
-        let edits = plan.edits;
+        let edits = document.to_buffer(plan.edits);
         let token = self.token(Job::Review(job));
         fx.push(Effect::Editor(EditorEffect::Edit {
             token,
@@ -211,11 +224,11 @@ impl Model {
                     let why = match why {
                         SaveError::Refused(why) => why,
                         SaveError::Stale => {
-                            "somebody else has changed the file on disk; `:checktime` loads it"
+                            "somebody else has changed it on disk; `:checktime` loads that"
                                 .to_owned()
                         }
                     };
-                    let text = format!("{shown} is changed back, but could not be saved: {why}");
+                    let text = format!("Not saved: {why}. ({shown})");
                     fx.push(notify(Level::Error, text));
                 }
                 self.review_ended(&path, end, fx);

@@ -6,7 +6,7 @@ use super::ReviewJob;
 use crate::core::documents::Document;
 use crate::core::effect::{Effect, HostEffect};
 use crate::core::event::{Author, BufState, DiskFile};
-use crate::core::files::{Hand, buffer_text};
+use crate::core::files::Hand;
 use crate::core::ids::{BufId, Token};
 use crate::core::model::{Effects, Job, Model};
 use crate::core::text::LineEdit;
@@ -57,8 +57,7 @@ impl Model {
             .get(buf)
             .is_some_and(|document| document.saved.is_none() && document.real == disk.real);
         if let (true, Some(content)) = (is_open, disk.content) {
-            let text = buffer_text(&content.text);
-            self.documents.set_disk(buf, text, disk.stamp);
+            self.documents.set_disk(buf, content.text, disk.stamp);
         }
     }
 

@@ -136,8 +136,3 @@ impl Reviews {
         }
     }
 }
-
-/// Tells whether a buffer with this text is an empty file.
-fn is_blank(text: &Text) -> bool {
-    text.len_bytes() <= 1
-}

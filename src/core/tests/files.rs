@@ -214,6 +214,33 @@ fn a_write_is_merged_with_what_the_user_has_typed_since() {
 }
 
 #[test]
+fn what_is_read_while_a_write_is_under_way_is_not_its_base() {
+    let mut w = with_buffer("a\nb\n");
+    reads(&mut w, "1", json!({}));
+    w.holds(Part::Disk);
+    writes(&mut w, "2", F, "a\nB\n");
+    types(&mut w, 0, 0, &["typed"]);
+    reads(&mut w, "3", json!({}));
+    w.goes_on();
+    check_written(&w, "2");
+    assert_eq!(w.buffer(F), "typed\na\nB\n");
+}
+
+#[test]
+fn a_part_that_is_read_is_not_the_base_of_a_write() {
+    let mut w = with_buffer("a\nb\nc\n");
+    reads(&mut w, "1", json!({}));
+    types(&mut w, 3, 0, &["typed"]);
+    reads(&mut w, "2", json!({ "limit": 1 }));
+    writes(&mut w, "3", F, "A\nb\nc\n");
+    assert_eq!(w.buffer(F), "A\nb\nc\ntyped\n");
+    // One that is the whole file is.
+    reads(&mut w, "4", json!({ "line": 1, "limit": 99 }));
+    writes(&mut w, "5", F, "A\nb\nc\n");
+    assert_eq!(w.buffer(F), "A\nb\nc\n");
+}
+
+#[test]
 fn a_write_on_lines_the_user_has_changed_leaves_them_and_says_so() {
     let mut w = with_buffer("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
@@ -339,6 +366,20 @@ fn what_others_wrote_to_disk_is_merged_also_when_the_user_types_meanwhile() {
     w.goes_on();
     check_written(&w, "1");
     assert_eq!(w.buffer(F), "A\ntyped\nb\nc\nformatted\n");
+}
+
+#[test]
+fn what_others_wrote_where_the_user_typed_is_offered() {
+    let mut w = with_buffer("a\nb\nc\nd\n");
+    types(&mut w, 1, 1, &["mine"]);
+    w.disk.put(F, "a\nothers\nc\nd\n");
+    w.skip();
+    writes(&mut w, "1", F, "a\nothers\nc\nD\n");
+    assert!(w.was_told("Warn: /p/f was changed on disk where you have changed it too"));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
+    let buf = w.buf(F);
+    let offered = w.editor.hunks[&buf].iter().find(|hunk| hunk.conflict);
+    assert_eq!(offered.unwrap().removed[0].text, "others");
 }
 
 #[test]

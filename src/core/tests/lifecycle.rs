@@ -443,8 +443,7 @@ fn a_panic_is_told_and_work_goes_on() {
         message: "boom".into(),
     });
     w.saw(&[
-        "Error: acp.nvim met an error of its own in a task (boom); your text is safe. \
-         `:Acp log` has the details.",
+        "Error: An internal error in a task was caught; your text is safe. `:Acp log` has it.",
     ]);
     w.prompts("hi");
     assert_eq!(w.model.phase(S1), Phase::Running);

@@ -7,6 +7,7 @@
 mod agent;
 mod disk;
 mod editor;
+mod golden;
 mod laws;
 mod screen;
 mod steps;

@@ -21,10 +21,10 @@ const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
 
 struct Story {
     w: World,
-    /// What the agent last read or wrote.
-    seen: BTreeMap<usize, Vec<String>>,
+    /// What the agent last read or wrote in a session.
+    seen: BTreeMap<(String, usize), Vec<String>>,
     /// Reads of whole files that wait for an answer.
-    reading: BTreeMap<String, usize>,
+    reading: BTreeMap<String, (String, usize)>,
     /// Lines the user has typed and not taken away again, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
     ids: u32,
@@ -124,12 +124,15 @@ impl Story {
         lines: fn(&Self, usize) -> BTreeSet<String>,
         act: impl FnOnce(&mut Self),
     ) {
-        let before = lines(self, file);
+        let before = (lines(self, file), self.base_lines(file));
         act(self);
-        let after = lines(self, file);
+        let after = (lines(self, file), self.base_lines(file));
         let typed = self.typed.entry(file).or_default();
-        typed.retain(|line| after.contains(line) || !before.contains(line));
-        let is_users = |line: &&String| line.starts_with('u');
+        // What an agent has deleted is in the base until the user accepts that.
+        typed.retain(|line| after.0.contains(line) || !before.0.contains(line));
+        typed.retain(|line| after.1.contains(line) || !before.1.contains(line));
+        let (before, after) = (before.0, after.0);
+        let is_users = |line: &&String| line.starts_with(['u', 'd']);
         typed.extend(after.difference(&before).filter(is_users).cloned());
     }
 
@@ -204,8 +207,9 @@ impl Story {
                 self.ids += 1;
                 let params = json!({ "path": FILES[*file], "line": line, "limit": limit });
                 let id = self.ask(self.ids, "fs/read_text_file", params);
-                if let (Some(id), None, None) = (id, line, limit) {
-                    self.reading.insert(id, *file);
+                if let (Some(id), None | Some(0..=1), None) = (id, line, limit) {
+                    let session = self.session().2;
+                    self.reading.insert(id, (session, *file));
                 }
             }
             Step::Write(file, places) => self.write(*file, places),
@@ -243,7 +247,8 @@ impl Story {
                     life.w.edits(|editor, _, out| editor.types(buf, edit, out));
                 });
             }
-            Step::Buffer(file, what) => self.buffer(*file, *what),
+            Step::Foreign(file, start) => self.foreign(*file, *start),
+            Step::Buffer(file, what) => self.buffer(*file, what),
         }
         self.note_reads();
     }
@@ -251,29 +256,57 @@ impl Story {
     fn note_reads(&mut self) {
         let agent = self.session().1;
         for (id, answer) in &self.w.agents[&agent].answers {
-            if let (Some(file), Ok(value)) = (self.reading.remove(id), answer) {
+            if let (Some(key), Ok(value)) = (self.reading.remove(id), answer) {
                 let text = value["content"].as_str().unwrap();
                 let lines = text.lines().map(str::to_owned);
-                self.seen.insert(file, lines.collect());
+                self.seen.insert(key, lines.collect());
             }
         }
     }
 
     /// The agent writes what it has seen, with changes at some places.
+    ///
+    /// It leaves the user's lines alone: what it deletes knowingly is the user's to bring back.
+    /// Nor does it overwrite, unseen, what is there.
     fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
-        let mut lines = self.seen.get(&file).cloned().unwrap_or_default();
+        let key = (self.session().2, file);
+        if !self.seen.contains_key(&key) && FILES[file] != "/p/new" {
+            return;
+        }
+        let mut lines = self.seen.get(&key).cloned().unwrap_or_default();
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
-            let new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let users = lines[start..end].iter();
+            let users = users.filter(|line| line.starts_with(['u', 'd']));
+            new.extend(users.cloned());
             lines.splice(start..end, new);
         }
         let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let params = json!({ "path": FILES[file], "content": content });
         self.ids += 1;
         if self.ask(self.ids, "fs/write_text_file", params).is_some() {
-            self.seen.insert(file, lines);
+            self.seen.insert(key, lines);
         }
+    }
+
+    /// Another program puts a line into a file.
+    fn foreign(&mut self, file: usize, start: usize) {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        let Some(text) = self.w.disk.get(FILES[file]) else {
+            return;
+        };
+        let line = self.new_line("d");
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let new = format!("{line}{end}");
+        lines.insert(start % (lines.len().max(1)), &new);
+        self.w.disk.put(FILES[file], &lines.concat());
+        self.typed.entry(file).or_default().insert(line);
     }
 
     /// The agent answers a call of the client's, or gives an answer nobody waits for.
@@ -334,19 +367,23 @@ impl Story {
             (Some(buf), true) => Scope::Hunk { buf, row: 2 },
             _ => Scope::All,
         };
-        // What the user accepts to be deleted is no loss; in a file's base it was kept so far.
-        let before: Vec<_> = (0..FILES.len()).map(|file| self.base_lines(file)).collect();
-        self.w.happens(Event::Review { action, scope });
-        for (file, before) in before.into_iter().enumerate() {
-            let after = self.base_lines(file);
-            let typed = self.typed.entry(file).or_default();
-            typed.retain(|line| after.contains(line) || !before.contains(line));
-        }
+        let event = Event::Review { action, scope };
+        let lines = Self::base_lines;
+        self.willed(0, lines, |life| {
+            life.willed(1, lines, |life| {
+                life.willed(2, lines, |life| {
+                    life.w.happens(event);
+                })
+            })
+        });
     }
 
     fn buffer(&mut self, file: usize, what: &str) {
         let path = PathBuf::from(FILES[file]);
         if what == "open" {
+            if self.w.disk.broken.contains(&path) {
+                return;
+            }
             self.w
                 .edits(|editor, disk, out| editor.open(&path, disk, out));
             return;
@@ -368,8 +405,13 @@ impl Story {
                 other => panic!("a buffer has no {other}"),
             });
         };
+        // The host is done with a file long before a user can open, change and save it.
+        while matches!(what, "save" | "wipe") && self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
         match what {
-            "wipe" => act(self),
+            // What others wrote is overwritten by the user's will.
+            "save" | "wipe" => self.willed(file, Self::disk_lines, act),
             _ => self.willed(file, Self::buffer_lines, act),
         }
     }
@@ -383,11 +425,23 @@ impl Story {
         }
         for (file, typed) in &self.typed {
             let mut kept = self.base_lines(*file);
+            let review = self.w.model.reviews.get(FILES[*file].as_ref());
+            let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+            kept.extend(hunks.filter_map(|hunk| hunk.conflict.clone()).flatten());
             match self.buf(*file) {
-                Some(_) => kept.extend(self.buffer_lines(*file)),
+                Some(_) => {
+                    kept.extend(self.buffer_lines(*file));
+                    kept.extend(self.disk_lines(*file));
+                }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            let lost: Vec<&String> = typed.difference(&kept).collect();
+            // What others wrote may give way to what the user typed there, but not in silence.
+            let warning = format!("{} was changed on disk where", FILES[*file]);
+            let is_told = self.w.was_told(&warning);
+            let lost = typed.difference(&kept);
+            let lost: Vec<&String> = lost
+                .filter(|line| !is_told || line.starts_with('u'))
+                .collect();
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.w
@@ -396,6 +450,10 @@ impl Story {
 
 fn live(steps: &[Step], journal: bool) -> World {
     let mut life = Story::new(journal);
+    for file in 0..2 {
+        life.live(&Step::Read(file, None, None));
+        life.live(&Step::Disk(file));
+    }
     for step in steps {
         life.live(step);
     }
@@ -403,7 +461,7 @@ fn live(steps: &[Step], journal: bool) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_every_request_is_answered(

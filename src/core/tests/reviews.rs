@@ -199,6 +199,16 @@ fn a_review_goes_on_in_a_buffer_and_back_on_disk() {
 }
 
 #[test]
+fn what_others_write_to_disk_between_two_writes_is_not_the_agents() {
+    let mut w = reviewed(Place::Disk, Some("a\nb\nc\n"), "A\nb\nc\n");
+    w.disk.put(F, "A\nb\nc\nothers\n");
+    writes(&mut w, "A\nB\nc\n");
+    assert_eq!(disk(&w).as_deref(), Some("A\nB\nc\nothers\n"));
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nothers\n"));
+}
+
+#[test]
 fn hunks_are_drawn_again_when_only_the_changedtick_has_moved() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     // The frame is on its way when the tick moves.

@@ -23,6 +23,7 @@ pub enum Step {
     Agents,
     Time,
     Broken(usize, bool),
+    Foreign(usize, usize),
     // The user does something.
     User(&'static str),
     Type(usize, usize, usize, usize),
@@ -32,7 +33,7 @@ pub enum Step {
 pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => agent(),
-        0 => files(),
+        4 => files(),
         4 => goes_on(),
         5 => user(),
     ]
@@ -111,13 +112,19 @@ fn odd_line() -> impl Strategy<Value = String> {
 }
 
 fn files() -> impl Strategy<Value = Step> {
-    let part = prop_oneof![3 => Just(None), 1 => (0..5u32).prop_map(Some)];
+    // A limit comes with a start: else it might be the whole file after all.
+    let part = prop_oneof![
+        4 => Just((None, None)),
+        1 => (0..6u32).prop_map(|line| (Some(line), None)),
+        1 => (2..6u32, 0..5u32).prop_map(|(line, limit)| (Some(line), Some(limit))),
+    ];
     let place = (0..9usize, 0..3usize, 0..3usize);
     let places = proptest::collection::vec(place, 0..3);
     prop_oneof![
-        2 => (file(), part.clone(), part).prop_map(|(f, line, limit)| Step::Read(f, line, limit)),
+        2 => (file(), part).prop_map(|(f, (line, limit))| Step::Read(f, line, limit)),
         3 => (file(), places).prop_map(|(f, places)| Step::Write(f, places)),
         1 => (file(), any::<bool>()).prop_map(|(f, broken)| Step::Broken(f, broken)),
+        1 => (file(), 0..9usize).prop_map(|(f, start)| Step::Foreign(f, start)),
     ]
 }
 

@@ -228,6 +228,11 @@ impl World {
         assert_eq!(log, want, "\nthe chat:\n{}", self.chat());
     }
 
+    /// Tells whether this has become visible since the last look.
+    pub fn was_told(&self, part: &str) -> bool {
+        self.log.iter().any(|line| line.contains(part))
+    }
+
     /// Forgets what has become visible.
     pub fn skip(&mut self) {
         self.log.clear();

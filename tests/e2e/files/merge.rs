@@ -2,29 +2,11 @@
 
 use serde_json::json;
 
-use super::{Script, check_bytes, go_on, last_turn, start, touch, turn, wait_lines, wait_pause};
+use super::{
+    Script, check_bytes, go_on, hunks, last_turn, start, touch, turn, wait_hunks, wait_lines,
+    wait_pause,
+};
 use crate::harness::{Nvim, Project};
-
-/// Returns the hunks of all files: row, removed lines, added lines, state.
-#[track_caller]
-fn hunks(nvim: &Nvim) -> serde_json::Value {
-    nvim.lua(
-        "return vim.tbl_map(function(hunk)
-            return { hunk.row, hunk.old, hunk.new, hunk.state }
-        end, require('acp').review.hunks())",
-        (),
-    )
-}
-
-/// Waits until the hunks are these.
-#[track_caller]
-fn wait_hunks(nvim: &Nvim, expected: serde_json::Value) {
-    nvim.wait(&format!("the hunks {expected}"), || {
-        let hunks = hunks(nvim);
-        // An empty table may be a list or an object.
-        hunks == expected || (expected == json!([]) && hunks == json!({}))
-    });
-}
 
 #[test]
 fn a_write_keeps_the_lines_the_user_has_not_saved() {

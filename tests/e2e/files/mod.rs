@@ -1,12 +1,15 @@
 //! What agents read and write, while the user edits the same files.
 
+mod disk;
 mod merge;
 mod read;
+mod saving;
 mod script;
 
 use std::path::Path;
 
 pub use script::Script;
+use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
 
@@ -94,4 +97,25 @@ pub fn check_bytes(nvim: &Nvim, path: &str, bytes: impl AsRef<[u8]>) {
     let there = std::fs::read(nvim.project.path(path)).expect("the file is there");
     let show = |bytes: &[u8]| bytes.escape_ascii().to_string();
     assert_eq!(show(&there), show(bytes.as_ref()), "{path}");
+}
+
+/// Returns the hunks of all files: row, removed lines, added lines, state.
+#[track_caller]
+pub fn hunks(nvim: &Nvim) -> Json {
+    nvim.lua(
+        "return vim.tbl_map(function(hunk)
+            return { hunk.row, hunk.old, hunk.new, hunk.state }
+        end, require('acp').review.hunks())",
+        (),
+    )
+}
+
+/// Waits until the hunks are these.
+#[track_caller]
+pub fn wait_hunks(nvim: &Nvim, expected: Json) {
+    nvim.wait(&format!("the hunks {expected}"), || {
+        let hunks = hunks(nvim);
+        // An empty table may be a list or an object.
+        hunks == expected || (expected == json!([]) && hunks == json!({}))
+    });
 }

@@ -14,7 +14,9 @@ mod screen;
 mod slots;
 mod svg;
 
+#[allow(unused_imports)] // By the benchmark.
 pub use launch::binary;
 pub use nvim::{Nvim, UserEvent};
 pub use project::Project;
+#[allow(unused_imports)] // By the benchmark.
 pub use rpc::Flush;

@@ -1,0 +1,268 @@
+//! What agents say of a tool call in words of their own (`rawInput`, `rawOutput`), as lines.
+//!
+//! Invariant: nothing is guessed: what is not known to be a command or an output is shown as the
+//! value it is, whole.
+
+use serde_json::Value;
+
+use super::diffview::whole;
+use super::transcript::{ToolCall, content_markdown};
+use super::view::Line;
+use crate::acp::ToolContent;
+
+/// The fields that hold what a tool printed, the most telling first.
+const OUTPUTS: [&str; 6] = [
+    "formatted_output",
+    "aggregated_output",
+    "output",
+    "result",
+    "stdout",
+    "message",
+];
+
+/// Returns the command a tool call would run, where its input says: one per line.
+pub fn command(tool: &ToolCall) -> Option<String> {
+    let input = tool.raw_input.as_ref()?;
+    let words = |value: &Value| -> Option<Vec<String>> {
+        let words = value.as_array()?.iter();
+        words.map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    let command = match input.get("command").or_else(|| input.get("cmd")) {
+        Some(Value::String(command)) => command.clone(),
+        Some(list) => words(list)?
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" "),
+        None => words(input.get("commands")?)?.join("\n"),
+    };
+    (!command.trim().is_empty()).then_some(command)
+}
+
+/// Returns a word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns the input of a tool call where neither a command nor its content shows it.
+pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
+    let is_shown = command(tool).is_some() || !tool.content.is_empty();
+    match &tool.raw_input {
+        Some(input) if !is_shown => value_lines(input),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the output of a tool call where its content does not hold it: agents repeat it there,
+/// or have nothing but it.
+pub fn output_lines(tool: &ToolCall) -> Vec<Line> {
+    let Some(raw) = &tool.raw_output else {
+        return Vec::new();
+    };
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    match output(raw) {
+        _ if tool.content.iter().any(is_diff) => Vec::new(),
+        Some(text) if is_in_content(tool, &text) => Vec::new(),
+        Some(text) => text.trim_end().lines().map(plain).collect(),
+        None if tool.content.is_empty() => value_lines(raw),
+        None => Vec::new(),
+    }
+}
+
+/// Tells whether the content has the output, by its first line: agents number, cut and fence it.
+fn is_in_content(tool: &ToolCall, text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let Some(first) = lines.find(|line| !line.is_empty()) else {
+        return true;
+    };
+    tool.content.iter().any(|item| match item {
+        ToolContent::Content(content) => content_markdown(content)
+            .lines()
+            .any(|line| line.trim() == first),
+        ToolContent::Terminal { .. } => true,
+        _ => false,
+    })
+}
+
+/// Returns the text a tool printed, from the shapes known agents give it.
+fn output(raw: &Value) -> Option<String> {
+    match raw {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(fields) => OUTPUTS
+            .iter()
+            .filter_map(|name| fields.get(*name)?.as_str())
+            .find(|text| !text.is_empty())
+            .map(str::to_owned),
+        Value::Array(items) if !items.is_empty() => {
+            let texts: Option<Vec<String>> = items.iter().map(output).collect();
+            texts.map(|texts| texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a value to be read by people: a field a line, texts of several lines as they are.
+fn value_lines(value: &Value) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                field_lines(name, value, &mut lines);
+            }
+        }
+        Value::String(text) => lines.extend(text.lines().map(plain)),
+        other => lines.extend(json_lines(other)),
+    }
+    lines
+}
+
+fn field_lines(name: &str, value: &Value, lines: &mut Vec<Line>) {
+    match value {
+        Value::String(text) if text.trim_end().contains('\n') => {
+            lines.push(whole(format!("{name}:"), "AcpDim"));
+            lines.extend(
+                text.trim_end()
+                    .lines()
+                    .map(|line| plain(&format!("  {line}"))),
+            );
+        }
+        Value::String(text) => lines.push(labelled(name, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            lines.push(labelled(name, &value.to_string()));
+        }
+        Value::Array(_) | Value::Object(_) => {
+            lines.push(whole(format!("{name}:"), "AcpDim"));
+            lines.extend(json_lines(value));
+        }
+    }
+}
+
+fn labelled(name: &str, text: &str) -> Line {
+    let mut line = whole(format!("{name}:"), "AcpDim");
+    line.text.push(' ');
+    line.text.push_str(text.trim_end());
+    line
+}
+
+fn plain(text: &str) -> Line {
+    Line {
+        text: text.to_owned(),
+        spans: Vec::new(),
+    }
+}
+
+/// Returns a value as lines of indented JSON.
+pub fn json_lines(value: &Value) -> Vec<Line> {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
+    text.lines()
+        .map(|line| whole(format!("  {line}"), "AcpDim"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::acp::{Content, ToolCallId, ToolCallPatch};
+    use crate::core::transcript::Transcript;
+
+    /// Checks the lines of a tool call's input and output; `content` is its one text, if any.
+    fn check(input: Value, output: Value, content: Option<&str>, want: &[&str]) {
+        let id = ToolCallId("t".into());
+        let text = |text: &str| ToolContent::Content(Content::Text(text.into()));
+        let mut transcript = Transcript::default();
+        transcript.tool(ToolCallPatch {
+            raw_input: (!input.is_null()).then_some(input),
+            raw_output: (!output.is_null()).then_some(output),
+            content: content.map(|content| vec![text(content)]),
+            ..ToolCallPatch::new(id.clone())
+        });
+        let tool = transcript.find_tool(&id).expect("it was just made");
+        let command = command(tool).map(|command| format!("$ {command}"));
+        let lines = [input_lines(tool), output_lines(tool)].concat();
+        let lines = lines.into_iter().map(|line| line.text);
+        let shown: Vec<String> = command.into_iter().chain(lines).collect();
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn commands_are_shown_as_a_shell_takes_them() {
+        check(
+            json!({ "command": "ls -l" }),
+            Value::Null,
+            None,
+            &["$ ls -l"],
+        );
+        check(
+            json!({ "command": ["bash", "-lc", "echo it's; ls"] }),
+            Value::Null,
+            None,
+            &[r"$ bash -lc 'echo it'\''s; ls'"],
+        );
+        check(json!({ "cmd": ["a", ""] }), Value::Null, None, &["$ a ''"]);
+        check(
+            json!({ "commands": ["a b", "c"] }),
+            Value::Null,
+            None,
+            &["$ a b\nc"],
+        );
+        check(
+            json!({ "command": [] }),
+            Value::Null,
+            None,
+            &["command:", "  []"],
+        );
+    }
+
+    #[test]
+    fn inputs_of_any_shape_can_be_read() {
+        check(
+            json!({ "input": "*** Begin\n+x\n", "dry": true, "in": { "a": 1 } }),
+            Value::Null,
+            None,
+            &[
+                "input:",
+                "  *** Begin",
+                "  +x",
+                "dry: true",
+                "in:",
+                "  {",
+                "    \"a\": 1",
+                "  }",
+            ],
+        );
+        check(json!({ "path": "/a" }), Value::Null, Some("why"), &[]);
+    }
+
+    #[test]
+    fn an_output_is_shown_once() {
+        check(Value::Null, json!("text\n"), None, &["text"]);
+        check(Value::Null, json!("text\n"), Some("```\ntext\n```"), &[]);
+        check(Value::Null, json!("1 a\n2 b\n3"), Some("1 a\n2 b"), &[]);
+        check(Value::Null, json!("\n"), None, &[]);
+        check(
+            Value::Null,
+            json!({ "stdout": "", "formatted_output": "a\nb\n", "exit_code": 3 }),
+            Some("a reason"),
+            &["a", "b"],
+        );
+        check(
+            Value::Null,
+            json!([{ "query": "x", "result": "1" }, { "query": "y", "result": "2" }]),
+            None,
+            &["1", "2"],
+        );
+        check(
+            Value::Null,
+            json!({ "success": true }),
+            None,
+            &["success: true"],
+        );
+        check(Value::Null, json!({ "success": true }), Some("done"), &[]);
+    }
+}

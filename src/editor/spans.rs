@@ -1,0 +1,136 @@
+//! The highlights of a transcript, row by row, kept as small as they can be: a long chat has more
+//! rows than one would think.
+//!
+//! Invariant: a row has the marks from its `start` on; marks that no row has any more are thrown
+//! away before they are the larger part.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use nvim_oxi::mlua;
+
+use super::nvim::api;
+use crate::core::view::{Group, Line};
+
+/// The highlights of all rows.
+#[derive(Debug, Default)]
+pub struct Spans {
+    rows: Vec<Row>,
+    marks: Vec<Mark>,
+    /// Marks that no row has any more.
+    unused: usize,
+}
+
+/// A highlighted range of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    pub start: u16,
+    pub end: u16,
+    /// The group, by the number Neovim has for it.
+    pub group: u16,
+}
+
+/// The highlights of some lines, in order: for each the number of its marks.
+#[derive(Debug, Default)]
+pub struct Marks {
+    counts: Vec<u32>,
+    marks: Vec<Mark>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    start: u32,
+    count: u32,
+}
+
+thread_local! {
+    /// Neovim's numbers of groups, which never change.
+    static NUMBERS: RefCell<HashMap<Group, u16>> = RefCell::default();
+}
+
+impl Marks {
+    /// Returns the highlights of `lines`; what lies beyond a line's 64 KiB has none.
+    ///
+    /// # Errors
+    /// What Neovim says of a group.
+    pub fn of(lines: &[Line]) -> mlua::Result<Self> {
+        let mut all = Self::default();
+        for line in lines {
+            let before = all.marks.len();
+            for span in &line.spans {
+                let Ok(start) = u16::try_from(span.start) else {
+                    break;
+                };
+                all.marks.push(Mark {
+                    start,
+                    end: u16::try_from(span.end).unwrap_or(u16::MAX),
+                    group: number(span.group)?,
+                });
+            }
+            all.counts.push(narrow(all.marks.len() - before));
+        }
+        Ok(all)
+    }
+}
+
+/// Returns Neovim's number of a group.
+fn number(group: Group) -> mlua::Result<u16> {
+    if let Some(number) = NUMBERS.with_borrow(|known| known.get(group).copied()) {
+        return Ok(number);
+    }
+    let number = api("nvim_get_hl_id_by_name", group)?;
+    NUMBERS.with_borrow_mut(|known| known.insert(group, number));
+    Ok(number)
+}
+
+impl Spans {
+    /// Returns the highlights of a row.
+    pub fn of(&self, row: usize) -> &[Mark] {
+        let row = self.rows.get(row);
+        row.map(|row| self.marks_of(*row)).unwrap_or_default()
+    }
+
+    /// Puts those of other lines in place of `removed` rows from `start`.
+    pub fn splice(&mut self, start: usize, removed: usize, new: Marks) {
+        let mut at = self.marks.len();
+        let rows = new.counts.iter().map(|&count| {
+            let start = narrow(at);
+            at += count as usize;
+            Row { start, count }
+        });
+        let from = start.min(self.rows.len());
+        let to = (start + removed).clamp(from, self.rows.len());
+        let gone = self.rows.splice(from..to, rows);
+        self.unused += gone.map(|row| row.count as usize).sum::<usize>();
+        self.marks.extend_from_slice(&new.marks);
+        if self.unused > self.marks.len() / 2 {
+            self.compact();
+        }
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn marks_of(&self, row: Row) -> &[Mark] {
+        let start = row.start as usize;
+        let marks = self.marks.get(start..start + row.count as usize);
+        marks.unwrap_or_default()
+    }
+
+    fn compact(&mut self) {
+        let mut marks = Vec::with_capacity(self.marks.len() - self.unused);
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in &mut rows {
+            let start = narrow(marks.len());
+            marks.extend_from_slice(self.marks_of(*row));
+            row.start = start;
+        }
+        (self.rows, self.marks, self.unused) = (rows, marks, 0);
+    }
+}
+
+/// Four milliards of marks would be tens of gigabytes before.
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

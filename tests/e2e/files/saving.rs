@@ -1,0 +1,251 @@
+//! What saving does for the user stays in force when the agent writes: hooks, protection, errors.
+
+use serde_json::json;
+
+use super::{
+    Script, check_bytes, go_on, last_turn, start, touch, turn, wait_hunks, wait_lines, wait_pause,
+};
+use crate::harness::{Nvim, Project};
+
+/// Starts a session whose agent changes the second line of `a.txt`, with `init` in the config.
+#[track_caller]
+fn start_with(init: &str, script: Script) -> Nvim {
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\n")
+        .before(init)
+        .agent("agent", &script.done());
+    start(project, "a.txt")
+}
+
+fn write() -> Script {
+    Script::new().writes("a.txt", "one\nTWO\nthree\n")
+}
+
+fn write_in_vain(part: &str) -> Script {
+    Script::new().writes_in_vain("a.txt", "one\nTWO\nthree\n", -32603, part)
+}
+
+#[test]
+fn what_a_formatter_changes_is_the_agents() {
+    let format = "autocmd BufWritePre *.txt call setline(3, 'formatted') | call append(0, 'head')";
+    let nvim = start_with(format, write());
+    last_turn(&nvim);
+    wait_lines(&nvim, &["head", "one", "TWO", "formatted"]);
+    check_bytes(&nvim, "a.txt", "head\none\nTWO\nformatted\n");
+    wait_hunks(
+        &nvim,
+        json!([
+            [0, [], ["head"], "pending"],
+            [2, ["two", "three"], ["TWO", "formatted"], "pending"]
+        ]),
+    );
+    nvim.cmd("autocmd! BufWritePre | Acp reject all");
+    wait_lines(&nvim, &["one", "two", "three"]);
+    nvim.wait("the old file", || {
+        nvim.project.read("a.txt") == "one\ntwo\nthree\n"
+    });
+    nvim.quit();
+}
+
+#[test]
+fn a_second_write_does_not_take_the_formatters_work_back() {
+    let format = "autocmd BufWritePre *.txt %s/;$//e";
+    let script = Script::new()
+        .reads("a.txt", "one\ntwo\nthree\n")
+        .writes("a.txt", "one\nTWO;\nthree\n")
+        .writes("a.txt", "one\nTWO;\nthree\nfour;\n");
+    let nvim = start_with(format, script);
+    last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\nfour\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_conflict_is_offered_where_it_is_after_the_formatter() {
+    let format = "autocmd BufWritePre *.txt call append(0, ['head', 'head'])";
+    let script = Script::new()
+        .reads("a.txt", "one\ntwo\nthree\n")
+        .pause("p")
+        .writes_in_vain("a.txt", "one\nagent\nthree\n", -32603, "line 2");
+    let nvim = start_with(format, script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("jccuser<Esc>");
+    wait_lines(&nvim, &["one", "user", "three"]);
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    wait_lines(&nvim, &["head", "head", "one", "user", "three"]);
+    nvim.cmd("autocmd! BufWritePre | Acp accept all");
+    wait_lines(&nvim, &["head", "head", "one", "agent", "three"]);
+    nvim.quit();
+}
+
+#[test]
+fn a_save_hook_that_fails_is_told_to_the_agent_and_nothing_is_lost() {
+    let nvim = start_with(
+        "autocmd BufWritePre *.txt throw 'no formatter'",
+        write_in_vain("no formatter")
+            .turn()
+            .writes("a.txt", "one\nTWO\nthree\n"),
+    );
+    nvim.keys("Ouser<Esc>");
+    turn(&nvim);
+    wait_lines(&nvim, &["user", "one", "TWO", "three"]);
+    check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), true);
+    wait_hunks(&nvim, json!([[2, ["two"], ["TWO"], "pending"]]));
+    // The agent tries again when it works again.
+    nvim.cmd("autocmd! BufWritePre");
+    last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", "user\none\nTWO\nthree\n");
+    wait_lines(&nvim, &["user", "one", "TWO", "three"]);
+    nvim.quit();
+}
+
+#[test]
+fn a_readonly_buffer_is_not_written_to() {
+    let nvim = start_with("set nomore", write_in_vain("read-only"));
+    nvim.cmd("setlocal readonly");
+    last_turn(&nvim);
+    wait_lines(&nvim, &["one", "two", "three"]);
+    check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
+    wait_hunks(&nvim, json!([]));
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_cannot_be_modified_is_not_written_to() {
+    let nvim = start_with("set nomore", write_in_vain("modifiable"));
+    nvim.cmd("noautocmd setlocal nomodifiable");
+    last_turn(&nvim);
+    wait_lines(&nvim, &["one", "two", "three"]);
+    check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_file_that_became_read_only_is_not_overwritten() {
+    use std::os::unix::fs::PermissionsExt;
+    let nvim = start_with("set nomore", write_in_vain("read-only"));
+    let path = nvim.project.path("a.txt");
+    let mode = std::fs::Permissions::from_mode(0o444);
+    std::fs::set_permissions(path, mode).expect("the mode can be set");
+    last_turn(&nvim);
+    wait_lines(&nvim, &["one", "TWO", "three"]);
+    check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), true);
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_bears_the_name_of_another_file_does_not_overwrite_it() {
+    let script = Script::new().writes_in_vain("b.txt", "TWO\n", -32603, "E13");
+    let project = Project::new().file("a.txt", "two\n").file("b.txt", "b\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.cmd("file b.txt");
+    last_turn(&nvim);
+    check_bytes(&nvim, "b.txt", "b\n");
+    check_bytes(&nvim, "a.txt", "two\n");
+    nvim.quit();
+}
+
+#[test]
+fn what_comes_to_disk_while_neovim_waits_at_a_prompt_is_merged() {
+    let script = Script::new()
+        .reads("a.txt", "one\ntwo\nthree\n")
+        .pause("p")
+        .step(json!({ "write": "${cwd}/a.txt", "content": "one\ntwo\nTHREE\n", "as": "w" }))
+        .step(json!({ "signal_file": "${cwd}/../asked" }))
+        .step(json!({ "await": "w", "result": { "$any": true } }));
+    let nvim = start_with("set nomore", script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys(":echo \"one\\ntwo\\nthree\"<CR>");
+    nvim.wait("the prompt", || nvim.blocked());
+    go_on(&nvim, "p");
+    wait_pause(&nvim, "asked");
+    // The client has read the disk; now its edit waits for the key.
+    touch(&nvim.project.path("a.txt"), "ONE\ntwo\nthree\n");
+    nvim.keys("<CR>");
+    nvim.wait_script("agent");
+    wait_lines(&nvim, &["ONE", "two", "THREE"]);
+    check_bytes(&nvim, "a.txt", "ONE\ntwo\nTHREE\n");
+    wait_hunks(&nvim, json!([[2, ["three"], ["THREE"], "pending"]]));
+    nvim.quit();
+}
+
+#[test]
+fn a_write_waits_for_a_locked_text() {
+    let script = Script::new()
+        .pause("p")
+        .writes("a.txt", "one\nTWO\nthree\n");
+    let nvim = start_with("inoremap <expr> <C-x>k getcharstr()", script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("A<C-x>k");
+    nvim.lua(
+        "local set = vim.fn.setbufline
+        vim.fn.setbufline = function(...)
+            vim.g.tried = true
+            return set(...)
+        end",
+        (),
+    );
+    go_on(&nvim, "p");
+    nvim.wait("the client to have tried", || {
+        nvim.lua("return vim.g.tried", ()) == true
+    });
+    assert_eq!(nvim.buf_lines(0), ["one", "two", "three"]);
+    nvim.keys("x");
+    nvim.wait_script("agent");
+    wait_lines(&nvim, &["onex", "TWO", "three"]);
+    assert_eq!(nvim.mode(), "i");
+    nvim.quit();
+}
+
+/// Lets the agent write while the user is in the mode that `keys` begin, and checks that the
+/// mode stays; `rest` is typed afterwards.
+#[track_caller]
+fn check_mode(keys: &str, mode: &str, rest: &str, lines: &[&str]) {
+    let script = Script::new()
+        .pause("p")
+        .writes("a.txt", "one\nTWO\nthree\n");
+    let nvim = start_with("set nomore", script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys(keys);
+    nvim.wait("the mode", || nvim.mode() == mode);
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    assert_eq!(nvim.mode(), mode, "{keys}");
+    nvim.keys(rest);
+    wait_lines(&nvim, lines);
+    nvim.quit();
+}
+
+#[test]
+fn the_users_mode_stays_when_the_agent_writes() {
+    check_mode("Gvk", "v", "d", &["one", "hree"]);
+    check_mode("Gd", "no", "d", &["one", "TWO"]);
+    check_mode("GRab", "R", "c<Esc>", &["one", "TWO", "abcee"]);
+    check_mode(":s/one/x", "c", "<CR>", &["x", "TWO", "three"]);
+}
+
+#[test]
+fn the_command_line_window_is_no_obstacle() {
+    let script = Script::new()
+        .pause("p")
+        .writes("a.txt", "one\nTWO\nthree\n");
+    let nvim = start_with("set nomore", script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("q:");
+    nvim.wait("the window", || {
+        nvim.lua("return vim.fn.getcmdwintype()", ()) == ":"
+    });
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.keys("<C-c><C-c>");
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+    nvim.quit();
+}

@@ -1,0 +1,82 @@
+//! A panic of the plugin's own costs one piece of work and one message: Neovim, its buffers and
+//! the chat go on.
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, ended, go, open, said, status, wait_phase, wait_said};
+
+/// Starts Neovim with an unsaved line, a chat, and a panic in wait at `place`.
+#[track_caller]
+fn start(place: &str, script: &str) -> Nvim {
+    let nvim = Project::new()
+        .file("a.txt", "one\n")
+        .file("b.txt", "on disk\n")
+        .agent("scripted", script)
+        .env("ACP_TEST_PANIC", place)
+        .start();
+    nvim.cmd("edit a.txt");
+    nvim.keys("oprecious<Esc>");
+    nvim
+}
+
+/// Checks that all there was is there: one message of the panic in `place`, the unsaved line, a
+/// chat that answers.
+#[track_caller]
+fn check_survived(nvim: &Nvim, place: &str) {
+    let message = format!("acp.nvim: An internal error in {place} was caught; your text is safe.");
+    nvim.wait(&format!("the message {message:?}"), || {
+        nvim.messages().contains(&message)
+    });
+    talk::prompt(nvim, "and now?");
+    wait_said(nvim, "here I am");
+    nvim.wait("the end of the turn", || status(nvim)["phase"] == "idle");
+    assert_eq!(nvim.messages().lines().count(), 1, "{}", nvim.messages());
+    go(nvim, "text");
+    assert_eq!(nvim.buf_lines(0), ["one", "precious"]);
+    nvim.keys(":write<CR>");
+    nvim.wait("the file", || {
+        nvim.project.read("a.txt") == "one\nprecious\n"
+    });
+}
+
+const ANSWER: &str = r#"{"expect":"session/prompt","as":"p"}
+{"say":"here I am"}
+{"end":"p"}"#;
+
+#[test]
+fn a_panic_in_a_callback_is_survived() {
+    let nvim = start("callback", ANSWER);
+    open(&nvim);
+    check_survived(&nvim, "drain");
+    nvim.quit();
+}
+
+#[test]
+fn a_panic_in_the_core_is_survived() {
+    let nvim = start("core", ANSWER);
+    open(&nvim);
+    talk::prompt(&nvim, "lost");
+    check_survived(&nvim, "the core");
+    assert!(!said(&nvim, "lost"));
+    nvim.quit();
+}
+
+#[test]
+fn a_panic_in_the_host_is_survived() {
+    let script = format!(
+        r#"{{"expect":"session/prompt","as":"p"}}
+{{"read":"${{cwd}}/b.txt","as":"r1"}}
+{{"await":"r1"}}
+{{"read":"${{cwd}}/b.txt","as":"r2"}}
+{{"await":"r2","result":{{"content":"on disk\n"}}}}
+{{"end":"p"}}
+{ANSWER}"#
+    );
+    let nvim = start("host", &script);
+    open(&nvim);
+    talk::talk(&nvim, "read it");
+    assert_eq!(ended(&nvim), ["end_turn"]);
+    wait_phase(&nvim, "idle");
+    check_survived(&nvim, "reading a file");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

@@ -1,0 +1,261 @@
+//! Reviews follow their buffers: loaded, wiped out, read again, renamed.
+
+use serde_json::json;
+
+use super::{NEW, OLD, reviewed, wait_file};
+use crate::files::{Script, hunks, last_turn, start, touch, turn, wait_hunks, wait_lines};
+use crate::harness::{Nvim, Project};
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+/// Waits until the four hunks from `OLD` to `NEW` stand in the current buffer, and that they can
+/// be decided there.
+#[track_caller]
+fn check_review(nvim: &Nvim) {
+    nvim.wait_text("4/4");
+    nvim.wait("four hunks", || {
+        hunks(nvim).as_array().map(Vec::len) == Some(4)
+    });
+    nvim.keys("4G\\r");
+    nvim.wait("the line to be back", || nvim.buf_lines(0)[3] == "four");
+    nvim.wait_text("3/3");
+}
+
+#[test]
+fn a_file_in_no_buffer_shows_its_hunks_when_it_is_opened() {
+    let script = Script::new().writes("a.txt", NEW).done();
+    let project = Project::new().file("a.txt", OLD).agent("agent", &script);
+    let nvim = start(project, "");
+    last_turn(&nvim);
+    nvim.cmd("edit a.txt");
+    check_review(&nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_is_wiped_out_and_opened_again_keeps_its_review() {
+    for gone in ["bwipeout! a.txt", "bdelete! a.txt", "bunload! a.txt"] {
+        let nvim = reviewed(OLD, NEW);
+        nvim.keys("Gounsaved<Esc>");
+        nvim.cmd("enew");
+        nvim.cmd(gone);
+        nvim.cmd("edit a.txt");
+        wait_lines(&nvim, &lines(NEW));
+        check_review(&nvim);
+        nvim.quit();
+    }
+}
+
+#[test]
+fn a_buffer_that_is_read_again_keeps_its_review() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    nvim.keys("Gounsaved<Esc>");
+    nvim.cmd("edit!");
+    wait_lines(&nvim, &lines(NEW));
+    check_review(&nvim);
+    nvim.cmd("edit");
+    nvim.wait_text("3/3");
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_is_read_again_without_autocommands_is_still_merged_with() {
+    let script = Script::new()
+        .writes("a.txt", NEW)
+        .turn()
+        .reads("a.txt", &format!("{NEW}unsaved\n"))
+        .writes("a.txt", &format!("{NEW}unsaved\nnine\n"));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    nvim.cmd("noautocmd edit!");
+    nvim.cmd("enew | buffer a.txt");
+    nvim.keys("Gounsaved<Esc>");
+    last_turn(&nvim);
+    wait_file(&nvim, "a.txt", &format!("{NEW}unsaved\nnine\n"));
+    nvim.quit();
+}
+
+#[test]
+fn a_clean_buffer_that_is_read_again_by_autoread_keeps_its_review() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    let path = nvim.project.path("a.txt");
+    touch(&path, format!("others\n{NEW}"));
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("it is there");
+    file.set_modified(later).expect("the time can be set");
+    nvim.cmd("checktime");
+    wait_lines(&nvim, &[&["others"], &lines(NEW)[..]].concat());
+    nvim.wait("the hunks one row below", || hunks(&nvim)[0][0] == 2);
+    nvim.wait_text("4/4");
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_gets_another_name_leaves_the_review_with_the_file() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    nvim.cmd("file other.txt");
+    nvim.wait("no hunk to be shown", || !nvim.screen().has("4/4"));
+    assert_eq!(nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()), "");
+    nvim.wait("four hunks of the file", || {
+        hunks(&nvim).as_array().map(Vec::len) == Some(4)
+    });
+    // What is done to the buffer now is not done to the file.
+    nvim.keys("ggdG");
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", OLD);
+    wait_lines(&nvim, &[""]);
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_that_is_saved_as_another_file_leaves_the_review_with_the_first() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    nvim.cmd("silent saveas other.txt");
+    nvim.wait("no hunk to be shown", || !nvim.screen().has("4/4"));
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", OLD);
+    assert_eq!(nvim.project.read("other.txt"), NEW);
+    nvim.quit();
+}
+
+#[test]
+fn another_format_changes_no_hunk() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.cmd("set fileformat=dos | write");
+    check_review(&nvim);
+    wait_file(
+        &nvim,
+        "a.txt",
+        &NEW.replace("FOUR", "four").replace('\n', "\r\n"),
+    );
+    nvim.quit();
+}
+
+#[test]
+fn a_changedtick_that_moves_alone_keeps_nothing_from_being_written() {
+    let script = Script::new()
+        .writes("a.txt", NEW)
+        .turn()
+        .writes("a.txt", OLD);
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    let bump = || nvim.lua("for _ = 1, 5 do vim.cmd('noautocmd silent write') end", ());
+    bump();
+    turn(&nvim);
+    bump();
+    check_review(&nvim);
+    bump();
+    last_turn(&nvim);
+    wait_lines(&nvim, &lines(OLD));
+    nvim.quit();
+}
+
+#[test]
+fn two_windows_on_a_buffer_show_the_same_review() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.cmd("split");
+    nvim.wait("both windows to show it", || {
+        nvim.screen().text().matches("1/4").count() == 2
+    });
+    nvim.quit();
+}
+
+#[test]
+fn the_users_own_mapping_comes_back_after_the_review() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    nvim.keys("\\A");
+    wait_hunks(&nvim, json!([]));
+    nvim.quit();
+    let script = Script::new().writes("a.txt", NEW).done();
+    let project = Project::new().file("a.txt", OLD).agent("agent", &script);
+    let nvim = start(project, "a.txt");
+    nvim.cmd("nnoremap <buffer> ]a ihello<lt>Esc>");
+    last_turn(&nvim);
+    nvim.wait_text("4/4");
+    nvim.keys("\\A");
+    wait_hunks(&nvim, json!([]));
+    nvim.wait("the mapping", || {
+        nvim.lua("return vim.fn.maparg(']a', 'n')", ()) == "ihello<Esc>"
+    });
+    nvim.quit();
+}
+
+/// What the client believes of a buffer is the buffer, whatever is done to it.
+#[test]
+fn the_mirror_follows_every_kind_of_change() {
+    let changes = [
+        "normal! ggdG",
+        "undo",
+        "redo",
+        "undo",
+        "%s/e/E/",
+        "global/T/delete",
+        "undo",
+        "2move $",
+        "1copy 3",
+        "normal! ggyGP",
+        "%sort",
+        "%!cat -n",
+        "2,4join",
+        "normal! ggVGJ",
+        "earlier 3",
+        "later 2",
+        "silent read a.txt",
+        "1,3delete",
+        "normal! ggqqA!\u{1b}jq3@q",
+        "put =range(3)",
+        "normal! Go\u{1b}5ohello\u{1b}",
+        "%delete",
+        "put ='x'",
+        "1delete",
+        "1delete",
+        "undo",
+        "edit!",
+        "normal! ggOtop",
+        "g/^/move 0",
+        "normal! gg\u{16}G$Ax",
+    ];
+    let mut script = Script::new().writes("a.txt", NEW);
+    for at in 0..changes.len() {
+        let name = format!("read-{at}");
+        script = script
+            .turn()
+            .step(json!({ "read": "${cwd}/a.txt", "as": name }))
+            .step(json!({ "await": name, "save": { "text": "/result/content" } }))
+            .step(
+                json!({ "touch": { "path": format!("${{cwd}}/../{name}"), "content": "${text}" } }),
+            );
+    }
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    for (at, change) in changes.iter().enumerate() {
+        nvim.lua("vim.cmd('silent! ' .. ...)", (change,));
+        turn(&nvim);
+        let read = nvim.project.root().join(format!("read-{at}"));
+        let read = std::fs::read_to_string(read).expect("the agent wrote it");
+        let mut text = nvim.buf_lines(0).join("\n") + "\n";
+        if text == "\n" {
+            text.clear();
+        }
+        assert_eq!(read, text, "after {change:?}");
+    }
+    nvim.quit();
+}

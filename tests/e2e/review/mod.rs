@@ -1,0 +1,58 @@
+//! The inline review: what the agent changed, to be accepted or rejected where it stands.
+
+mod buffers;
+mod decide;
+mod look;
+mod undo;
+mod walk;
+
+use crate::files::{Script, last_turn, start, wait_lines};
+use crate::harness::{Nvim, Project};
+
+/// The file every review here begins with: seven lines.
+const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// [`OLD`] as the agent leaves it: two lines changed, one deleted, one added.
+const NEW: &str = "one\nTWO\nthree\nFOUR\nfive\nseven\neight\n";
+
+/// Starts Neovim on `a.txt`, which the agent has changed from `old` to `new`.
+#[track_caller]
+fn reviewed(old: &str, new: &str) -> Nvim {
+    reviewed_in(Project::new(), old, new)
+}
+
+/// Does as [`reviewed`] in a project of the test's own.
+#[track_caller]
+fn reviewed_in(project: Project, old: &str, new: &str) -> Nvim {
+    let script = Script::new().writes("a.txt", new).done();
+    let project = project.file("a.txt", old).agent("agent", &script);
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    wait_lines(&nvim, &new.lines().collect::<Vec<_>>());
+    wait_shown(&nvim);
+    nvim
+}
+
+/// Waits until hunks are drawn in the current buffer.
+#[track_caller]
+fn wait_shown(nvim: &Nvim) {
+    let marks = "local space = vim.api.nvim_create_namespace('acp_review')
+        return #vim.api.nvim_buf_get_extmarks(0, space, 0, -1, {})";
+    nvim.wait("hunks in the buffer", || nvim.lua(marks, ()) != 0);
+}
+
+/// Waits until a file has this content.
+#[track_caller]
+fn wait_file(nvim: &Nvim, path: &str, content: &str) {
+    let place = nvim.project.path(path);
+    nvim.wait(&format!("{path} to be {content:?}"), || {
+        std::fs::read_to_string(&place).is_ok_and(|there| there == content)
+    });
+}
+
+/// Returns the row of the cursor.
+#[track_caller]
+fn row(nvim: &Nvim) -> usize {
+    let line = nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]", ());
+    line.as_u64().expect("a line") as usize - 1
+}

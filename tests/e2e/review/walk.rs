@@ -1,0 +1,191 @@
+//! Going from hunk to hunk, through files and from anywhere.
+
+use serde_json::json;
+
+use super::{NEW, OLD, reviewed, row};
+use crate::files::{Script, last_turn, start};
+use crate::harness::{Nvim, Project};
+
+/// Starts with three files the agent has changed, the first in the current window.
+#[track_caller]
+fn three_files(init: &str) -> Nvim {
+    let script = Script::new()
+        .writes("a.txt", NEW)
+        .writes("b.txt", "b\nb\nB\n")
+        .writes("c.txt", "C\nc\nc\nC\n");
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("b.txt", "b\nb\nb\n")
+        .file("c.txt", "c\nc\nc\nc\n")
+        .before(init)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    let count = "return #require('acp').review.hunks()";
+    nvim.wait("all hunks", || nvim.lua(count, ()) == 7);
+    nvim
+}
+
+/// Checks the file and the row that each of these keys leads to.
+#[track_caller]
+fn check_walk(nvim: &Nvim, steps: &[(&str, &str, usize)]) {
+    for (step, (keys, file, at)) in steps.iter().enumerate() {
+        nvim.keys(keys);
+        let here = || {
+            let name = nvim.lua("return vim.fn.expand('%:t')", ());
+            (name.as_str().unwrap_or_default().to_owned(), row(nvim))
+        };
+        nvim.wait(
+            &format!("step {step} ({keys}) to end at {file}:{at}"),
+            || here() == ((*file).to_owned(), *at),
+        );
+    }
+}
+
+#[test]
+fn keys_go_through_the_hunks_of_a_file_and_around() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    check_walk(
+        &nvim,
+        &[
+            ("]a", "a.txt", 1),
+            ("]a", "a.txt", 3),
+            ("]a", "a.txt", 5),
+            ("]a", "a.txt", 6),
+            ("]a", "a.txt", 1),
+            ("[a", "a.txt", 6),
+            ("[a", "a.txt", 5),
+            ("2G<C-o>", "a.txt", 5),
+            (":Acp next 2<CR>", "a.txt", 1),
+            (":Acp prev<CR>", "a.txt", 6),
+        ],
+    );
+    nvim.quit();
+}
+
+#[test]
+fn keys_go_from_file_to_file() {
+    let nvim = three_files("set nomore");
+    nvim.wait_text("4/4");
+    check_walk(
+        &nvim,
+        &[
+            ("G]a", "b.txt", 2),
+            (":Acp next<CR>", "c.txt", 0),
+            (":Acp next<CR>", "c.txt", 3),
+            (":Acp next<CR>", "a.txt", 1),
+            (":Acp prev<CR>", "c.txt", 3),
+            (":lua require('acp').review.prev()<CR>", "c.txt", 0),
+            (":lua require('acp').review.prev()<CR>", "b.txt", 2),
+            (":lua require('acp').review.next()<CR>", "c.txt", 0),
+        ],
+    );
+    nvim.quit();
+}
+
+#[test]
+fn from_the_chat_one_goes_to_a_window_with_a_file() {
+    let nvim = three_files("set nomore");
+    nvim.cmd("AcpChat");
+    nvim.wait("the chat", || {
+        nvim.lua("return vim.bo.filetype", ()) == "acp-input"
+    });
+    nvim.keys("<C-\\><C-n>");
+    let windows = nvim.lua("return #vim.api.nvim_list_wins()", ());
+    check_walk(&nvim, &[(":Acp next<CR>", "a.txt", 1)]);
+    assert_eq!(nvim.lua("return #vim.api.nvim_list_wins()", ()), windows);
+    nvim.quit();
+}
+
+#[test]
+fn a_chat_alone_gets_a_window_beside_it() {
+    let nvim = three_files("set nomore");
+    nvim.cmd("AcpChat");
+    nvim.keys("<C-\\><C-n>");
+    nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_list_wins()) do
+            local buf = vim.api.nvim_win_get_buf(win)
+            if vim.bo[buf].buftype == '' then
+                vim.api.nvim_win_close(win, true)
+            end
+        end",
+        (),
+    );
+    check_walk(&nvim, &[(":Acp next<CR>", "a.txt", 1)]);
+    nvim.quit();
+}
+
+#[test]
+fn unsaved_text_does_not_stand_in_the_way() {
+    let nvim = three_files("set nohidden");
+    nvim.wait_text("4/4");
+    nvim.keys("Gounsaved<Esc>");
+    check_walk(&nvim, &[(":Acp next<CR>", "b.txt", 2)]);
+    nvim.cmd("buffer a.txt");
+    assert_eq!(
+        nvim.buf_lines(0).last().map(String::as_str),
+        Some("unsaved")
+    );
+    nvim.quit();
+}
+
+#[test]
+fn a_window_that_shows_the_file_is_used() {
+    let nvim = three_files("set nomore");
+    nvim.cmd("topleft split b.txt");
+    nvim.cmd("wincmd w");
+    let windows = nvim.lua("return #vim.api.nvim_list_wins()", ());
+    check_walk(&nvim, &[("7G:Acp next<CR>", "b.txt", 2)]);
+    assert_eq!(nvim.lua("return #vim.api.nvim_list_wins()", ()), windows);
+    let shown = "return vim.tbl_map(function(win)
+        return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
+    end, vim.api.nvim_list_wins())";
+    let shown = nvim.lua(shown, ());
+    assert_eq!(shown[0], "b.txt");
+    assert_eq!(shown[1], "a.txt");
+    nvim.quit();
+}
+
+#[test]
+fn a_hunk_in_a_closed_fold_is_opened() {
+    let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
+    let old = lines.join("\n") + "\n";
+    let nvim = reviewed(&old, &old.replace("line 20\n", "LINE 20\n"));
+    nvim.wait_text("1/1");
+    nvim.keys(":15,25fold<CR>gg");
+    check_walk(&nvim, &[("]a", "a.txt", 19)]);
+    assert_eq!(nvim.lua("return vim.fn.foldclosed('.')", ()), -1);
+    nvim.quit();
+}
+
+#[test]
+fn where_there_is_nothing_it_is_said() {
+    let nvim = start(Project::new().agent("agent", &Script::new().done()), "");
+    nvim.cmd("Acp next");
+    nvim.wait_text("No change of the agent's to review.");
+    nvim.quit();
+}
+
+#[test]
+fn the_quickfix_list_has_every_hunk() {
+    let nvim = three_files("set nomore");
+    nvim.cmd("Acp review");
+    let list = nvim.lua(
+        "return vim.tbl_map(function(item)
+            return { vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)), item.lnum }
+        end, vim.fn.getqflist())",
+        (),
+    );
+    let expected = json!([
+        ["a.txt", 2],
+        ["a.txt", 4],
+        ["a.txt", 6],
+        ["a.txt", 7],
+        ["b.txt", 3],
+        ["c.txt", 1],
+        ["c.txt", 4]
+    ]);
+    assert_eq!(list, expected);
+    nvim.quit();
+}
