@@ -18,7 +18,8 @@ use crate::acp::{PlanEntry, PlanStatus};
 const FRAME_BYTES: usize = 64 * 1024;
 
 /// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a few
-/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever asks.
+/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever
+/// asks.
 const SLICE: usize = 256;
 
 /// What one unit is in bytes of text that is not highlighted.
