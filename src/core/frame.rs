@@ -198,6 +198,10 @@ impl Model {
             (session.spec.name.clone(), "AcpTitle"),
             (word.into(), group),
         ];
+        match session.queue.len() {
+            0 => {}
+            waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }
