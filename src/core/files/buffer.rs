@@ -39,15 +39,14 @@ impl Model {
                 let path = document.path.clone();
                 self.reviews.ensure(&path, &disk.real, write.session, &ours);
             }
-            let conflicts = foreign.conflicts;
-            let foreign_edits = document.to_buffer(foreign.edits);
+            let (edits, conflicts) = (document.to_buffer(foreign.edits), foreign.conflicts);
             write.stage = Stage::Foreign {
                 buf,
                 disk,
                 conflicts,
             };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, foreign_edits, Save::No));
+            fx.push(edit(token, buf, tick, edits, Save::No));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);

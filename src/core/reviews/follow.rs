@@ -79,6 +79,7 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
+        review.is_changing = matches!(author, Author::Client(_));
         match hand {
             Hand::Agent => review.ledger.agent_edited(&edit),
             Hand::Others => review.ledger.user_edited(&edit),
@@ -111,6 +112,7 @@ impl Model {
             && let Some(review) = self.reviews.get_mut(&path)
         {
             review.ledger.agent_done();
+            review.is_changing = false;
         }
     }
 

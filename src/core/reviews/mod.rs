@@ -45,6 +45,8 @@ pub struct FileReview {
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
     announced: usize,
+    /// An edit of the client's is being carried out: what is there is a part of it.
+    is_changing: bool,
     /// The hunks as the public API shows them, made anew when they change.
     pub(super) info: Arc<Vec<HunkInfo>>,
 }
@@ -90,6 +92,7 @@ impl Reviews {
                 created: false,
                 written: base.clone(),
                 announced: 0,
+                is_changing: false,
                 info: Arc::default(),
             })
     }
@@ -129,7 +132,9 @@ impl Reviews {
             };
             let hunks = file.ledger.hunks().len();
             file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
-            if hunks != file.announced {
+            if file.is_changing {
+                self.touched.insert(path);
+            } else if hunks != file.announced {
                 file.announced = hunks;
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
