@@ -186,7 +186,10 @@ fn check_screen(world: &mut World) {
         let document = world.model.documents.get(*buf).unwrap();
         // A buffer always has a line.
         let is_blank = buffer.text.len_bytes() <= 1;
-        let text = (!is_blank).then(|| buffer.text.clone()).unwrap_or_default();
+        let text = match is_blank {
+            true => Default::default(),
+            false => buffer.text.clone(),
+        };
         assert_eq!(document.text, text, "{}", buffer.path.display());
         assert_eq!(
             document.state.tick,
