@@ -1,4 +1,5 @@
-//! The symbol Lua loads. The only unsafe code of the library.
+//! The symbol Lua loads. The only unsafe code of the library but for a limit of the
+//! highlighter's engine.
 
 use std::ffi::c_int;
 

@@ -33,6 +33,7 @@ local function append(text)
   api.nvim_buf_set_text(buf, last - 1, #line, last - 1, #line, lines)
 end
 
+---@type table<string, { row: integer, count: integer, fields: table }>
 local tools = {}
 
 local function tool_lines(update)

@@ -6,26 +6,26 @@
 //! a time by [`SLICE`].
 
 use super::effect::Level;
-use super::markdown::Change;
+use super::markdown::{Change, Languages};
 use super::ops::Ops;
 use super::rawview;
 use super::toolview;
-use super::transcript::{Entry, Message, Transcript};
+use super::transcript::{Entry, Message, ToolCall, Transcript};
 use super::view::{Line, Span};
 use crate::acp::{PlanEntry, PlanStatus};
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// How much is rendered at a time, in units of [`markdown::Markdown::render`]: a line or two of
-/// code, a fraction of a millisecond. In between the core may answer whoever asks.
-const SLICE: usize = 64;
+/// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a few
+/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever asks.
+const SLICE: usize = 256;
 
 /// What one unit is in bytes of text that is not highlighted.
 const UNIT_BYTES: usize = 128;
 
 /// The slices of one frame: it shall not be late because there is much to highlight.
-const FRAME_SLICES: usize = 64;
+const FRAME_SLICES: usize = 16;
 
 /// What one frame may still bring.
 #[derive(Debug)]
@@ -118,6 +118,7 @@ impl ChatView {
         &mut self,
         transcript: &mut Transcript,
         budget: &mut Budget,
+        languages: &mut Languages,
         ops: &mut Ops,
     ) -> bool {
         budget.begin_slice();
@@ -137,7 +138,7 @@ impl ChatView {
             let Some(entry) = transcript.entry_mut(index) else {
                 continue;
             };
-            if !block.sync(entry, start, budget, ops) {
+            if !block.sync(entry, start, budget, languages, ops) {
                 return true;
             }
             transcript.set_clean(index);
@@ -176,6 +177,7 @@ impl Block {
         entry: &mut Entry,
         start: usize,
         budget: &mut Budget,
+        languages: &mut Languages,
         ops: &mut Ops,
     ) -> bool {
         if self.lead && self.rows == 0 {
@@ -184,14 +186,16 @@ impl Block {
         }
         let first = start + usize::from(self.lead);
         match entry {
-            Entry::User(message) => self.sync_message(message, Style::User, first, budget, ops),
-            Entry::Agent(message) => self.sync_message(message, Style::Plain, first, budget, ops),
+            Entry::User(message) => {
+                self.sync_message(message, Style::User, first, budget, languages, ops)
+            }
+            Entry::Agent(message) => {
+                self.sync_message(message, Style::Plain, first, budget, languages, ops)
+            }
             Entry::Thought(message) => {
-                self.sync_message(message, Style::Thought, first, budget, ops)
+                self.sync_message(message, Style::Thought, first, budget, languages, ops)
             }
-            Entry::Tool(tool) => {
-                self.sync_whole(toolview::lines(tool), Fold::Below, first, budget, ops)
-            }
+            Entry::Tool(tool) => self.sync_tool(tool, first, budget, languages, ops),
             Entry::Plan(plan) => self.sync_whole(plan_lines(plan), Fold::None, first, budget, ops),
             Entry::Notice { level, text } => {
                 self.sync_whole(notice_lines(*level, text), Fold::None, first, budget, ops)
@@ -214,6 +218,7 @@ impl Block {
         style: Style,
         first: usize,
         budget: &mut Budget,
+        languages: &mut Languages,
         ops: &mut Ops,
     ) -> bool {
         let body = if style == Style::Thought {
@@ -223,7 +228,7 @@ impl Block {
             first
         };
         while budget.is_slice_left()
-            && let Some(change) = message.markdown.render(budget.slice)
+            && let Some(change) = message.markdown.render(budget.slice, languages)
         {
             let Change {
                 start,
@@ -247,6 +252,26 @@ impl Block {
             ops.fold(first, end);
         }
         !message.markdown.is_dirty()
+    }
+
+    /// Brings a tool call up to date; its texts are plain where rendering has not come to them.
+    fn sync_tool(
+        &mut self,
+        tool: &mut ToolCall,
+        first: usize,
+        budget: &mut Budget,
+        languages: &mut Languages,
+        ops: &mut Ops,
+    ) -> bool {
+        let is_rendered = tool.texts.render(budget.slice, languages);
+        // In between it stays as it is: it is compared as a whole.
+        if is_rendered || self.lines.is_empty() {
+            self.sync_whole(toolview::lines(tool), Fold::Below, first, budget, ops);
+        }
+        if !is_rendered {
+            budget.slice = 0;
+        }
+        is_rendered
     }
 
     /// Puts down the header of a thought and the blank line that ends its fold: lines that come

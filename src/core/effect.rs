@@ -37,6 +37,8 @@ pub enum HostEffect {
     DeleteDisk { token: Token, path: PathBuf },
     /// Answered by `Timer` after `ms` milliseconds.
     Timer { token: Token, ms: u64 },
+    /// Runs [`super::markdown::preload`] for a language; answered by `LanguageReady`.
+    Preload { language: String },
     /// One line for the log file.
     Log { level: Level, line: String },
 }

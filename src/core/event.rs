@@ -144,6 +144,11 @@ pub enum Event {
     Timer {
         token: Token,
     },
+    /// A language was loaded; if that failed, code in it stays plain.
+    LanguageReady {
+        language: String,
+        result: Result<(), String>,
+    },
 
     /// A task or a callback panicked; it was caught, and this is what it said.
     Panicked {

@@ -8,20 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
 use super::ids::{BufId, SessionKey};
-use super::ledger::words;
+use super::hunkview;
 use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
 use super::reviews::FileReview;
-use super::view::{Frame, Group, HunkView, Line, Patch, Span};
-
-/// Text in a removed line longer than this is cut: it is shown, not edited.
-const MAX_REMOVED_LINE: usize = 1000;
+use super::view::{Frame, Group, Patch};
 
 #[derive(Debug, Default)]
 pub struct FrameState {
     /// The editor was woken and has not asked for a frame since.
     woken: bool,
     pub permission_dirty: bool,
+    /// The permission on the screen has plain text that is not rendered yet.
+    permission_is_plain: bool,
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
     titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
@@ -78,6 +77,15 @@ impl Model {
                 .any(|key| self.frame.titles.get(key) != Some(&self.chat_title(*key)))
     }
 
+    /// Takes the report of a language that was loaded: what waits for it is dirty then.
+    pub(super) fn language_loaded(&mut self, language: &str) {
+        self.languages.loaded(language);
+        for session in self.sessions.values_mut() {
+            session.transcript.language_came();
+        }
+        self.frame.permission_is_plain |= !self.permission_is_rendered();
+    }
+
     /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
@@ -95,11 +103,7 @@ impl Model {
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
-        if std::mem::take(&mut self.frame.permission_dirty) {
-            frame
-                .patches
-                .push(Patch::Permission(self.permission_view()));
-        }
+        self.permission_patch(&mut frame);
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
@@ -120,7 +124,8 @@ impl Model {
         };
         let ops = composing.chats.entry(*key).or_default();
         let (transcript, budget) = (&mut session.transcript, &mut composing.budget);
-        session.chat.render(transcript, budget, ops)
+        let languages = &mut self.languages;
+        session.chat.render(transcript, budget, languages, ops)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
 
@@ -135,6 +140,22 @@ impl Model {
                 frame.patches.push(Patch::Chat { session: *key, ops });
             }
         }
+    }
+
+    fn permission_patch(&mut self, frame: &mut Frame) {
+        let is_rendered = self.permission_is_rendered();
+        let was_plain = std::mem::replace(&mut self.frame.permission_is_plain, !is_rendered);
+        let is_better = was_plain && is_rendered;
+        if std::mem::take(&mut self.frame.permission_dirty) || is_better {
+            let view = self.permission_view();
+            frame.patches.push(Patch::Permission(view));
+        }
+    }
+
+    fn permission_is_rendered(&self) -> bool {
+        let open = self.permissions.iter().next();
+        let tool = open.and_then(|open| self.permission_tool(open));
+        tool.is_none_or(|tool| tool.texts.is_rendered())
     }
 
     fn title_patches(&mut self, frame: &mut Frame) {
@@ -193,54 +214,8 @@ fn plural(count: usize, noun: &str) -> String {
 
 /// Returns the hunks of a buffer; without a review there are none.
 fn review_patch(buf: BufId, tick: u64, file: Option<&FileReview>) -> Patch {
-    let hunks = file.map(hunk_views).unwrap_or_default();
+    let hunks = file
+        .map(|file| hunkview::of(&file.ledger))
+        .unwrap_or_default();
     Patch::Review { buf, tick, hunks }
-}
-
-fn hunk_views(file: &FileReview) -> Vec<HunkView> {
-    let hunks = file.ledger.hunks().iter();
-    let hunks = hunks.map(|hunk| {
-        let old = match &hunk.conflict {
-            Some(theirs) => theirs.clone(),
-            None => file.ledger.base().to_lines(hunk.old.clone()),
-        };
-        let new = file.ledger.current().to_lines(hunk.new.clone());
-        let old_refs: Vec<&str> = old.iter().map(String::as_str).collect();
-        let new_refs: Vec<&str> = new.iter().map(String::as_str).collect();
-        let changed = words(&old_refs, &new_refs);
-        let mut removed: Vec<Line> = old.iter().map(|line| removed_line(line)).collect();
-        for (row, range) in changed.old {
-            if let Some(line) = removed.get_mut(row)
-                && (range.end as usize) <= line.text.len()
-            {
-                line.spans.push(Span {
-                    start: range.start,
-                    end: range.end,
-                    group: "AcpDeleteWord",
-                });
-            }
-        }
-        let start = hunk.new.start;
-        HunkView {
-            row: start,
-            count: hunk.new.len(),
-            removed,
-            words: changed
-                .new
-                .into_iter()
-                .map(|(row, range)| (start + row, range))
-                .collect(),
-            conflict: hunk.conflict.is_some(),
-        }
-    });
-    hunks.collect()
-}
-
-fn removed_line(line: &str) -> Line {
-    let end = line
-        .char_indices()
-        .map(|(at, _)| at)
-        .find(|at| *at >= MAX_REMOVED_LINE)
-        .unwrap_or(line.len());
-    super::diffview::whole(line.get(..end).unwrap_or(line).to_owned(), "AcpDelete")
 }

@@ -12,6 +12,7 @@ use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
 use super::frame::FrameState;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::markdown::Languages;
 use super::permission::Permissions;
 use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
@@ -29,6 +30,7 @@ pub struct Model {
     pub documents: Documents,
     pub reviews: Reviews,
     pub permissions: Permissions,
+    pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
     pub(super) frame: FrameState,

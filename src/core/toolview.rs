@@ -2,9 +2,8 @@
 
 use super::diffview::diff_lines;
 pub use super::diffview::whole as whole_line;
-use super::markdown;
 use super::rawview;
-use super::transcript::{ToolCall, content_markdown};
+use super::transcript::ToolCall;
 use super::view::{Group, Line, Span};
 use crate::acp::{ToolContent, ToolKind, ToolStatus};
 
@@ -36,8 +35,8 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
         }
     }
     lines.extend(rawview::input_lines(tool));
-    for item in &tool.content {
-        lines.extend(content_lines(item));
+    for (index, item) in tool.content.iter().enumerate() {
+        lines.extend(content_lines(tool, index, item));
     }
     lines.extend(rawview::output_lines(tool));
     lines
@@ -99,9 +98,9 @@ pub fn push(line: &mut Line, text: &str, group: Group) {
     }
 }
 
-fn content_lines(item: &ToolContent) -> Vec<Line> {
+fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line> {
     match item {
-        ToolContent::Content(content) => markdown::lines(&content_markdown(content)),
+        ToolContent::Content(_) => tool.texts.lines(index),
         ToolContent::Diff { path, old, new } => {
             let mut lines = vec![whole_line(path.display().to_string(), "AcpPath")];
             lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::contents::Contents;
 use super::effect::Level;
 use super::markdown::Markdown;
 use crate::acp::{
@@ -94,6 +95,8 @@ pub struct ToolCall {
     pub kind: ToolKind,
     pub status: ToolStatus,
     pub content: Vec<ToolContent>,
+    /// What of the content is text, as it is shown.
+    pub texts: Contents,
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
@@ -120,6 +123,23 @@ impl Transcript {
 
     pub fn set_all_dirty(&mut self) {
         self.dirty = (0..self.entries.len()).collect();
+    }
+
+    /// Says that a language was reported: what waits for one is dirty then.
+    pub fn language_came(&mut self) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            let is_dirty = match entry {
+                Entry::User(message) | Entry::Agent(message) | Entry::Thought(message) => {
+                    message.markdown.language_came();
+                    message.markdown.is_dirty()
+                }
+                Entry::Tool(tool) => tool.texts.language_came(),
+                Entry::Plan(_) | Entry::Notice { .. } | Entry::Unknown { .. } => false,
+            };
+            if is_dirty {
+                self.dirty.insert(index);
+            }
+        }
     }
 
     /// Appends an entry; a message before it is complete.
@@ -264,6 +284,7 @@ impl ToolCall {
             kind: ToolKind::Other,
             status: ToolStatus::Pending,
             content: Vec::new(),
+            texts: Contents::default(),
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
@@ -290,6 +311,7 @@ impl ToolCall {
         }
         if let Some(content) = patch.content {
             self.replace_content(content);
+            self.texts.set(&self.content);
         }
         if let Some(locations) = patch.locations {
             self.locations = locations;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: `update` never fails; whatever an event says, the model stays whole.
 
-use super::effect::{Effect, Level};
+use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, log, notify};
@@ -18,6 +18,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     model.reviews.announce(fx);
     if is_frame {
         model.compose(fx);
+    }
+    for language in model.languages.take_wanted() {
+        fx.push(Effect::Host(HostEffect::Preload { language }));
     }
     model.wake_if_dirty(fx);
 }
@@ -81,6 +84,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.jobs.retain(|_, job| !job.is_timeout_of(agent));
             model.agent_exited(agent, status, &stderr, fx);
         }
+        Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(model, place, &message, fx),
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
@@ -221,6 +225,14 @@ fn response(
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));
         }
+    }
+}
+
+/// Renders again what waits for a language.
+fn language_ready(model: &mut Model, language: &str, result: Result<(), String>, fx: &mut Effects) {
+    match result {
+        Ok(()) => model.language_loaded(language),
+        Err(why) => fx.push(log(Level::Error, format!("code in {language}: {why}"))),
     }
 }
 

@@ -11,6 +11,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
 use super::layout;
+use super::lines;
 use super::nvim::{self, api};
 use super::spans::{Marks, Spans};
 use super::state::{self, send};
@@ -45,7 +46,7 @@ pub struct Chat {
     pub title: Vec<(String, Group)>,
 }
 
-/// Makes a session's buffers; its windows come with [`show`].
+/// Makes a session's buffers; its windows come with [`super::layout::show`].
 ///
 /// # Errors
 /// What Neovim says of it.
@@ -263,17 +264,19 @@ fn splice(
     rows: &mut usize,
     start: usize,
     removed: usize,
-    lines: &[Line],
+    new: &[Line],
 ) -> mlua::Result<()> {
-    let marks = Marks::of(lines)?;
+    let marks = Marks::of(new)?;
     spans.borrow_mut().splice(start, removed, marks);
     let before = *rows;
-    *rows = (before + lines.len()).saturating_sub(removed);
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    *rows = (before + new.len()).saturating_sub(removed);
+    let texts: Vec<&str> = new.iter().map(|line| line.text.as_str()).collect();
     match before {
         // Neovim's one empty line is none of the transcript's.
         0 => api("nvim_buf_set_lines", (buf, 0, -1, false, texts)),
-        _ => super::lines::replace(buf, start, removed, &texts),
+        _ if start == before => api("nvim_buf_set_lines", (buf, -1, -1, false, texts)),
+        _ if removed == 1 && start + 1 == before => lines::replace_last(buf, start, &texts),
+        _ => lines::replace(buf, start, removed, &texts),
     }
 }
 

@@ -64,7 +64,8 @@ pub fn start() -> mlua::Result<()> {
         send(Event::BufSaved { buf, stamp });
         Ok(())
     })?;
-    on(group, &["BufModifiedSet", "OptionSet"], report_state)?;
+    on(group, &["BufModifiedSet"], report_state)?;
+    on_options(group, &OPTIONS, report_state)?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
     // reads a file without one.
     on(group, &["BufEnter", "BufWinEnter"], |buf| {
@@ -92,6 +93,32 @@ fn on(
         ("callback", Value::Function(callback)),
     ])?;
     api("nvim_create_autocmd", (events.to_vec(), opts))
+}
+
+/// The options that are reported when they are set. Not 'modifiable': each frame of a chat sets
+/// it, and Neovim says so itself when it refuses an edit.
+const OPTIONS: [&str; 7] = [
+    "bomb",
+    "fileformat",
+    "endofline",
+    "fixendofline",
+    "binary",
+    "fileencoding",
+    "readonly",
+];
+
+fn on_options(
+    group: i32,
+    options: &[&str],
+    body: impl Fn(i32) -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let callback = guard::callback("OptionSet", move |args: Table| body(args.get("buf")?))?;
+    let opts = nvim::table([
+        ("group", Value::Integer(group.into())),
+        ("pattern", nvim::value(options.to_vec())),
+        ("callback", Value::Function(callback)),
+    ])?;
+    api("nvim_create_autocmd", ("OptionSet", opts))
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {

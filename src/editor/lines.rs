@@ -4,10 +4,7 @@
 //! where that inserts lines before the fold's last one, and `nvim_buf_set_text` on a fold's first
 //! line takes the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()`
 //! leave them all as they are. But a window does not scroll to the end of a line that became
-//! higher than the window by `setbufline()`, so the buffer's last line, which no fold begins with
-//! and which is the one that streams, is changed by `nvim_buf_set_text`.
-
-use std::borrow::Cow;
+//! higher than the window by `setbufline()`: what streams is changed by `nvim_buf_set_text`.
 
 use nvim_oxi::mlua;
 
@@ -38,12 +35,6 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::Result<()> {
-    let total: usize = api("nvim_buf_line_count", buf)?;
-    if let ([first, rest @ ..], 1) = (lines, removed)
-        && start + 1 == total
-    {
-        return replace_last(buf, start, first, rest);
-    }
     let common = match removed.min(lines.len()) {
         common if common > MAX_IN_PLACE => 0,
         common => common,
@@ -51,15 +42,12 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
     let (from, to) = (start + common, start + removed);
     let rest = lines.get(common..).unwrap_or_default();
     if from < to {
-        delete_or_replace(buf, from, to, rest, total)?;
-    } else if !rest.is_empty() && from == total {
-        // Below the last line there is nothing to leave as it is, and this is faster.
-        set_lines(buf, total, total, rest)?;
+        delete_or_replace(buf, from, to, rest)?;
     } else if !rest.is_empty() {
         // Its line counts from 1, so the row to insert at is the line to append to.
         let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, rest))?;
         if failed != 0 {
-            set_lines(buf, from, from, rest)?;
+            api::<()>("nvim_buf_set_lines", (buf, from, from, false, rest))?;
         }
     }
     let current = lines.iter().take(common).enumerate();
@@ -68,56 +56,39 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
         let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, *line))?;
         if failed != 0 {
             let row = start + index;
-            set_lines(buf, row, row + 1, &[*line])?;
+            api::<()>("nvim_buf_set_lines", (buf, row, row + 1, false, [*line]))?;
         }
     }
     Ok(())
 }
 
-/// Replaces the buffer's last line: what differs of it, with the lines that follow.
-fn replace_last(buf: i32, row: usize, first: &str, rest: &[&str]) -> mlua::Result<()> {
+/// Replaces the last line of a buffer, which is in no fold: what differs of it, and the lines
+/// that follow.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
     let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
     let old = old.first().map(mlua::String::as_bytes);
     let old = old.as_deref().unwrap_or_default();
+    let (first, rest) = lines.split_first().unwrap_or((&"", &[]));
     let same = |(a, b): &(&u8, &u8)| a == b;
     let mut head = old.iter().zip(first.as_bytes()).take_while(same).count();
     while !first.is_char_boundary(head) {
         head -= 1;
     }
-    let first = first.get(head..).unwrap_or_default();
-    let texts: Vec<_> = std::iter::once(&first).chain(rest).map(bytes).collect();
+    let mut texts = vec![first.get(head..).unwrap_or_default()];
+    texts.extend(rest);
     api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))
 }
 
-fn delete_or_replace(
-    buf: i32,
-    from: usize,
-    to: usize,
-    lines: &[&str],
-    total: usize,
-) -> mlua::Result<()> {
+fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
+    let total: usize = api("nvim_buf_line_count", buf)?;
     if lines.is_empty() && to - from < total {
         let failed: i64 = nvim::vim_fn("deletebufline", (buf, from + 1, to))?;
         if failed == 0 {
             return Ok(());
         }
     }
-    set_lines(buf, from, to, lines)
-}
-
-/// Replaces lines as `nvim_buf_set_lines` does.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn set_lines(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
-    let lines: Vec<_> = lines.iter().map(bytes).collect();
     api("nvim_buf_set_lines", (buf, from, to, false, lines))
-}
-
-/// Returns a line as the API takes it: functions of Vim script have `\n` for a NUL, it has a NUL.
-fn bytes<'a>(line: &&'a str) -> Cow<'a, str> {
-    match line.contains('\n') {
-        true => line.replace('\n', "\0").into(),
-        false => (*line).into(),
-    }
 }

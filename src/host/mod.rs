@@ -40,6 +40,7 @@ pub use self::write::TEMP_PREFIX;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
+use crate::core::markdown;
 use crate::inbox::Inbox;
 
 /// How the host is to run.
@@ -179,6 +180,7 @@ impl Host {
                     inbox.send(Event::Timer { token });
                 });
             }
+            HostEffect::Preload { language } => self.preload(language),
             HostEffect::Log { level, line } => self.say(level, &line),
         }
     }
@@ -226,6 +228,19 @@ impl Host {
 
     fn file(&self, path: PathBuf, operation: Operation) {
         self.disk.run(path, operation, &self.tools);
+    }
+
+    fn preload(&self, language: String) {
+        let tools = self.tools.clone();
+        self.tools.spawn("a language", async move {
+            let name = language.clone();
+            let work = move || markdown::preload(&name);
+            let done = tools.blocking("a language", work).await;
+            tools.inbox.send(Event::LanguageReady {
+                language,
+                result: done.ok_or_else(|| "its definition could not be loaded".to_owned()),
+            });
+        });
     }
 
     fn say(&self, level: Level, line: &str) {

@@ -127,12 +127,8 @@ fn has_unknown(patch: &ToolCallPatch) -> bool {
 #[test]
 fn real_agents_are_understood() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts");
-    // A package without the fixtures is a package without this test's matter.
-    let Ok(files) = folder.read_dir() else {
-        return;
-    };
     let mut checked = 0;
-    for file in files {
+    for file in folder.read_dir().unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|ext| ext == "jsonl") {
             checked += check(&std::fs::read_to_string(&path).unwrap());

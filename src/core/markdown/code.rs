@@ -4,36 +4,36 @@
 //! stays as it is, and a line costs the same wherever it stands.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, SyntaxReference};
+use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, ScopeStackOp, SyntaxReference};
 
+use super::engine;
 use super::groups as g;
 use super::language::{self, Language};
+use super::languages::{Found, Languages};
 use super::scopes;
 use crate::core::view::{Group, Line, Span};
 
-/// Longer lines are not highlighted: minified code would cost seconds and help nobody.
-const MAX_LINE: usize = 1000;
+/// Longer lines are not highlighted: minified code would cost milliseconds a line, and help
+/// nobody.
+const MAX_LINE: usize = 500;
 
 /// Code of one language, from its first line on.
 #[derive(Debug, Clone)]
-pub struct Code {
-    language: Option<Language>,
-    state: Option<State>,
+pub(super) enum Code {
+    /// It is in no language, or in one that is not known here.
+    Unknown,
+    /// Its language is not there yet.
+    Waiting,
+    /// A shell session.
+    Console(&'static SyntaxReference),
+    Known(State),
 }
-
-/// A bit of any language: it reaches the patterns that ordinary code needs.
-const SAMPLE: &str = "import a from \"b\";
-class A extends B { f(x: number, y): C { return 'c' + 1.5 * x[0]; } }
-fn f(x: u8) -> C { let y = g(\"a\\n\", &x)?; }
-def f(x, y=1): # comment
-if x then y = { a = 1 } else z() end // comment
-<a b=\"c\">d</a> /* comment */
-";
 
 /// What the syntax definition knows between two lines.
 #[derive(Debug, Clone)]
-struct State {
+pub(super) struct State {
     parser: ParseState,
     scopes: ScopeStack,
     /// The group of each scope on the stack.
@@ -43,32 +43,37 @@ struct State {
 }
 
 impl Code {
-    /// Starts code whose language is named by an info string, a file name or a path.
-    pub fn new(language: &str) -> Self {
-        let language = language::find(language);
-        let state = match language {
-            Some(Language::Syntax(syntax)) => Some(State::new(syntax)),
-            Some(Language::Console(_)) | None => None,
-        };
-        Self { language, state }
+    /// Starts code in the language that was found.
+    pub fn new(found: Found) -> Self {
+        match found {
+            Found::None => Self::Unknown,
+            Found::Waiting => Self::Waiting,
+            Found::Ready(Language::Console(shell)) => Self::Console(shell),
+            Found::Ready(Language::Syntax(syntax)) => Self::Known(State::new(syntax)),
+        }
     }
 
-    /// Returns whether the language is one that is known here.
-    pub fn is_known(&self) -> bool {
-        self.language.is_some()
+    /// Returns whether lines cost what highlighting costs.
+    pub fn is_highlighted(&self) -> bool {
+        matches!(self, Self::Console(_) | Self::Known(_))
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        matches!(self, Self::Waiting)
     }
 
     /// Returns the spans of the next line, which has no line end.
     ///
     /// Code in no known language has one span, `AcpCodeBlock`; plain words of known languages have
-    /// none, so that they look as they do in a buffer.
+    /// none, so that they look as they do in a buffer, and so has code whose language is not
+    /// there yet.
     pub fn line(&mut self, line: &str) -> Vec<Span> {
-        match (self.language, &mut self.state) {
-            (None, _) => plain(line),
-            (Some(_), _) if line.len() > MAX_LINE => Vec::new(),
-            (Some(Language::Syntax(_)), Some(state)) => state.line(line),
-            (Some(Language::Syntax(_)), None) => Vec::new(),
-            (Some(Language::Console(shell)), _) => console(shell, line),
+        match self {
+            Self::Unknown => plain(line),
+            Self::Waiting => Vec::new(),
+            Self::Console(_) | Self::Known(_) if line.len() > MAX_LINE => Vec::new(),
+            Self::Console(shell) => console(shell, line),
+            Self::Known(state) => state.line(line),
         }
     }
 }
@@ -76,8 +81,11 @@ impl Code {
 /// Returns `text`'s lines, highlighted as `language`: an info string, a file name or a path.
 ///
 /// About the first `budget` bytes are highlighted, the lines after them are plain.
-pub fn code(language: &str, text: &str, budget: usize) -> Vec<Line> {
-    let mut code = Code::new(language);
+pub fn code(language: &str, text: &str, budget: usize, languages: &mut Languages) -> Vec<Line> {
+    let mut code = Code::new(languages.find(language));
+    if code.is_waiting() {
+        languages.want(language);
+    }
     let mut spent = 0;
     text.lines()
         .map(|line| {
@@ -95,14 +103,14 @@ pub fn code(language: &str, text: &str, budget: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Loads what highlighting `language` needs.
+/// Loads what highlighting `language` needs: an info string, or a language's name.
 ///
-/// The first line of a language takes tens to hundreds of milliseconds, since its patterns are
-/// compiled then, once per process. Any thread may do this ahead of time.
+/// It takes milliseconds, for some languages a hundred: not on the core thread.
 pub fn preload(language: &str) {
-    let mut code = Code::new(language);
-    for line in SAMPLE.lines() {
-        code.line(line);
+    // Finding it loads the names, known or not.
+    if let Some(language) = language::find(language) {
+        engine::compile(language.syntax());
+        scopes::load();
     }
 }
 
@@ -118,7 +126,7 @@ impl State {
 
     fn line(&mut self, line: &str) -> Vec<Span> {
         let terminated = format!("{line}\n");
-        let Ok(ops) = self.parser.parse_line(&terminated, language::syntaxes()) else {
+        let Some(ops) = self.parse(&terminated) else {
             return Vec::new();
         };
         let mut spans = Spans::default();
@@ -143,6 +151,15 @@ impl State {
         }
         self.text(line, start..line.len(), &mut spans);
         spans.0
+    }
+
+    /// Returns what a line does to the scopes, by offset; nothing where the definition is at a
+    /// loss.
+    fn parse(&mut self, line: &str) -> Option<Vec<(usize, ScopeStackOp)>> {
+        // Patterns that quote the text are made only now, and the parser panics where one of them
+        // is none. It is whole all the same: it has not taken that match.
+        let parse = || self.parser.parse_line(line, engine::syntaxes());
+        catch_unwind(AssertUnwindSafe(parse)).ok()?.ok()
     }
 
     /// Adds the spans of a part of a line that lies in the scopes as they are now.
@@ -265,6 +282,14 @@ pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
 mod tests {
     use super::*;
 
+    /// Renders with the language there.
+    fn all(language: &str, text: &str, budget: usize) -> Vec<Line> {
+        let mut languages = Languages::default();
+        preload(language);
+        languages.loaded(language);
+        code(language, text, budget, &mut languages)
+    }
+
     fn groups(line: &Line) -> Vec<Group> {
         line.spans.iter().map(|span| span.group).collect()
     }
@@ -272,7 +297,7 @@ mod tests {
     #[test]
     fn the_state_is_kept_from_line_to_line_and_over_long_ones() {
         let long = "x".repeat(MAX_LINE + 1);
-        let lines = code("src/a.rs", &format!("/* a\n{long}\nb */ fn"), usize::MAX);
+        let lines = all("src/a.rs", &format!("/* a\n{long}\nb */ fn"), usize::MAX);
         assert_eq!(groups(&lines[0]), [g::SYN_COMMENT]);
         assert!(groups(&lines[1]).is_empty());
         assert_eq!(groups(&lines[2]), [g::SYN_COMMENT, g::SYN_KEYWORD]);
@@ -280,7 +305,7 @@ mod tests {
 
     #[test]
     fn past_the_budget_lines_are_plain() {
-        let lines = code("rust", "fn a() {}\nfn b() {}\nfn c() {}", 15);
+        let lines = all("rust", "fn a() {}\nfn b() {}\nfn c() {}", 15);
         assert_eq!(lines.len(), 3);
         assert!(!lines[1].spans.is_empty());
         assert!(lines[2].spans.is_empty());
@@ -288,7 +313,7 @@ mod tests {
 
     #[test]
     fn only_commands_of_a_shell_session_are_shell() {
-        let lines = code("console", "  $ echo 'a'\nit's\n", usize::MAX);
+        let lines = all("console", "  $ echo 'a'\nit's\n", usize::MAX);
         assert_eq!(
             groups(&lines[0]),
             [g::FENCE, g::SYN_FUNCTION, g::SYN_STRING]
@@ -297,9 +322,17 @@ mod tests {
     }
 
     #[test]
-    fn preloading_unknown_languages_does_nothing() {
-        preload("no such language");
-        assert!(!Code::new("no such language").is_known());
-        assert!(Code::new("a.rs").is_known());
+    fn code_is_plain_until_its_language_is_there() {
+        let mut languages = Languages::default();
+        let spans = |languages: &mut Languages| {
+            let lines = code("rs", "fn main() {}", usize::MAX, languages);
+            groups(&lines[0]).len()
+        };
+        assert_eq!(spans(&mut languages), 0);
+        assert_eq!(languages.take_wanted(), ["rs"]);
+        assert_eq!(spans(&mut languages), 0);
+        assert_eq!(languages.take_wanted(), [""; 0]);
+        languages.loaded("rs");
+        assert_eq!(spans(&mut languages), 2);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Invariant: an unknown name is no language, never a wrong one by guess.
 
-use std::sync::OnceLock;
+use syntect::parsing::SyntaxReference;
 
-use syntect::parsing::{SyntaxReference, SyntaxSet};
+use super::engine::syntaxes;
 
 /// A language that can be highlighted.
 #[derive(Debug, Clone, Copy)]
@@ -14,17 +14,30 @@ pub(super) enum Language {
     Console(&'static SyntaxReference),
 }
 
-/// Returns all syntax definitions, loaded when first asked for.
-pub(super) fn syntaxes() -> &'static SyntaxSet {
-    static SET: OnceLock<SyntaxSet> = OnceLock::new();
-    SET.get_or_init(two_face::syntax::extra_newlines)
+impl Language {
+    /// Returns the name that tells it from all others, and by which [`find`] finds it.
+    pub fn name(self) -> &'static str {
+        &self.syntax().name
+    }
+
+    pub fn syntax(self) -> &'static SyntaxReference {
+        match self {
+            Self::Syntax(syntax) | Self::Console(syntax) => syntax,
+        }
+    }
 }
 
 /// Returns the language of an info string as agents write them.
 ///
 /// Known forms: `rust`, `rust,ignore`, `{.python .numbers}`, `python:src/a.py`, `12:15:src/a.rs`,
 /// `src/main.rs`, `Dockerfile`, `ts title="src/a.ts"`, and a `title`, `file` or `filename` alone.
+/// A language's own name is understood, too.
 pub(super) fn find(info: &str) -> Option<Language> {
+    if let Some(syntax) = syntaxes().find_syntax_by_name(info)
+        && !is_plain(syntax)
+    {
+        return Some(Language::Syntax(syntax));
+    }
     let info = info.trim().trim_start_matches('{').trim_end_matches('}');
     let mut words = info.split([' ', '\t', ',', ';', '{']);
     let first = words.next().unwrap_or_default().trim_start_matches('.');
@@ -76,7 +89,11 @@ fn named(name: &str) -> Option<Language> {
         known(file).or_else(|| set.find_syntax_by_token(token))
     });
     let syntax = by_path.or_else(|| set.find_syntax_by_token(file))?;
-    (syntax.name != "Plain Text").then_some(Language::Syntax(syntax))
+    (!is_plain(syntax)).then_some(Language::Syntax(syntax))
+}
+
+fn is_plain(syntax: &SyntaxReference) -> bool {
+    syntax.name == "Plain Text"
 }
 
 /// Returns the token the syntaxes know for a name they do not.
@@ -138,8 +155,8 @@ mod tests {
         check("ts", Some("TypeScript"));
         check("typescript", Some("TypeScript"));
         check("tsx", Some("TypeScriptReact"));
-        check("js", Some("JavaScript"));
-        check("jsx", Some("JavaScript"));
+        check("js", Some("JavaScript (Babel)"));
+        check("jsx", Some("JavaScript (Babel)"));
         check("py", Some("Python"));
         check("sh", Some("Bourne Again Shell (bash)"));
         check("zsh", Some("Bourne Again Shell (bash)"));
@@ -165,12 +182,20 @@ mod tests {
     }
 
     #[test]
+    fn names_of_languages_name_them() {
+        for syntax in syntaxes().syntaxes() {
+            let want = (!is_plain(syntax)).then_some(syntax.name.as_str());
+            check(&syntax.name, want);
+        }
+    }
+
+    #[test]
     fn paths_and_attributes_name_languages() {
         check("src/main.rs", Some("Rust"));
         check("1:15:src/main.rs", Some("Rust"));
         check("python:src/a.py", Some("Python"));
         check("C:\\a\\b.TS", Some("TypeScript"));
-        check("src/index.mjs", Some("JavaScript"));
+        check("src/index.mjs", Some("JavaScript (Babel)"));
         check("Dockerfile", Some("Dockerfile"));
         check("sub/Makefile", Some("Makefile"));
         check("CMakeLists.txt", Some("CMake"));

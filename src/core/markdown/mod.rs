@@ -3,17 +3,22 @@
 //! Invariants:
 //! - The lines are the source's own, byte for byte; only spans are added. So what is copied from
 //!   a chat is markdown again, and a line's row never changes.
-//! - The lines after a complete [`Markdown::render`] depend on the text alone, not on how it was
-//!   cut into chunks or when it was rendered.
-//! - A leaf (paragraph, heading, table, line of code ...) that is done is final. Each render
-//!   parses what is new and the one leaf that is still open, whose size is limited, so the cost
-//!   of a chunk does not grow with the message.
+//! - The lines after a complete [`Markdown::render`] depend on the text and the languages that
+//!   are there alone, not on how it was cut into chunks, when it was rendered or when a language
+//!   came.
+//! - A leaf (paragraph, heading, table, line of code ...) that is done is final, but for code
+//!   whose language is not there yet. Each render parses what is new and the one leaf that is
+//!   still open, whose size is limited, so the cost of a chunk does not grow with the message.
+//! - Nothing is loaded or compiled here but by [`preload`], which is not for the core thread.
 
 mod blocks;
 mod code;
+mod engine;
 mod groups;
 mod html;
 mod language;
+mod languages;
+mod late;
 mod line;
 mod prose;
 mod scopes;
@@ -23,18 +28,16 @@ mod tests;
 
 use std::ops::Range;
 
-pub use code::{Code, code, preload};
+pub use code::{code, preload};
 pub use groups::GROUPS;
+pub use languages::Languages;
 
 use super::view::Line;
-use state::{Out, Piece, State};
-
-/// A longer line is broken into several, without inline marks: Neovim draws a line as a whole,
-/// and one of a megabyte makes it slow at each key.
-const MAX_LINE: usize = 8 * 1024;
+use late::Late;
+use state::{Out, Piece, State, content_end};
 
 /// A message of markdown, from its first chunk to its last.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Markdown {
     text: String,
     finished: bool,
@@ -47,6 +50,10 @@ pub struct Markdown {
     done: usize,
     /// The lines shown after those, which the next chunk may still change.
     tail: Vec<Line>,
+    /// Fences that were rendered plainly so far, since their languages were not there.
+    late: Vec<Late>,
+    /// The reports of languages that are known here.
+    reports: u64,
     /// What all renders cost so far.
     #[cfg(test)]
     spent: usize,
@@ -60,13 +67,22 @@ pub struct Change {
     pub lines: Vec<Line>,
 }
 
-/// Returns the lines of a text that is complete and not long.
-pub fn lines(text: &str) -> Vec<Line> {
-    let mut markdown = Markdown::new();
-    markdown.push(text);
-    markdown.finish();
-    let change = markdown.render(usize::MAX);
-    change.map(|change| change.lines).unwrap_or_default()
+/// Returns the lines of a text without any spans, broken as [`Markdown`] breaks them.
+pub fn plain(text: &str) -> Vec<Line> {
+    let line = |range: Range<usize>| Line {
+        text: text.get(range).unwrap_or_default().to_owned(),
+        spans: Vec::new(),
+    };
+    let (mut at, mut searched) = (0, 0);
+    let mut lines = Vec::new();
+    while let Some(piece) = Piece::next(text, at, &mut searched) {
+        at = piece.next;
+        lines.push(line(piece.text));
+    }
+    if at < text.len() {
+        lines.push(line(at..text.len()));
+    }
+    lines
 }
 
 impl Markdown {
@@ -115,24 +131,53 @@ impl Markdown {
         self.dirty
     }
 
+    /// Returns the number of lines that are final, and the text of those that are not.
+    pub fn left(&self) -> (usize, &str) {
+        let left = self.text.get(self.state.leaf..).unwrap_or_default();
+        (self.done, left)
+    }
+
+    /// Says that a language was reported; it is dirty then if it waits for one.
+    pub fn language_came(&mut self) {
+        self.dirty |= !self.late.is_empty();
+    }
+
     /// Renders what is new and returns what it changes in the list of lines, if anything.
     ///
     /// It stops after `budget` units of work and is dirty then; the lines it did not come to are
-    /// as they were, or not there yet. A unit is a byte of highlighted code (3 to 12 µs) or 128
+    /// as they were, or not there yet. A unit is a byte of highlighted code (0.1 to 3 µs) or 128
     /// bytes of other text. One leaf is the least that is rendered: 4 KiB, if it is no code.
+    ///
+    /// Code whose language is not there is plain, and the language is asked for.
     ///
     /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it.
     /// A `\r` at the end is held back until it is clear whether a `\n` comes.
-    pub fn render(&mut self, budget: usize) -> Option<Change> {
+    pub fn render(&mut self, budget: usize, languages: &mut Languages) -> Option<Change> {
         if !self.dirty {
             return None;
         }
-        let limit = budget.saturating_mul(state::UNIT);
+        let limit = budget.saturating_mul(state::UNIT).max(1);
         let mut out = Out::default();
+        let change = self.render_late(limit, languages, &mut out);
+        if change.is_none() && out.cost < limit {
+            return self.render_new(limit, languages, out);
+        }
+        self.spend(&out);
+        change
+    }
+
+    /// Renders what is new, up to the limit, and then what is open.
+    fn render_new(
+        &mut self,
+        limit: usize,
+        languages: &mut Languages,
+        mut out: Out,
+    ) -> Option<Change> {
         self.dirty = false;
-        while let Some(piece) = self.next_piece() {
-            self.state.take(&self.text, piece, &mut out);
-            if out.cost >= limit.max(1) {
+        while let Some(piece) = Piece::next(&self.text, self.state.at, &mut self.searched) {
+            self.state.take(&self.text, piece, languages, &mut out);
+            self.note_late(self.done + out.lines.len(), languages);
+            if out.cost >= limit {
                 self.dirty = true;
                 break;
             }
@@ -143,53 +188,27 @@ impl Markdown {
         } else {
             let rest = self.rest();
             let state = self.state.clone();
-            state.finish(&self.text, rest, self.finished, &mut out);
+            state.finish(&self.text, rest, self.finished, languages, &mut out);
         }
-        #[cfg(test)]
-        {
-            self.spent += out.cost;
-        }
+        self.spend(&out);
         self.replace_tail(out.lines, done)
     }
 
-    /// Returns the next whole line, or a piece of one that is too long.
-    fn next_piece(&mut self) -> Option<Piece> {
-        let start = self.state.at;
-        let from = self.searched.max(start);
-        let found = self.text.get(from..).unwrap_or_default().find('\n');
-        self.searched = found.map_or(self.text.len(), |at| from + at);
-        let end = self.content_end(self.searched);
-        if end.saturating_sub(start) > MAX_LINE {
-            let mut cut = start + MAX_LINE;
-            while !self.text.is_char_boundary(cut) {
-                cut -= 1;
-            }
-            return Some(Piece {
-                text: start..cut,
-                next: cut,
-                ends_line: false,
-            });
+    /// Counts what was done, for tests.
+    fn spend(&mut self, _out: &Out) {
+        #[cfg(test)]
+        {
+            self.spent += _out.cost;
         }
-        found.map(|_| Piece {
-            text: start..end,
-            next: self.searched + 1,
-            ends_line: true,
-        })
     }
 
     /// Returns the range of the last line, which has no end yet.
     fn rest(&self) -> Range<usize> {
         let end = match self.finished {
             true => self.text.len(),
-            false => self.content_end(self.text.len()),
+            false => content_end(&self.text, self.text.len()),
         };
         self.state.at..end.max(self.state.at)
-    }
-
-    /// Returns where the content of a line ends whose end is at `end`: before a `\r` there.
-    fn content_end(&self, end: usize) -> usize {
-        let content = self.text.get(..end).unwrap_or_default();
-        content.strip_suffix('\r').unwrap_or(content).len()
     }
 
     /// Takes `lines` in place of the tail, `done` of them final, and returns what that changes.

@@ -28,21 +28,30 @@ pub(super) fn group(scope: Scope, outer: Option<Group>) -> Option<Group> {
     }
 }
 
+/// Makes the table ready to be used.
+pub(super) fn load() {
+    table();
+}
+
 /// Returns the rule with the longest prefix of `scope`.
 fn rule(scope: Scope) -> Option<Rule> {
+    table()
+        .iter()
+        .find(|(prefix, _)| prefix.is_prefix_of(scope))
+        .map(|&(_, rule)| rule)
+}
+
+/// Returns the rules, those of long scopes first.
+fn table() -> &'static [(Scope, Rule)] {
     static TABLE: OnceLock<Vec<(Scope, Rule)>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
+    TABLE.get_or_init(|| {
         let mut table: Vec<_> = RULES
             .iter()
             .filter_map(|&(name, rule)| Some((Scope::new(name).ok()?, rule)))
             .collect();
         table.sort_by_key(|(scope, _)| std::cmp::Reverse(scope.len()));
         table
-    });
-    table
-        .iter()
-        .find(|(prefix, _)| prefix.is_prefix_of(scope))
-        .map(|&(_, rule)| rule)
+    })
 }
 
 /// Brackets and separators are left plain on purpose: they are a third of all tokens, most

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::blocks::{Scanner, Step};
 use super::code::{Code, shift, span};
+use super::languages::Languages;
 use super::{groups, line, prose};
 use crate::core::view::{Line, Span};
 
@@ -15,6 +16,10 @@ pub(super) const UNIT: usize = 128;
 /// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
 const MAX_LEAF: usize = 4 * 1024;
 
+/// A longer line is broken into several, without inline marks: Neovim draws a line as a whole,
+/// and one of a megabyte makes it slow at each key.
+pub(super) const MAX_LINE: usize = 8 * 1024;
+
 /// A line, or a piece of one that is too long.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -23,6 +28,40 @@ pub(super) struct Piece {
     /// Where the next piece starts.
     pub next: usize,
     pub ends_line: bool,
+}
+
+impl Piece {
+    /// Returns the next whole line at `start`, or a piece of one that is too long.
+    ///
+    /// Up to `searched` the text was searched for the line's end before.
+    pub fn next(text: &str, start: usize, searched: &mut usize) -> Option<Self> {
+        let from = start.max(*searched);
+        let found = text.get(from..).unwrap_or_default().find('\n');
+        *searched = found.map_or(text.len(), |at| from + at);
+        let end = content_end(text, *searched);
+        if end.saturating_sub(start) > MAX_LINE {
+            let mut cut = start + MAX_LINE;
+            while !text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            return Some(Self {
+                text: start..cut,
+                next: cut,
+                ends_line: false,
+            });
+        }
+        found.map(|_| Self {
+            text: start..end,
+            next: *searched + 1,
+            ends_line: true,
+        })
+    }
+}
+
+/// Returns where the content of a line ends whose end is at `end`: before a `\r` there.
+pub(super) fn content_end(text: &str, end: usize) -> usize {
+    let content = text.get(..end).unwrap_or_default();
+    content.strip_suffix('\r').unwrap_or(content).len()
 }
 
 /// What was rendered, and what that cost.
@@ -37,28 +76,43 @@ pub(super) struct State {
     /// Where the next line starts.
     pub at: usize,
     /// Where the open leaf starts; it is rendered when it is done.
-    leaf: usize,
+    pub leaf: usize,
     /// What the leaf has to be parsed after.
     context: String,
     scanner: Scanner,
-    /// The open code fence.
-    code: Option<Code>,
+    pub fence: Option<Fence>,
     /// `at` is within a line that is too long.
     in_long_line: bool,
 }
 
+/// The open code fence.
+#[derive(Debug, Clone)]
+pub(super) struct Fence {
+    pub info: String,
+    /// Where its first line starts: that tells it from every other.
+    pub at: usize,
+    pub code: Code,
+}
+
 impl State {
     /// Takes the next piece of `text` and renders what is final by it.
-    pub fn take(&mut self, text: &str, piece: Piece, out: &mut Out) {
+    pub fn take(&mut self, text: &str, piece: Piece, languages: &Languages, out: &mut Out) {
         if self.in_long_line || !piece.ends_line {
             self.long_line(text, piece, out);
         } else {
-            self.line(text, piece.text, piece.next, out);
+            self.line(text, piece.text, piece.next, languages, out);
         }
     }
 
     /// Renders what is open, with `rest` as the last line.
-    pub fn finish(mut self, text: &str, rest: Range<usize>, finished: bool, out: &mut Out) {
+    pub fn finish(
+        mut self,
+        text: &str,
+        rest: Range<usize>,
+        finished: bool,
+        languages: &Languages,
+        out: &mut Out,
+    ) {
         let line = text.get(rest.clone()).unwrap_or_default();
         if line.is_empty() {
             self.flush(text, rest.start, out);
@@ -80,14 +134,21 @@ impl State {
             return;
         }
         let end = rest.end - held.len();
-        self.line(text, rest.start..end, end, out);
+        self.line(text, rest.start..end, end, languages, out);
         self.flush(text, end, out);
         if let Some(last) = out.lines.last_mut() {
             last.text.push_str(held);
         }
     }
 
-    fn line(&mut self, text: &str, range: Range<usize>, next: usize, out: &mut Out) {
+    fn line(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        next: usize,
+        languages: &Languages,
+        out: &mut Out,
+    ) {
         let line = text.get(range.clone()).unwrap_or_default();
         self.at = next;
         // A row needs nothing of the rows above it but the head of their table.
@@ -105,11 +166,16 @@ impl State {
         match step {
             Step::Join => {}
             Step::Begin => {
-                self.code = None;
+                self.fence = None;
                 self.context = self.scanner.context();
             }
             Step::Open { info } => {
-                self.code = Some(Code::new(line.get(info).unwrap_or_default()));
+                let info = line.get(info).unwrap_or_default();
+                self.fence = Some(Fence {
+                    info: info.to_owned(),
+                    at: next,
+                    code: Code::new(languages.find(info)),
+                });
                 self.context = self.scanner.context();
                 self.flush(text, next, out);
             }
@@ -119,7 +185,7 @@ impl State {
                 self.leaf = next;
             }
             Step::Close => {
-                self.code = None;
+                self.fence = None;
                 let start = line.len() - line.trim_start().len();
                 let fence = span(start, line.trim_end().len(), groups::FENCE);
                 out.push(line, vec![fence]);
@@ -139,10 +205,14 @@ impl State {
             self.flush(text, piece.text.start, out);
             self.scanner.step(line);
             self.scanner.cut();
-            self.code = match self.code.take() {
+            self.fence = match self.fence.take() {
                 _ if !self.scanner.in_fence() => None,
-                None => Some(Code::new("")),
-                code => code,
+                None => Some(Fence {
+                    info: String::new(),
+                    at: piece.next,
+                    code: Code::Unknown,
+                }),
+                fence => fence,
             };
         }
         out.push(line, Vec::new());
@@ -152,12 +222,12 @@ impl State {
     }
 
     fn code_line(&mut self, line: &str, indent: usize, out: &mut Out) -> Vec<Span> {
-        let Some(code) = &mut self.code else {
+        let Some(Fence { code, .. }) = &mut self.fence else {
             return Vec::new();
         };
         let margin = line::dedent(line, indent);
         let text = line.get(margin..).unwrap_or_default();
-        if code.is_known() {
+        if code.is_highlighted() {
             out.cost += text.len() * (UNIT - 1);
         }
         shift(code.line(text), margin).collect()

@@ -2,9 +2,36 @@
 
 mod cost;
 mod golden;
+mod late;
 mod stream;
 
+use std::sync::LazyLock;
+
+use super::state::MAX_LINE;
 use super::*;
+
+/// Returns the lines of a text that is complete, with all languages there.
+fn lines(text: &str) -> Vec<Line> {
+    let mut markdown = Markdown::new();
+    markdown.push(text);
+    markdown.finish();
+    let mut screen = Screen::default();
+    screen.apply(markdown.render(usize::MAX, &mut every()));
+    assert!(!markdown.is_dirty());
+    screen.0
+}
+
+/// Returns languages that are all there.
+fn every() -> Languages {
+    static EVERY: LazyLock<Languages> = LazyLock::new(|| {
+        let mut languages = Languages::default();
+        for syntax in super::engine::syntaxes().syntaxes() {
+            languages.loaded(&syntax.name);
+        }
+        languages
+    });
+    EVERY.clone()
+}
 
 /// A list of lines to which changes are applied, as the editor does.
 #[derive(Default)]

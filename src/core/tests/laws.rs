@@ -159,15 +159,16 @@ fn check_answered(world: &World, when: &str) {
 
 /// The screen shows the model, and nothing is dirty.
 fn check_screen(world: &mut World) {
+    let languages = &world.model.languages;
     for (key, session) in &world.model.sessions {
         let shown = world.editor.chats.get(key);
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // Whether the last message is complete only the agent knows.
-        let want = Chat::of(&session.transcript, false);
+        let want = Chat::of(&session.transcript, languages, false);
         let want = match want.lines == lines {
             true => want,
-            false => Chat::of(&session.transcript, true),
+            false => Chat::of(&session.transcript, languages, true),
         };
         let texts = |lines: &[crate::core::view::Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.clone()).collect()
@@ -183,9 +184,12 @@ fn check_screen(world: &mut World) {
     assert_eq!(world.editor.permission, permission);
     for (buf, buffer) in &world.editor.buffers {
         let document = world.model.documents.get(*buf).unwrap();
-        // A buffer always has a line.
-        let is_blank = buffer.text.len_bytes() <= 1;
-        let text = (!is_blank).then(|| buffer.text.clone()).unwrap_or_default();
+        // A buffer always has a line; an empty file has none.
+        let is_empty = buffer.text.len() == 1 && buffer.text.len_bytes() == 1;
+        let text = match is_empty {
+            true => Default::default(),
+            false => buffer.text.clone(),
+        };
         assert_eq!(document.text, text, "{}", buffer.path.display());
         assert_eq!(
             document.state.tick,

@@ -15,6 +15,7 @@ mod world;
 
 mod files;
 mod frames;
+mod languages;
 mod lifecycle;
 mod permissions;
 mod random;

@@ -38,7 +38,7 @@ impl Story {
         w.journal = journal.then(Vec::new);
         w.disk.put(FILES[0], "a\nb\nc\nd\ne\nf\n");
         w.disk.put(FILES[1], "one\r\ntwo\r\nthree");
-        for part in [Part::Agents, Part::Disk, Part::Editor] {
+        for part in [Part::Agents, Part::Disk, Part::Editor, Part::Languages] {
             w.holds(part);
         }
         Self {

@@ -5,6 +5,7 @@
 
 use crate::acp::{Content, Role};
 use crate::core::chat::{Budget, ChatView};
+use crate::core::markdown::Languages;
 use crate::core::ops::Ops;
 use crate::core::transcript::{Entry, Transcript};
 use crate::core::view::{ChatOp, Line};
@@ -79,10 +80,10 @@ impl Chat {
         lines.join("\n")
     }
 
-    /// Renders a transcript from nothing.
+    /// Renders a transcript from nothing, with the languages that are there.
     ///
     /// Whatever is not the last entry is complete; the last is if `is_complete`.
-    pub fn of(transcript: &Transcript, is_complete: bool) -> Self {
+    pub fn of(transcript: &Transcript, languages: &Languages, is_complete: bool) -> Self {
         let mut copy = Transcript::default();
         let last = transcript.entries().len();
         for (index, entry) in transcript.entries().iter().enumerate() {
@@ -118,10 +119,11 @@ impl Chat {
                 message.markdown.finish();
             }
         }
+        let mut languages = languages.clone();
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
             let mut ops = Ops::default();
-            let is_more = view.render(&mut copy, &mut Budget::default(), &mut ops);
+            let is_more = view.render(&mut copy, &mut Budget::default(), &mut languages, &mut ops);
             chat.apply(ops.into_ops());
             if !is_more {
                 return chat;

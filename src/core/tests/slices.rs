@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
 use crate::core::event::Event;
+use crate::core::markdown;
 
 /// Code that is more than one slice of a frame.
 fn long_code() -> String {
@@ -13,10 +14,20 @@ fn long_code() -> String {
     format!("```rust\n{}```\n", line.repeat(20))
 }
 
+/// A world in which the language of that code is there.
+fn ready() -> World {
+    let mut w = World::ready();
+    let language = "rust".to_owned();
+    markdown::preload(&language);
+    let result = Ok(());
+    w.happens(Event::LanguageReady { language, result });
+    w
+}
+
 /// A world in the middle of a frame: `before` has been said and is on the screen, of a long
 /// message just the beginning is rendered.
 fn amid_frame(before: &[Value]) -> World {
-    let mut w = World::ready();
+    let mut w = ready();
     w.prompts("go");
     for update in before {
         w.updates(update.clone());
@@ -42,7 +53,7 @@ fn check_end(mut w: World, above: &str) {
 
 #[test]
 fn a_read_is_answered_in_the_middle_of_a_frame() {
-    let mut w = World::ready();
+    let mut w = ready();
     w.disk.put("/p/f", "one\n");
     w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
     w.prompts("go");

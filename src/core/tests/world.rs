@@ -22,6 +22,7 @@ use crate::acp::rpc;
 use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::core::event::{AgentSpec, Event, Prompt};
 use crate::core::ids::{AgentKey, BufId, SessionKey, Token};
+use crate::core::markdown;
 use crate::core::model::Model;
 use crate::core::update::update;
 
@@ -32,6 +33,8 @@ pub enum Part {
     Disk,
     /// What agents do by themselves: answers to `initialize` and `session/new`, their exits.
     Agents,
+    /// The loading of languages.
+    Languages,
     /// The core goes on with a frame only in [`World::goes_on`].
     Frames,
 }
@@ -45,6 +48,8 @@ pub struct World {
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
     pub timers: VecDeque<Token>,
+    /// Languages that were asked for.
+    pub to_load: VecDeque<String>,
     held: Vec<Part>,
     log: Vec<String>,
     /// Every event and effect, if a test wants to compare them.
@@ -79,6 +84,7 @@ impl World {
             to_core: VecDeque::new(),
             to_editor: VecDeque::new(),
             timers: VecDeque::new(),
+            to_load: VecDeque::new(),
             held: Vec::new(),
             log: Vec::new(),
             journal: None,
@@ -296,7 +302,11 @@ impl World {
         }
         let moves = |part| !self.held.contains(&part);
         let (agents, disk, editor) = (moves(Part::Agents), moves(Part::Disk), moves(Part::Editor));
-        agents && self.agents_move() || disk && self.disk_moves() || editor && self.editor_moves()
+        let languages = moves(Part::Languages);
+        agents && self.agents_move()
+            || disk && self.disk_moves()
+            || editor && self.editor_moves()
+            || languages && self.loads()
     }
 
     fn disk_moves(&mut self) -> bool {
@@ -445,8 +455,21 @@ impl World {
                 self.disk.queue(path, effect);
             }
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
+            HostEffect::Preload { language } => self.to_load.push_back(language),
             HostEffect::Log { .. } => {}
         }
+    }
+
+    /// Loads the language that was asked for first.
+    fn loads(&mut self) -> bool {
+        let Some(language) = self.to_load.pop_front() else {
+            return false;
+        };
+        markdown::preload(&language);
+        let result = Ok(());
+        self.to_core
+            .push_back(Event::LanguageReady { language, result });
+        true
     }
 
     /// What an announcement says is in the snapshot that is published with it.

@@ -7,9 +7,10 @@ fn cost(start: &str, unit: &str, bytes: usize) -> usize {
     let text = format!("{start}{}", unit.repeat(bytes / unit.len()));
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();
+    let mut languages = every();
     for chunk in text.as_bytes().chunks(40) {
         markdown.push(std::str::from_utf8(chunk).expect("ASCII"));
-        screen.apply(markdown.render(usize::MAX));
+        screen.apply(markdown.render(usize::MAX, &mut languages));
     }
     let whole = lines(&text);
     // Unfinished, so the marks at the very end may be plain.
@@ -103,10 +104,11 @@ fn a_burst_is_spread_over_renders() {
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();
     markdown.push(&text);
+    let mut languages = every();
     let mut renders = 0;
     while markdown.is_dirty() {
         let rows = screen.0.len();
-        screen.apply(markdown.render(100));
+        screen.apply(markdown.render(100, &mut languages));
         assert!((1..=8).contains(&(screen.0.len() - rows)));
         renders += 1;
     }

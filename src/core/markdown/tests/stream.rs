@@ -31,6 +31,9 @@ const LINES: &[&str] = &[
     "> ```",
     "```",
     "```rs",
+    "```lua",
+    "```nope",
+    "local a = [[",
     "````",
     "~~~ py",
     "  ```",
@@ -106,12 +109,15 @@ fn ordinary() -> impl Strategy<Value = String> {
     prop::collection::vec(block, 0..8).prop_map(|blocks| blocks.join("\n\n"))
 }
 
-/// Streams `text` in chunks that end at `cuts`, rendering as `budgets` say (0 means not at all).
+/// Streams `text` in chunks that end at `cuts`, rendering as `budgets` say (0 means not at all);
+/// languages come in between, in any order.
 fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
     cuts.sort_unstable();
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();
+    let mut languages = Languages::default();
+    let mut wanted = Vec::new();
     let mut from = 0;
     for (&cut, &budget) in cuts.iter().zip(budgets) {
         let Some(chunk) = text.get(from..cut) else {
@@ -120,7 +126,12 @@ fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
         markdown.push(chunk);
         from = cut;
         if budget > 0 {
-            screen.apply(markdown.render(budget));
+            screen.apply(markdown.render(budget, &mut languages));
+        }
+        wanted.extend(languages.take_wanted());
+        if budget % 2 == 1 && !wanted.is_empty() {
+            languages.loaded(&wanted.swap_remove(budget % wanted.len()));
+            markdown.language_came();
         }
         if budget % 3 == 1 {
             markdown.finish();
@@ -131,8 +142,15 @@ fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     }
     markdown.push(&text[from..]);
     markdown.finish();
-    while markdown.is_dirty() {
-        screen.apply(markdown.render(7));
+    while markdown.is_dirty() || !wanted.is_empty() {
+        screen.apply(markdown.render(7, &mut languages));
+        wanted.extend(languages.take_wanted());
+        if !markdown.is_dirty()
+            && let Some(language) = wanted.pop()
+        {
+            languages.loaded(&language);
+            markdown.language_came();
+        }
     }
     assert_eq!(markdown.text(), text);
     screen.0
@@ -230,7 +248,7 @@ proptest! {
         let text: String = lines
             .iter()
             .filter(|line| !line.contains(['\r', ':']))
-            .map(|line| line.replace("```rs", "```").replace("~~~ py", "~~~") + "\n")
+            .map(|line| line.replace("```rs", "```").replace("```lua", "```").replace("```nope", "```").replace("~~~ py", "~~~") + "\n")
             .collect();
         let text = text.replace("```console", "```");
         check_same(&super::lines(&text), &prose::render("", &text).lines)?;
