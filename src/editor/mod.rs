@@ -15,6 +15,7 @@ mod layout;
 mod lines;
 mod nvim;
 mod permission;
+mod rest;
 mod review;
 mod spans;
 mod state;
