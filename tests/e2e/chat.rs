@@ -107,6 +107,15 @@ fn markdown_and_fences_are_highlighted() {
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
     );
     nvim.wait_text("local x");
+    // The text does not wait for its language.
+    let is_coloured = || {
+        !nvim
+            .screen()
+            .groups_of("local")
+            .iter()
+            .all(String::is_empty)
+    };
+    nvim.wait("the colours of the code", is_coloured);
     for (text, group) in [
         ("# Title", "Title"),
         ("Some", ""),
