@@ -16,6 +16,7 @@ mod layout;
 mod lines;
 mod nvim;
 mod permission;
+mod rest;
 mod review;
 mod spans;
 mod state;

@@ -92,6 +92,7 @@ fn a_macro_records_what_the_user_types_and_nothing_else() {
     nvim.keys("qqx");
     ask(&nvim);
     press(&nvim, "1");
+    wait_closed(&nvim);
     nvim.wait_script("scripted");
     nvim.keys("q");
     nvim.wait("the end of the recording", || {
