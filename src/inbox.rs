@@ -63,6 +63,8 @@ impl Inbox {
         let mut queues = self.shared.lock();
         if !queues.closed {
             queues.prompt.push_back(event);
+            // Whoever wakes up finds the lock free.
+            drop(queues);
             self.shared.arrived.notify_one();
         }
     }
@@ -130,7 +132,9 @@ impl Outlet {
     pub fn recv(&self) -> Option<Event> {
         let mut queues = self.shared.lock();
         loop {
-            if let Some(event) = queues.pop() {
+            if let Some((event, room)) = queues.pop() {
+                drop(queues);
+                drop(room);
                 return Some(event);
             }
             if queues.senders == 0 {
@@ -146,7 +150,8 @@ impl Outlet {
 
     /// Takes the next event if there is one.
     pub fn try_recv(&self) -> Option<Event> {
-        self.shared.lock().pop()
+        let popped = self.shared.lock().pop();
+        popped.map(|(event, _room)| event)
     }
 
     /// Returns the number of agents' messages that wait to be taken.
@@ -193,11 +198,13 @@ impl Shared {
 }
 
 impl Queues {
-    fn pop(&mut self) -> Option<Event> {
-        if let Some(event) = self.prompt.pop_front() {
-            return Some(event);
+    /// Returns the next event, with the room that comes back when it is dropped: that wakes those
+    /// who wait for it, which takes longer than the lock may be held.
+    fn pop(&mut self) -> Option<(Event, Option<Room>)> {
+        match self.prompt.pop_front() {
+            Some(event) => Some((event, None)),
+            None => self.agent.pop_front(),
         }
-        self.agent.pop_front().map(|(event, _room)| event)
     }
 }
 

@@ -2,8 +2,8 @@
 //! chat's buffer up to date.
 //!
 //! Invariants: the buffer is the entries' lines one after another; a clean entry is never
-//! touched again; what one frame changes is bounded by [`FRAME_BYTES`], and what is rendered at
-//! a time by [`SLICE`].
+//! touched again; what one frame changes is bounded by `FRAME_BYTES`, and what is rendered at
+//! a time by `SLICE`.
 
 use super::effect::Level;
 use super::markdown::{Change, Languages};
@@ -18,7 +18,8 @@ use crate::acp::{PlanEntry, PlanStatus};
 const FRAME_BYTES: usize = 64 * 1024;
 
 /// How much is rendered at a time, in units of [`super::markdown::Markdown::render`]: a few
-/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever asks.
+/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever
+/// asks.
 const SLICE: usize = 256;
 
 /// What one unit is in bytes of text that is not highlighted.
@@ -26,6 +27,10 @@ const UNIT_BYTES: usize = 128;
 
 /// The slices of one frame: it shall not be late because there is much to highlight.
 const FRAME_SLICES: usize = 16;
+
+/// How often that doubles while each frame leaves something for the next: who is far behind
+/// catches up in few frames, since each one costs the editor a drawing of the screen.
+const MAX_DOUBLINGS: u32 = 4;
 
 /// What one frame may still bring.
 #[derive(Debug)]
@@ -36,17 +41,16 @@ pub struct Budget {
     slice: usize,
 }
 
-impl Default for Budget {
-    fn default() -> Self {
+impl Budget {
+    /// Returns the budget of a frame after `behind` frames that left something over.
+    pub fn new(behind: u32) -> Self {
         Self {
             bytes: FRAME_BYTES,
-            slices: FRAME_SLICES,
+            slices: FRAME_SLICES << behind.min(MAX_DOUBLINGS),
             slice: 0,
         }
     }
-}
 
-impl Budget {
     /// Returns whether another slice may be rendered.
     pub fn is_left(&self) -> bool {
         self.bytes > 0 && self.slices > 0

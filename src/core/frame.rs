@@ -26,10 +26,12 @@ pub struct FrameState {
     titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
     /// The frame the editor waits for, as far as it has come.
     composing: Option<Composing>,
+    /// How many frames in a row left something for the next.
+    behind: u32,
 }
 
 /// A frame that is being composed, slice by slice.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Composing {
     chats: BTreeMap<SessionKey, Ops>,
     budget: Budget,
@@ -89,12 +91,16 @@ impl Model {
     /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
-        let mut composing = self.frame.composing.take().unwrap_or_default();
+        let mut composing = self.frame.composing.take().unwrap_or_else(|| Composing {
+            chats: BTreeMap::new(),
+            budget: Budget::new(self.frame.behind),
+        });
         let more = self.render_slice(&mut composing);
         if more && composing.budget.is_left() {
             self.frame.composing = Some(composing);
             return;
         }
+        self.frame.behind = if more { self.frame.behind + 1 } else { 0 };
         let mut frame = Frame {
             more,
             ..Frame::default()
@@ -189,6 +195,10 @@ impl Model {
             (session.spec.name.clone(), "AcpTitle"),
             (word.into(), group),
         ];
+        match session.queue.len() {
+            0 => {}
+            waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }

@@ -72,8 +72,9 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     };
     let notify: mlua::Function = nvim::vim()?.get("notify")?;
     let mut text = format!("acp.nvim: {text}");
+    // Neovim 0.12 keeps no names of its own files.
     let source = notify.info().source.unwrap_or_default();
-    if source.ends_with("editor.lua") {
+    if source == "?" || source.ends_with("editor.lua") {
         text = fitting(&text)?;
     }
     let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;

@@ -215,11 +215,18 @@ pub fn review_hint() -> String {
     hint
 }
 
-/// Returns what an empty input window says.
-pub fn placeholder() -> String {
-    let mut text = String::from("Type a prompt");
-    if let Some(key) = of("input", "send").first() {
-        text.push_str(&format!(" · {key} sends"));
+/// Returns what an empty input window says in normal mode.
+pub fn resting_hint() -> String {
+    "Press i to write a prompt".to_owned()
+}
+
+/// Returns what an empty input window says in insert mode.
+pub fn writing_hint() -> String {
+    let mut hints = Vec::new();
+    for (name, word) in [("send_insert", "sends"), ("newline", "starts a new line")] {
+        if let Some(key) = of("input", name).first() {
+            hints.push(format!("{key} {word}"));
+        }
     }
-    text
+    hints.join(" · ")
 }

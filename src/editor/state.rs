@@ -74,7 +74,5 @@ pub fn refresh_environment() {
 
 /// Sends an event to the core.
 pub fn send(event: crate::core::event::Event) {
-    if let Some(inbox) = inbox() {
-        inbox.send(event);
-    }
+    with(|editor| editor.inbox.send(event));
 }

@@ -15,6 +15,14 @@ fn alone(steps: &str) -> Nvim {
     nvim
 }
 
+/// Checks the group a text on the screen begins with; code gets its colours a frame later.
+#[track_caller]
+fn check_group(nvim: &Nvim, text: &str, group: &str) {
+    nvim.wait(&format!("{group:?} on {text:?}"), || {
+        nvim.screen().groups_of(text).first().map(String::as_str) == Some(group)
+    });
+}
+
 /// Checks the whole transcript.
 #[track_caller]
 fn check_lines(nvim: &Nvim, want: &[&str]) {
@@ -82,7 +90,14 @@ fn everything_an_agent_says_has_its_place() {
     );
     nvim.wait("the folds", || hidden(&nvim) == [4, 5, 6, 11, 12, 13]);
     nvim.wait_text("Done.");
-    insta::assert_snapshot!(nvim.snapshot());
+    insta::assert_snapshot!(nvim.screen().rows()[..17].join("\n"));
+    check_group(&nvim, "❯", "Special");
+    check_group(&nvim, "hi", "Title");
+    check_group(&nvim, "∴ Thought", "Folded+Comment");
+    check_group(&nvim, "✓ execute", "Folded+DiagnosticOk");
+    check_group(&nvim, "execute", "Folded+Identifier");
+    check_group(&nvim, "Plan 1/2", "Title");
+    check_group(&nvim, "✓ First", "DiagnosticOk");
     nvim.quit();
 }
 
@@ -92,7 +107,28 @@ fn markdown_and_fences_are_highlighted() {
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
     );
     nvim.wait_text("local x");
-    insta::assert_snapshot!(nvim.snapshot());
+    // The text does not wait for its language.
+    let is_coloured = || {
+        !nvim
+            .screen()
+            .groups_of("local")
+            .iter()
+            .all(String::is_empty)
+    };
+    nvim.wait("the colours of the code", is_coloured);
+    for (text, group) in [
+        ("# Title", "Title"),
+        ("Some", ""),
+        ("*emphasis*", "@markup.italic"),
+        ("**strength**", "@markup.strong"),
+        ("`code`", "Special"),
+        ("```lua", "NonText"),
+        ("local", "Statement"),
+        ("x", ""),
+        ("'text'", "String"),
+    ] {
+        check_group(&nvim, text, group);
+    }
     nvim.quit();
 }
 

@@ -29,7 +29,8 @@ fn check_survived(nvim: &Nvim, place: &str) {
     talk::prompt(nvim, "and now?");
     wait_said(nvim, "here I am");
     nvim.wait("the end of the turn", || status(nvim)["phase"] == "idle");
-    assert_eq!(nvim.messages().lines().count(), 1, "{}", nvim.messages());
+    let messages = nvim.messages();
+    assert_eq!(messages.matches("acp.nvim").count(), 1, "{messages}");
     go(nvim, "text");
     assert_eq!(nvim.buf_lines(0), ["one", "precious"]);
     nvim.keys(":write<CR>");

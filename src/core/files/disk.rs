@@ -72,7 +72,9 @@ impl Model {
             // Its buffer was loaded just before the file was replaced: merged there once more.
             let stamp = document.stamp;
             self.documents.set_disk(buf, after, stamp);
-            self.has_written(&write, &real, before.unwrap_or_default());
+            if self.seen(&write, &real).is_none() {
+                self.has_written(&write, &real, before.unwrap_or_default());
+            }
             return self.retry_write(write, fx);
         }
         self.has_written(&write, &real, theirs);

@@ -21,7 +21,7 @@ pub struct Read {
     agent: AgentKey,
     request: RequestId,
     session: SessionKey,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     line: Option<u32>,
     limit: Option<u32>,
 }
@@ -48,6 +48,12 @@ impl Model {
             line: range.0,
             limit: range.1,
         };
+        if let Some(read) = self.writes.wait(read) {
+            self.start_read(read, fx);
+        }
+    }
+
+    pub(super) fn start_read(&mut self, read: Read, fx: &mut Effects) {
         if let Some((buf, _)) = self.documents.find(&read.path) {
             self.read_buffer(&read, buf, fx);
             return;
@@ -108,11 +114,11 @@ impl Model {
         fx: &mut Effects,
     ) {
         // The base of a write is what the agent knew when it sent it: a part of a file tells
-        // nothing of the rest, and what is read while a write is under way came after it.
+        // nothing of the rest, and a write that waits was sent before this answer.
         let lines = text.len();
         let is_whole = read.line.is_none_or(|line| line <= 1)
             && read.limit.is_none_or(|limit| limit as usize >= lines);
-        let is_busy = [&read.path, &real].map(|path| self.writes.is_busy(path));
+        let is_busy = [&read.path, &real].map(|path| self.is_writing(read.session, path));
         if answer.is_ok()
             && is_whole
             && is_busy == [false, false]

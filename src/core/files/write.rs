@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
+use super::read::Read;
 use super::{FileJob, Hand, INTERNAL_ERROR, rpc_error};
 use crate::acp::{RequestId, RpcError, SessionId, client};
 use crate::core::effect::{Effect, HostEffect, Level};
@@ -61,16 +62,29 @@ pub(super) enum Stage {
     },
 }
 
-/// Writes under way and those behind them, by path.
+/// Writes under way and what waits behind them, by path.
 #[derive(Debug, Default)]
 pub struct WriteQueue {
-    busy: HashMap<PathBuf, VecDeque<Write>>,
+    busy: HashMap<PathBuf, VecDeque<Waiting>>,
+}
+
+/// What waits for a write: another one, or a read, since an agent reads what it wrote.
+#[derive(Debug)]
+enum Waiting {
+    Read(Read),
+    Write(Write),
 }
 
 impl WriteQueue {
-    /// Tells whether a write to this path is under way.
-    pub(super) fn is_busy(&self, path: &Path) -> bool {
-        self.busy.contains_key(path)
+    /// Lets a read wait for the writes that came before it; gives it back if there are none.
+    pub(super) fn wait(&mut self, read: Read) -> Option<Read> {
+        match self.busy.get_mut(&read.path) {
+            Some(waiting) => {
+                waiting.push_back(Waiting::Read(read));
+                None
+            }
+            None => Some(read),
+        }
     }
 }
 
@@ -107,7 +121,7 @@ impl Model {
             stage: Stage::Reading,
         };
         match self.writes.busy.get_mut(&path) {
-            Some(waiting) => waiting.push_back(write),
+            Some(waiting) => waiting.push_back(Waiting::Write(write)),
             None => {
                 self.writes.busy.insert(path, VecDeque::new());
                 self.start_write(write, fx);
@@ -175,14 +189,18 @@ impl Model {
         }
         let result = result.map(|()| client::file_written());
         self.respond(write.agent, &write.request, result, fx);
-        let next = match self.writes.busy.get_mut(&write.path) {
-            Some(waiting) => waiting.pop_front(),
-            None => None,
-        };
-        match next {
-            Some(next) => self.start_write(next, fx),
-            None => {
-                self.writes.busy.remove(&write.path);
+        self.go_on_after(&write.path, fx);
+    }
+
+    /// Begins what waits for a path: reads up to the next write.
+    fn go_on_after(&mut self, path: &Path, fx: &mut Effects) {
+        while let Some(waiting) = self.writes.busy.get_mut(path) {
+            match waiting.pop_front() {
+                Some(Waiting::Read(read)) => self.start_read(read, fx),
+                Some(Waiting::Write(next)) => return self.start_write(next, fx),
+                None => {
+                    self.writes.busy.remove(path);
+                }
             }
         }
     }
@@ -192,6 +210,21 @@ impl Model {
         if let Some(session) = self.sessions.get_mut(&write.session) {
             session.seen.insert(real.to_owned(), theirs);
         }
+    }
+
+    /// Tells whether a write of this session's to this path is under way.
+    pub(super) fn is_writing(&self, session: SessionKey, path: &Path) -> bool {
+        let is_meant = |write: &Write| write.session == session && write.path == path;
+        let mut jobs = self.jobs.values();
+        let waiting = self.writes.busy.get(path);
+        jobs.any(|job| matches!(job, Job::File(FileJob::Write(write)) if is_meant(write)))
+            || waiting.is_some_and(|waiting| {
+                let mut writes = waiting.iter().filter_map(|waiting| match waiting {
+                    Waiting::Write(write) => Some(write),
+                    Waiting::Read(_) => None,
+                });
+                writes.any(is_meant)
+            })
     }
 
     /// Returns the text the session last read or wrote.

@@ -227,6 +227,23 @@ fn what_is_read_while_a_write_is_under_way_is_not_its_base() {
 }
 
 #[test]
+fn an_agent_reads_what_it_has_just_written() {
+    for mut w in [with_file("a\n"), with_buffer("a\n")] {
+        w.holds(Part::Disk);
+        w.holds(Part::Editor);
+        for (id, content) in [("1", "b\n"), ("3", "c\n")] {
+            writes(&mut w, id, F, content);
+            reads(&mut w, &format!("{id}0"), json!({}));
+        }
+        w.goes_on();
+        assert_eq!(
+            (content(&w, "10"), content(&w, "30")),
+            ("b\n".into(), "c\n".into())
+        );
+    }
+}
+
+#[test]
 fn a_part_that_is_read_is_not_the_base_of_a_write() {
     let mut w = with_buffer("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
@@ -300,6 +317,23 @@ fn a_file_that_is_opened_while_it_is_written_ends_as_written() {
     check_written(&w, "1");
     assert_eq!(w.buffer(F), "a\nB\n");
     assert_eq!(w.disk.get(F).as_deref(), Some("a\nB\n"));
+}
+
+#[test]
+fn a_file_that_is_opened_while_it_is_replaced_keeps_what_others_wrote() {
+    let mut w = with_file("a\nb\nc\n");
+    reads(&mut w, "1", json!({}));
+    w.disk.put(F, "a\nothers\nb\nc\n");
+    w.holds(Part::Disk);
+    writes(&mut w, "2", F, "a\nb\nC\n");
+    let event = w.disk.work(Path::new(F));
+    w.happens(event.unwrap());
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 0, 0, &["typed"]);
+    w.goes_on();
+    check_written(&w, "2");
+    assert_eq!(w.buffer(F), "typed\na\nothers\nb\nC\n");
+    assert_eq!(w.disk.get(F), Some(w.buffer(F)));
 }
 
 #[test]

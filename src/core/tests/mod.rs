@@ -11,6 +11,8 @@ mod golden;
 mod laws;
 mod screen;
 mod steps;
+mod story;
+mod verbs;
 mod world;
 
 mod files;

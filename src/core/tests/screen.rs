@@ -123,7 +123,7 @@ impl Chat {
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
             let mut ops = Ops::default();
-            let is_more = view.render(&mut copy, &mut Budget::default(), &mut languages, &mut ops);
+            let is_more = view.render(&mut copy, &mut Budget::new(0), &mut languages, &mut ops);
             chat.apply(ops.into_ops());
             if !is_more {
                 return chat;
