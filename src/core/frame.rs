@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
-use super::ids::{BufId, SessionKey};
 use super::hunkview;
+use super::ids::{BufId, SessionKey};
 use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
 use super::reviews::FileReview;

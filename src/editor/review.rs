@@ -80,10 +80,10 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     uncover(buf)
 }
 
-/// Forgets what is shown in a buffer: its text was unloaded or read again, extmarks and all.
+/// Takes everything out of a buffer: its text was unloaded, or is read again.
 pub fn forget(buf: i32) {
-    with(|marks| marks.by_buf.remove(&buf));
-    // A buffer that is being wiped out has no mappings any more.
+    // A buffer that is being wiped out has neither any more.
+    let _ = draw(buf, Vec::new());
     let _ = set_keys(buf, false);
 }
 
