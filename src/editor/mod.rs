@@ -10,6 +10,7 @@ mod decor;
 mod documents;
 mod edit;
 mod guard;
+mod hunk;
 mod keys;
 mod layout;
 mod lines;
@@ -20,6 +21,7 @@ mod spans;
 mod state;
 mod trace;
 mod wake;
+mod walk;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -93,6 +95,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     decor::start()?;
     documents::start()?;
     permission::start()?;
+    review::start()?;
     layout::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
         if let Some(shut_down) = SHUT_DOWN.take() {

@@ -15,11 +15,12 @@ fn alone(steps: &str) -> Nvim {
     nvim
 }
 
-/// Checks the group a text on the screen begins with.
+/// Checks the group a text on the screen begins with; code gets its colours a frame later.
 #[track_caller]
 fn check_group(nvim: &Nvim, text: &str, group: &str) {
-    let groups = nvim.screen().groups_of(text);
-    assert_eq!(groups.first().map(String::as_str), Some(group), "{text}");
+    nvim.wait(&format!("{group:?} on {text:?}"), || {
+        nvim.screen().groups_of(text).first().map(String::as_str) == Some(group)
+    });
 }
 
 /// Checks the whole transcript.
