@@ -2,8 +2,8 @@
 //! chat's buffer up to date.
 //!
 //! Invariants: the buffer is the entries' lines one after another; a clean entry is never
-//! touched again; what one frame changes is bounded by [`FRAME_BYTES`], and what is rendered at
-//! a time by [`SLICE`].
+//! touched again; what one frame changes is bounded by `FRAME_BYTES`, and what is rendered at
+//! a time by `SLICE`.
 
 use super::effect::Level;
 use super::markdown::{Change, Languages};

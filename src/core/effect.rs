@@ -59,6 +59,8 @@ pub enum EditorEffect {
         edits: Vec<LineEdit>,
         save: Save,
     },
+    /// A buffer's file was deleted because the user wanted that: nothing to complain about.
+    Deleted { buf: BufId },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

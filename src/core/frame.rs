@@ -7,15 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
+use super::hunkview;
 use super::ids::{BufId, SessionKey};
-use super::ledger::words;
 use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
 use super::reviews::FileReview;
-use super::view::{Frame, Group, HunkView, Line, Patch, Span};
-
-/// Text in a removed line longer than this is cut: it is shown, not edited.
-const MAX_REMOVED_LINE: usize = 1000;
+use super::view::{Frame, Group, Patch};
 
 #[derive(Debug, Default)]
 pub struct FrameState {
@@ -198,6 +195,10 @@ impl Model {
             (session.spec.name.clone(), "AcpTitle"),
             (word.into(), group),
         ];
+        match session.queue.len() {
+            0 => {}
+            waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }
@@ -223,54 +224,8 @@ fn plural(count: usize, noun: &str) -> String {
 
 /// Returns the hunks of a buffer; without a review there are none.
 fn review_patch(buf: BufId, tick: u64, file: Option<&FileReview>) -> Patch {
-    let hunks = file.map(hunk_views).unwrap_or_default();
+    let hunks = file
+        .map(|file| hunkview::of(&file.ledger))
+        .unwrap_or_default();
     Patch::Review { buf, tick, hunks }
-}
-
-fn hunk_views(file: &FileReview) -> Vec<HunkView> {
-    let hunks = file.ledger.hunks().iter();
-    let hunks = hunks.map(|hunk| {
-        let old = match &hunk.conflict {
-            Some(theirs) => theirs.clone(),
-            None => file.ledger.base().to_lines(hunk.old.clone()),
-        };
-        let new = file.ledger.current().to_lines(hunk.new.clone());
-        let old_refs: Vec<&str> = old.iter().map(String::as_str).collect();
-        let new_refs: Vec<&str> = new.iter().map(String::as_str).collect();
-        let changed = words(&old_refs, &new_refs);
-        let mut removed: Vec<Line> = old.iter().map(|line| removed_line(line)).collect();
-        for (row, range) in changed.old {
-            if let Some(line) = removed.get_mut(row)
-                && (range.end as usize) <= line.text.len()
-            {
-                line.spans.push(Span {
-                    start: range.start,
-                    end: range.end,
-                    group: "AcpDeleteWord",
-                });
-            }
-        }
-        let start = hunk.new.start;
-        HunkView {
-            row: start,
-            count: hunk.new.len(),
-            removed,
-            words: changed
-                .new
-                .into_iter()
-                .map(|(row, range)| (start + row, range))
-                .collect(),
-            conflict: hunk.conflict.is_some(),
-        }
-    });
-    hunks.collect()
-}
-
-fn removed_line(line: &str) -> Line {
-    let end = line
-        .char_indices()
-        .map(|(at, _)| at)
-        .find(|at| *at >= MAX_REMOVED_LINE)
-        .unwrap_or(line.len());
-    super::diffview::whole(line.get(..end).unwrap_or(line).to_owned(), "AcpDelete")
 }

@@ -13,6 +13,7 @@ pub mod files;
 pub mod format;
 pub mod frame;
 pub mod groups;
+pub mod hunkview;
 pub mod ids;
 pub mod ledger;
 pub mod markdown;
@@ -20,6 +21,7 @@ pub mod model;
 pub mod ops;
 pub mod permission;
 pub mod rawview;
+pub mod removed;
 pub mod reviews;
 pub mod snapshot;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, decor, layout, permission, review as hunks};
+use super::{chat, decor, layout, permission, walk};
 use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
@@ -312,9 +312,9 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         let body = move |scope: Option<String>| review(action, scope.as_deref().unwrap_or("hunk"));
         module.set(name, function(name, body)?)?;
     }
-    for (name, way) in [("next", hunks::Way::Next), ("prev", hunks::Way::Prev)] {
+    for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
         let body = move |()| {
-            if !hunks::go(way)? {
+            if !walk::go(way)? {
                 super::apply::notify(
                     crate::core::effect::Level::Info,
                     "No change of the agent's to review.",

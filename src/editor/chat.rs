@@ -361,17 +361,16 @@ fn follow_again(chat: &Chat) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Shows in an empty input window what it is for.
+/// Shows in an empty input window how to go on.
 fn placeholder(buf: i32) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_chat")?;
-    let draw = move |buf: i32| -> mlua::Result<()> {
+    let draw = move |buf: i32, hint: String| -> mlua::Result<()> {
         api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
         let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
         if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
             return Ok(());
         }
-        let chunk = (super::keys::placeholder(), "AcpPlaceholder");
-        let chunk = nvim::lua().create_sequence_from([chunk.0, chunk.1.to_owned()])?;
+        let chunk = nvim::lua().create_sequence_from([hint, "AcpPlaceholder".to_owned()])?;
         let opts = nvim::table([
             ("virt_text", nvim::value(vec![chunk])),
             ("virt_text_pos", nvim::value("overlay")),
@@ -379,12 +378,19 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
         api::<i32>("nvim_buf_set_extmark", (buf, namespace, 0, 0, opts))?;
         Ok(())
     };
-    let on_change = guard::callback("input", move |args: Table| draw(args.get("buf")?))?;
+    let on_change = guard::callback("input", move |args: Table| {
+        let event: String = args.get("event")?;
+        let hint = match event.as_str() {
+            "InsertEnter" | "TextChangedI" => super::keys::writing_hint(),
+            _ => super::keys::resting_hint(),
+        };
+        draw(args.get("buf")?, hint)
+    })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
         ("callback", Value::Function(on_change)),
     ])?;
-    let events = vec!["TextChanged", "TextChangedI"];
+    let events = vec!["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
     api::<i32>("nvim_create_autocmd", (events, opts))?;
-    draw(buf)
+    draw(buf, super::keys::resting_hint())
 }

@@ -102,6 +102,14 @@ fn check_writable(buf: i32) -> Result<(), Failure> {
     Err(Failure::Edit(EditError::Refused(why.to_owned())))
 }
 
+/// Lets Neovim notice that a buffer's file is gone, without a word about it.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn deleted(buf: BufId) -> mlua::Result<()> {
+    api("nvim_command", format!("silent! checktime {}", buf.0))
+}
+
 type Saved = Option<Result<(), SaveError>>;
 
 fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {

@@ -5,7 +5,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{api as public, chat, layout, review as hunks};
+use super::{api as public, chat, layout, walk};
 use crate::core::event::{Event, ReviewAction};
 use crate::core::ids::SessionKey;
 
@@ -117,21 +117,53 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
     Ok(())
 }
 
-/// Maps the review keys in a buffer that has hunks, or takes them away.
+/// A mapping of the user's that a key of the review took the place of, as |maparg()| has it.
+pub type Replaced = Table;
+
+/// Maps the review keys in a buffer, and returns the user's own mappings of these keys there.
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn review(buf: i32, has_hunks: bool) -> mlua::Result<()> {
+pub fn map_review(buf: i32) -> mlua::Result<Vec<Replaced>> {
+    let mut replaced = Vec::new();
     for (name, desc) in REVIEW {
         for lhs in of("review", name) {
-            if has_hunks {
-                map(buf, "n", &lhs, desc, move || review_key(name))?;
-            } else {
-                let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
-            }
+            replaced.extend(mapped(buf, &lhs)?);
+            map(buf, "n", &lhs, desc, move || review_key(name))?;
         }
     }
+    Ok(replaced)
+}
+
+/// Takes the review keys away from a buffer, and gives the user's own mappings back.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn unmap_review(buf: i32, replaced: Vec<Replaced>) -> mlua::Result<()> {
+    for (name, _) in REVIEW {
+        for lhs in of("review", name) {
+            // It may be gone already.
+            let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
+        }
+    }
+    for mapping in replaced {
+        let run = nvim::lua().create_function(move |_, ()| {
+            nvim::vim_fn::<Value>("mapset", ("n", false, mapping.clone())).map(drop)
+        })?;
+        api::<()>("nvim_buf_call", (buf, run))?;
+    }
     Ok(())
+}
+
+/// Returns what a key is mapped to in a buffer alone.
+fn mapped(buf: i32, lhs: &str) -> mlua::Result<Option<Table>> {
+    let lhs = lhs.to_owned();
+    let run = nvim::lua().create_function(move |_, ()| {
+        nvim::vim_fn::<Table>("maparg", (lhs.as_str(), "n", false, true))
+    })?;
+    let found: Table = api("nvim_buf_call", (buf, run))?;
+    let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
+    Ok(is_local.then_some(found))
 }
 
 fn review_key(name: &str) -> mlua::Result<()> {
@@ -140,8 +172,8 @@ fn review_key(name: &str) -> mlua::Result<()> {
         "reject_hunk" => public::review(ReviewAction::Reject, "hunk"),
         "accept_file" => public::review(ReviewAction::Accept, "file"),
         "reject_file" => public::review(ReviewAction::Reject, "file"),
-        "next_hunk" => hunks::go(hunks::Way::Next).map(drop),
-        _ => hunks::go(hunks::Way::Prev).map(drop),
+        "next_hunk" => walk::go(walk::Way::Next).map(drop),
+        _ => walk::go(walk::Way::Prev).map(drop),
     }
 }
 
@@ -183,11 +215,18 @@ pub fn review_hint() -> String {
     hint
 }
 
-/// Returns what an empty input window says.
-pub fn placeholder() -> String {
-    let mut text = String::from("Type a prompt");
-    if let Some(key) = of("input", "send").first() {
-        text.push_str(&format!(" · {key} sends"));
+/// Returns what an empty input window says in normal mode.
+pub fn resting_hint() -> String {
+    "Press i to write a prompt".to_owned()
+}
+
+/// Returns what an empty input window says in insert mode.
+pub fn writing_hint() -> String {
+    let mut hints = Vec::new();
+    for (name, word) in [("send_insert", "sends"), ("newline", "starts a new line")] {
+        if let Some(key) = of("input", name).first() {
+            hints.push(format!("{key} {word}"));
+        }
     }
-    text
+    hints.join(" · ")
 }

@@ -10,16 +10,19 @@ mod decor;
 mod documents;
 mod edit;
 mod guard;
+mod hunk;
 mod keys;
 mod layout;
 mod lines;
 mod nvim;
 mod permission;
+mod rest;
 mod review;
 mod spans;
 mod state;
 mod trace;
 mod wake;
+mod walk;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -93,6 +96,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     decor::start()?;
     documents::start()?;
     permission::start()?;
+    review::start()?;
     layout::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
         if let Some(shut_down) = SHUT_DOWN.take() {

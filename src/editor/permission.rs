@@ -2,39 +2,36 @@
 //!
 //! Invariant: no key meant for the text is taken. The window gets the focus only in normal mode
 //! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
-//! nothing. Who leaves it is not brought back. (While a mapping waits for its next key Neovim
-//! runs no callbacks at all, so nothing here can come between.)
+//! nothing. Who leaves it is not brought back.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
 use super::nvim::{self, api};
+use super::rest::{REST, wait_for_rest, watch_keys};
 use super::state::{self, send};
 use crate::core::event::Event;
 use crate::core::ids::PermissionId;
 use crate::core::toolview::whole_line;
 use crate::core::view::{Line, OptionView, PermissionView};
 
-/// How long the keyboard must have rested before the window may take it.
-const REST: Duration = Duration::from_millis(300);
-
 /// What is on the screen of it.
 #[derive(Debug, Default)]
 pub struct Float {
-    view: Option<PermissionView>,
+    pub(super) view: Option<PermissionView>,
     buf: Option<i32>,
     win: Option<i32>,
     /// Where the user was before the window got the focus.
     home: Option<i32>,
     /// Since when the question stands there, focused or not.
     since: Option<Instant>,
-    last_key: Option<Instant>,
+    pub(super) last_key: Option<Instant>,
     answered: bool,
     /// The user has left the window: it takes the focus only when asked to.
-    left: bool,
-    waiting: bool,
+    pub(super) left: bool,
+    pub(super) waiting: bool,
 }
 
 /// Watches the keyboard and the mode, for as long as the plugin is in use.
@@ -102,7 +99,7 @@ pub fn focus() -> mlua::Result<bool> {
     Ok(true)
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
+pub(super) fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
     state::with(|editor| body(&mut editor.float.borrow_mut())).unwrap_or_default()
 }
 
@@ -365,7 +362,7 @@ fn close() -> mlua::Result<()> {
     api("nvim_win_close", (win, true))
 }
 
-fn take_focus() -> mlua::Result<()> {
+pub(super) fn take_focus() -> mlua::Result<()> {
     let Some(win) = valid_window()? else {
         return Ok(());
     };
@@ -378,73 +375,4 @@ fn take_focus() -> mlua::Result<()> {
         api::<()>("nvim_set_current_win", win)?;
     }
     dress(true)
-}
-
-/// What the user is doing with the keyboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// Nothing: normal mode, no key pending.
-    Free,
-    /// A command or a mapping waits for its next key.
-    InCommand,
-    /// Another mode, whose end `ModeChanged` tells.
-    Busy,
-}
-
-fn moment() -> mlua::Result<Moment> {
-    let mode: Table = api("nvim_get_mode", ())?;
-    let is_normal = mode.get::<String>("mode")? == "n" && !mode.get::<bool>("blocking")?;
-    let window: String = nvim::vim_fn("win_gettype", ())?;
-    if !is_normal || window == "command" {
-        return Ok(Moment::Busy);
-    }
-    // See |state()|: within a mapping, after a count, a register, or `f`.
-    let pending: String = nvim::vim_fn("state", "moSs")?;
-    Ok(if pending.is_empty() {
-        Moment::Free
-    } else {
-        Moment::InCommand
-    })
-}
-
-/// Takes the focus once the keyboard has rested, if the user is in normal mode then.
-fn wait_for_rest() -> mlua::Result<()> {
-    let is_due = with(|float| {
-        let is_due = float.view.is_some() && !float.left && !float.waiting;
-        float.waiting |= is_due;
-        is_due
-    });
-    if !is_due {
-        return Ok(());
-    }
-    let try_now = guard::callback("permission focus", |()| {
-        with(|float| float.waiting = false);
-        if with(|float| float.left || float.view.is_none()) {
-            return Ok(());
-        }
-        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
-        match moment()? {
-            Moment::Free if has_rested => take_focus(),
-            Moment::Free | Moment::InCommand => wait_for_rest(),
-            Moment::Busy => Ok(()),
-        }
-    })?;
-    let defer: Function = nvim::vim()?.get("defer_fn")?;
-    defer.call((try_now, u64::try_from(REST.as_millis()).unwrap_or(300)))
-}
-
-/// Notes when keys are pressed, while a question is open.
-fn watch_keys(on: bool) -> mlua::Result<()> {
-    let namespace = nvim::namespace("acp_permission")?;
-    let callback = if on {
-        Value::Function(guard::callback("on_key", |_: mlua::Variadic<Value>| {
-            with(|float| float.last_key = Some(Instant::now()));
-            Ok(())
-        })?)
-    } else {
-        Value::Nil
-    };
-    nvim::vim()?
-        .get::<Function>("on_key")?
-        .call((callback, namespace))
 }

@@ -1,26 +1,68 @@
-//! Hunks in the buffers they are in: removed lines as virtual lines, added lines highlighted.
+//! Hunks in the buffers they are in: what is shown, and what has to be drawn again.
 //!
-//! Invariant: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a diff.
+//! Invariants: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a
+//! diff. A hunk that stands where it should is not drawn again.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::guard;
+use super::hunk::{Drawn, Style};
+use super::keys::Replaced;
 use super::nvim::{self, api};
 use super::state;
 use crate::core::ids::BufId;
-use crate::core::view::{HunkView, Line};
-
-/// Lines of one hunk that get a sign of their own; more say nothing new.
-const MAX_SIGNS: usize = 500;
+use crate::core::view::HunkView;
 
 /// What is shown, by buffer.
 #[derive(Debug, Default)]
 pub struct Marks {
-    by_buf: BTreeMap<i32, Vec<HunkView>>,
-    /// Buffers that have the keys of a review.
-    keyed: BTreeSet<i32>,
+    by_buf: BTreeMap<i32, Shown>,
+    /// Buffers that have the keys of a review, and the user's own mappings of these keys.
+    keyed: BTreeMap<i32, Vec<Replaced>>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    hunks: Vec<Drawn>,
+    style: Style,
+}
+
+/// Watches the windows that reviews are shown in.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    let group: i32 = api(
+        "nvim_create_augroup",
+        (
+            "acp_review",
+            nvim::table([("clear", Value::Boolean(true))])?,
+        ),
+    )?;
+    let on_window = guard::callback("review window", |args: Table| {
+        let buf = match args.get("buf")? {
+            // `OptionSet` gives buffer 0 for the current one.
+            0 => api("nvim_get_current_buf", ())?,
+            buf => buf,
+        };
+        restyle(buf)?;
+        uncover(buf)
+    })?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("callback", Value::Function(on_window)),
+    ])?;
+    let events = vec!["BufWinEnter", "WinEnter", "WinResized", "OptionSet"];
+    api::<i32>("nvim_create_autocmd", (events, opts))?;
+    let on_scroll = guard::callback("review scroll", |_: Table| scrolled())?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("callback", Value::Function(on_scroll)),
+    ])?;
+    api::<i32>("nvim_create_autocmd", ("WinScrolled", opts))?;
+    Ok(())
 }
 
 /// Shows all hunks of a buffer in place of those shown before.
@@ -33,325 +75,175 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
         // The core hears of what has changed since, and sends the hunks again.
         return Ok(());
     }
-    let old = with(|marks| marks.by_buf.insert(buf, hunks.clone())).unwrap_or_default();
-    if old == hunks && !hunks.is_empty() {
-        return Ok(());
-    }
-    let namespace = nvim::namespace("acp_review")?;
-    api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-    let has_keys = with(|marks| match hunks.is_empty() {
-        true => marks.keyed.remove(&buf),
-        false => !marks.keyed.insert(buf),
-    });
-    if has_keys == hunks.is_empty() {
-        super::keys::review(buf, !has_keys)?;
-    }
-    if hunks.is_empty() {
-        with(|marks| marks.by_buf.remove(&buf));
-        return Ok(());
-    }
-    let style = Style::of(buf)?;
-    let total = hunks.len();
-    for (index, hunk) in hunks.iter().enumerate() {
-        let place = format!("{}/{total}{}", index + 1, style.hint);
-        draw(buf, namespace, hunk, &style, place)?;
-    }
-    match hunks.first() {
-        Some(first) if first.row == 0 && !first.removed.is_empty() => {
-            uncover(buf, first.removed.len())
-        }
-        _ => Ok(()),
-    }
+    set_keys(buf, !hunks.is_empty())?;
+    draw(buf, hunks)?;
+    uncover(buf)
 }
 
-/// Forgets what is shown in a buffer: its text was unloaded or read again, extmarks and all.
+/// Takes everything out of a buffer: its text was unloaded, or is read again.
 pub fn forget(buf: i32) {
-    with(|marks| marks.by_buf.remove(&buf));
+    // A buffer that is being wiped out has neither any more.
+    let _ = draw(buf, Vec::new());
+    let _ = set_keys(buf, false);
+}
+
+/// Returns the rows of the hunks that are drawn in a buffer; `None` if none are.
+pub fn rows(buf: i32) -> Option<Vec<usize>> {
+    with(|marks| {
+        let shown = marks.by_buf.get(&buf)?;
+        Some(shown.hunks.iter().map(|drawn| drawn.hunk.row).collect())
+    })
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut Marks) -> R) -> R {
     state::with(|editor| body(&mut editor.marks.borrow_mut())).unwrap_or_default()
 }
 
-/// How hunks look in one buffer.
-struct Style {
-    signs: bool,
-    virtual_lines: bool,
-    word_diff: bool,
-    tab: usize,
-    width: usize,
-    lines: usize,
-    hint: String,
-}
-
-impl Style {
-    fn of(buf: i32) -> mlua::Result<Self> {
-        let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
-        let flags = state::with(|editor| {
-            let config = editor.config.borrow();
-            (config.signs, config.virtual_lines, config.word_diff)
-        });
-        let (signs, virtual_lines, word_diff) = flags.unwrap_or((true, true, true));
-        Ok(Self {
-            signs,
-            virtual_lines,
-            word_diff,
-            tab: nvim::buf_option::<usize>(buf, "tabstop")?.max(1),
-            width: columns,
-            lines: api("nvim_buf_line_count", buf)?,
-            hint: super::keys::review_hint(),
-        })
-    }
-}
-
-fn draw(
-    buf: i32,
-    namespace: i32,
-    hunk: &HunkView,
-    style: &Style,
-    place: String,
-) -> mlua::Result<()> {
-    let last = style.lines.saturating_sub(1);
-    let row = hunk.row.min(last);
-    let mark = |row: usize, column: u32, opts: Table| -> mlua::Result<()> {
-        api::<i32>("nvim_buf_set_extmark", (buf, namespace, row, column, opts))?;
-        Ok(())
-    };
-    if style.virtual_lines && !hunk.removed.is_empty() {
-        let lines = hunk.removed.iter().map(|line| virtual_line(line, style));
-        let lines = lines.collect::<mlua::Result<Vec<Table>>>()?;
-        let above = hunk.row <= last;
-        let opts = nvim::table([
-            ("virt_lines", nvim::value(lines)),
-            ("virt_lines_above", Value::Boolean(above)),
-        ])?;
-        mark(row, 0, opts)?;
-    }
-    let group = if hunk.conflict {
-        "AcpConflict"
-    } else {
-        "AcpAdd"
-    };
-    if hunk.count > 0 {
-        let opts = nvim::table([
-            ("end_row", nvim::value((row + hunk.count).min(style.lines))),
-            ("end_col", nvim::value(0)),
-            ("hl_group", nvim::value(group)),
-            ("hl_eol", Value::Boolean(true)),
-            ("priority", nvim::value(90)),
-            ("strict", Value::Boolean(false)),
-        ])?;
-        mark(row, 0, opts)?;
-    }
-    if style.signs {
-        let (text, group) = if hunk.count > 0 {
-            ("┃", "AcpSign")
-        } else {
-            ("▁", "AcpSignDelete")
-        };
-        for row in row..row + hunk.count.clamp(1, MAX_SIGNS) {
-            let opts = nvim::table([
-                ("sign_text", nvim::value(text)),
-                ("sign_hl_group", nvim::value(group)),
-                ("priority", nvim::value(90)),
-            ])?;
-            mark(row, 0, opts)?;
-        }
-    }
-    if style.word_diff {
-        for (row, columns) in &hunk.words {
-            let opts = nvim::table([
-                ("end_row", nvim::value(*row)),
-                ("end_col", nvim::value(columns.end)),
-                ("hl_group", nvim::value("AcpAddWord")),
-                ("priority", nvim::value(95)),
-                ("strict", Value::Boolean(false)),
-            ])?;
-            mark(*row, columns.start, opts)?;
-        }
-    }
-    let chunk = nvim::lua().create_sequence_from([place, "AcpHint".to_owned()])?;
-    let opts = nvim::table([
-        ("virt_text", nvim::value(vec![chunk])),
-        ("virt_text_pos", nvim::value("eol")),
-        ("hl_mode", nvim::value("combine")),
-    ])?;
-    mark(row, 0, opts)
-}
-
-/// Returns a removed line as chunks, its tabs as spaces, its background to the window's edge.
-fn virtual_line(line: &Line, style: &Style) -> mlua::Result<Table> {
-    let mut edges: Vec<usize> = vec![0, line.text.len()];
-    for span in &line.spans {
-        edges.extend([span.start as usize, span.end as usize]);
-    }
-    edges.sort_unstable();
-    edges.dedup();
-    let chunks = nvim::empty()?;
-    let mut width = 0;
-    for pair in edges.windows(2) {
-        let &[start, end] = pair else { continue };
-        let Some(text) = line.text.get(start..end) else {
-            continue;
-        };
-        let covers = |span: &&crate::core::view::Span| {
-            span.start as usize <= start && end <= span.end as usize
-        };
-        let group = line
-            .spans
-            .iter()
-            .rfind(covers)
-            .map_or("AcpDelete", |span| span.group);
-        let mut shown = String::new();
-        for c in text.chars() {
-            if c == '\t' {
-                let spaces = style.tab - width % style.tab;
-                shown.push_str(&" ".repeat(spaces));
-                width += spaces;
-            } else {
-                shown.push(c);
-                width += 1;
-            }
-        }
-        chunks.push(nvim::lua().create_sequence_from([shown.as_str(), group])?)?;
-    }
-    let rest = " ".repeat(style.width.saturating_sub(width).max(1));
-    chunks.push(nvim::lua().create_sequence_from([rest.as_str(), "AcpDelete"])?)?;
-    Ok(chunks)
-}
-
-/// Scrolls virtual lines above the first line into view, where the window shows that line.
-fn uncover(buf: i32, count: usize) -> mlua::Result<()> {
-    for win in nvim::windows_of(buf)? {
-        let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
-        let top: i64 = info.first().map_or(Ok(0), |info| info.get("topline"))?;
-        if top == 1 {
-            let run = super::guard::callback("topfill", move |()| {
-                let view = nvim::table([("topfill", nvim::value(count))])?;
-                nvim::vim_fn::<Value>("winrestview", view)?;
-                Ok(())
-            })?;
-            api::<()>("nvim_win_call", (win, run))?;
-        }
+fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
+    let has_keys = with(|marks| marks.keyed.contains_key(&buf));
+    if has_hunks && !has_keys {
+        let replaced = super::keys::map_review(buf)?;
+        with(|marks| marks.keyed.insert(buf, replaced));
+    } else if !has_hunks && let Some(replaced) = with(|marks| marks.keyed.remove(&buf)) {
+        super::keys::unmap_review(buf, replaced)?;
     }
     Ok(())
 }
 
-/// Which way to go through the hunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    Next,
-    Prev,
-}
-
-/// Goes to the next or previous hunk, into the next file when this one has no more.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn go(way: Way) -> mlua::Result<bool> {
-    leave_chat()?;
-    let buf: i32 = api("nvim_get_current_buf", ())?;
-    let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
-    let row = cursor.first().map_or(0, |line| line - 1);
-    let rows = rows_of(buf)?;
+fn draw(buf: i32, hunks: Vec<HunkView>) -> mlua::Result<()> {
+    let namespace = nvim::namespace("acp_review")?;
+    let old = with(|marks| marks.by_buf.remove(&buf));
+    if hunks.is_empty() {
+        return api("nvim_buf_clear_namespace", (buf, namespace, 0, -1));
+    }
+    let style = Style::of(buf)?;
+    let mut old = match old {
+        Some(old) if old.style == style => old.hunks,
+        _ => {
+            api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+            Vec::new()
+        }
+    };
+    let places = match old.is_empty() {
+        true => HashMap::new(),
+        false => places(buf, namespace)?,
+    };
     let lines: usize = api("nvim_buf_line_count", buf)?;
-    let mut rows: Vec<usize> = rows.into_iter().map(|row| row.min(lines - 1)).collect();
-    rows.dedup();
-    let found = match way {
-        Way::Next => rows.iter().find(|at| **at > row),
-        Way::Prev => rows.iter().rfind(|at| **at < row),
-    };
-    if let Some(found) = found {
-        api::<()>("nvim_command", "normal! m'")?;
-        jump(*found)?;
-        return Ok(true);
+    let same = |(old, new): &(&Drawn, &HunkView)| old.stands_as(new, &places, lines);
+    let above = old.iter().zip(&hunks).take_while(same).count();
+    let most = old.len().min(hunks.len()) - above;
+    let below = old.iter().rev().zip(hunks.iter().rev());
+    let below = below.take(most).take_while(same).count();
+    let last = old.split_off(old.len() - below);
+    for drawn in old.split_off(above) {
+        drawn.erase(buf, namespace)?;
     }
-    go_to_file(way)
-}
-
-/// Returns the rows of a buffer's hunks: as they are drawn, or as the core has told of them.
-fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
-    let drawn = with(|marks| {
-        let hunks = marks.by_buf.get(&buf)?;
-        Some(hunks.iter().map(|hunk| hunk.row).collect())
-    });
-    if let Some(rows) = drawn {
-        return Ok(rows);
+    let mut kept = old.into_iter();
+    let mut kept_below = last.into_iter();
+    let total = hunks.len();
+    let mut shown = Vec::with_capacity(total);
+    for (index, hunk) in hunks.into_iter().enumerate() {
+        let place = format!("{}/{total}", index + 1);
+        let known = match index {
+            _ if index < above => kept.next(),
+            _ if index >= total - below => kept_below.next(),
+            _ => None,
+        };
+        shown.push(match known {
+            Some(known) => known.become_hunk(buf, namespace, hunk, place, &style)?,
+            None => Drawn::draw(buf, namespace, hunk, place, &style)?,
+        });
     }
-    let name: String = api("nvim_buf_get_name", buf)?;
-    let snapshot = state::snapshot();
-    let mut files = snapshot.reviews.iter();
-    let file = files.find(|file| file.path.to_string_lossy() == name);
-    let rows = file.map(|file| file.hunks.iter().map(|hunk| hunk.row).collect());
-    Ok(rows.unwrap_or_default())
+    let shown = Shown {
+        hunks: shown,
+        style,
+    };
+    with(|marks| marks.by_buf.insert(buf, shown));
+    Ok(())
 }
 
-fn go_to_file(way: Way) -> mlua::Result<bool> {
-    let snapshot = state::snapshot();
-    let name: String = api("nvim_buf_get_name", 0)?;
-    let files = &snapshot.reviews;
-    let here = files
-        .iter()
-        .position(|file| file.path.to_string_lossy() == name);
-    let count = files.len();
-    let target = match (here, way) {
-        _ if count == 0 => return Ok(false),
-        (Some(here), Way::Next) => (here + 1) % count,
-        (Some(here), Way::Prev) => (here + count - 1) % count,
-        (None, Way::Next) => 0,
-        (None, Way::Prev) => count - 1,
-    };
-    let Some(file) = files.get(target) else {
-        return Ok(false);
-    };
-    let hunk = match way {
-        Way::Next => file.hunks.first(),
-        Way::Prev => file.hunks.last(),
-    };
-    api::<()>("nvim_command", "normal! m'")?;
-    if here != Some(target) {
-        show_file(&file.path)?;
-    }
-    jump(hunk.map_or(0, |hunk| hunk.row))?;
-    Ok(true)
+/// Returns where the extmarks of a buffer's hunks are by now: row and column.
+fn places(buf: i32, namespace: i32) -> mlua::Result<HashMap<i64, (usize, usize)>> {
+    let opts = nvim::empty()?;
+    let marks: Vec<(i64, usize, usize)> =
+        api::<Vec<Table>>("nvim_buf_get_extmarks", (buf, namespace, 0, -1, opts))?
+            .iter()
+            .map(|mark| Ok((mark.get(1)?, mark.get(2)?, mark.get(3)?)))
+            .collect::<mlua::Result<_>>()?;
+    Ok(marks
+        .into_iter()
+        .map(|(id, row, column)| (id, (row, column)))
+        .collect())
 }
 
-/// Goes to a window of the tab page that shows a file, or shows it in the current one.
-fn show_file(path: &Path) -> mlua::Result<()> {
-    let name = path.to_string_lossy().into_owned();
-    let pattern: String = nvim::vim_fn("fnameescape", name)?;
-    let buf: i32 = nvim::vim_fn("bufnr", format!("^{pattern}$"))?;
-    let win: i32 = nvim::vim_fn("bufwinid", buf)?;
-    if win > 0 {
-        return api("nvim_set_current_win", win);
-    }
-    // The buffer that was there stays loaded, whatever 'hidden' says: it may be modified.
-    api("nvim_command", format!("hide edit {pattern}"))
-}
-
-fn jump(row: usize) -> mlua::Result<()> {
-    let lines: usize = api("nvim_buf_line_count", 0)?;
-    let line = (row + 1).min(lines);
-    api::<()>("nvim_win_set_cursor", (0, vec![line, 0]))?;
-    api("nvim_command", "normal! zv")
-}
-
-/// Goes from a chat's window to one that shows a file, made if there is none.
-fn leave_chat() -> mlua::Result<()> {
-    let is_file = |win: i32| -> mlua::Result<bool> {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
-        let kind: String = nvim::buf_option(buf, "buftype")?;
-        let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
-        Ok(kind.is_empty() && float.is_empty())
+/// Draws the hunks of a buffer again if its window shows lines in another way by now.
+fn restyle(buf: i32) -> mlua::Result<()> {
+    let Some(style) = with(|marks| Some(marks.by_buf.get(&buf)?.style.clone())) else {
+        return Ok(());
     };
-    if is_file(api("nvim_get_current_win", ())?)? {
+    if style == Style::of(buf)? {
         return Ok(());
     }
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
-        if is_file(win)? {
-            return api("nvim_set_current_win", win);
+    let hunks = with(|marks| {
+        let hunks = marks.by_buf.get(&buf)?.hunks.iter();
+        Some(hunks.map(|drawn| drawn.hunk.clone()).collect())
+    });
+    draw(buf, hunks.unwrap_or_default())
+}
+
+/// Returns how many virtual lines stand above the first line of a buffer.
+fn above_first(buf: i32) -> usize {
+    with(|marks| {
+        let shown = marks.by_buf.get(&buf);
+        let first = shown.and_then(|shown| shown.hunks.first());
+        first.map_or(0, Drawn::rows_above_first)
+    })
+}
+
+/// Scrolls virtual lines above the first line into view, in windows that show that line.
+fn uncover(buf: i32) -> mlua::Result<()> {
+    let count = above_first(buf);
+    if count == 0 {
+        return Ok(());
+    }
+    for win in nvim::windows_of(buf)? {
+        uncover_in(win, count)?;
+    }
+    Ok(())
+}
+
+fn uncover_in(win: i32, count: usize) -> mlua::Result<()> {
+    let run = guard::callback("topfill", move |()| {
+        let view: Table = nvim::vim_fn("winsaveview", ())?;
+        let (top, fill): (usize, usize) = (view.get("topline")?, view.get("topfill")?);
+        if top == 1 && fill < count {
+            let view = nvim::table([("topfill", nvim::value(count))])?;
+            nvim::vim_fn::<Value>("winrestview", view)?;
+        }
+        Ok(())
+    })?;
+    api("nvim_win_call", (win, run))
+}
+
+/// Uncovers virtual lines above the first line where a window has come up to that line.
+fn scrolled() -> mlua::Result<()> {
+    if with(|marks| marks.by_buf.is_empty()) {
+        return Ok(());
+    }
+    let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
+    for pair in event.pairs::<String, Table>() {
+        let (win, by) = pair?;
+        let Ok(win) = win.parse::<i32>() else {
+            continue;
+        };
+        // Down is where the user wants to go who scrolls away from them.
+        if by.get::<i64>("topline")? < 0 {
+            let buf: i32 = api("nvim_win_get_buf", win)?;
+            let count = above_first(buf);
+            if count > 0 {
+                uncover_in(win, count)?;
+            }
         }
     }
-    api("nvim_command", "topleft vnew")
+    Ok(())
 }

@@ -15,11 +15,12 @@ fn alone(steps: &str) -> Nvim {
     nvim
 }
 
-/// Checks the group a text on the screen begins with.
+/// Checks the group a text on the screen begins with; code gets its colours a frame later.
 #[track_caller]
 fn check_group(nvim: &Nvim, text: &str, group: &str) {
-    let groups = nvim.screen().groups_of(text);
-    assert_eq!(groups.first().map(String::as_str), Some(group), "{text}");
+    nvim.wait(&format!("{group:?} on {text:?}"), || {
+        nvim.screen().groups_of(text).first().map(String::as_str) == Some(group)
+    });
 }
 
 /// Checks the whole transcript.
@@ -106,6 +107,15 @@ fn markdown_and_fences_are_highlighted() {
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
     );
     nvim.wait_text("local x");
+    // The text does not wait for its language.
+    let is_coloured = || {
+        !nvim
+            .screen()
+            .groups_of("local")
+            .iter()
+            .all(String::is_empty)
+    };
+    nvim.wait("the colours of the code", is_coloured);
     for (text, group) in [
         ("# Title", "Title"),
         ("Some", ""),

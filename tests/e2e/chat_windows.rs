@@ -326,3 +326,18 @@ fn the_chat_gives_way_on_a_screen_that_shrinks() {
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
+
+#[test]
+fn an_empty_input_says_how_to_go_on() {
+    let nvim = talk::start(&[""]);
+    nvim.wait_text("Press i to write a prompt");
+    nvim.keys("i");
+    nvim.wait_text("<CR> sends · <S-CR> starts a new line");
+    nvim.keys("x");
+    nvim.wait("the hint to go", || !nvim.screen().has("sends"));
+    nvim.keys("<CR>");
+    nvim.wait_text("<CR> sends · <S-CR> starts a new line");
+    nvim.keys("<Esc>");
+    nvim.wait_text("Press i to write a prompt");
+    nvim.quit();
+}

@@ -83,7 +83,7 @@ fn compile_pattern(pattern: &MatchPattern) {
     // One that quotes what another matched is none yet.
     if !pattern.has_captures {
         // The first use compiles it.
-        pattern.regex().is_match("");
+        pattern.regex().search("", 0, 0, None);
     }
 }
 
@@ -99,6 +99,8 @@ fn limit(retries: u32) {
 
 #[cfg(test)]
 mod tests {
+    use syntect::parsing::Regex;
+
     use super::*;
 
     #[test]
@@ -112,6 +114,19 @@ mod tests {
         check("Rust", 100);
         check("TypeScript", 300);
         check("JSON", 20);
+    }
+
+    /// The second way would match, but the first one takes more tries than there are.
+    #[test]
+    fn a_search_that_tries_too_often_is_no_match() {
+        syntaxes();
+        let pattern = Regex::new("(?:a|a)*c|a+b".to_owned());
+        let matches = |count: usize| {
+            let text = format!("{}b", "a".repeat(count));
+            pattern.search(&text, 0, text.len(), None)
+        };
+        assert!(matches(5));
+        assert!(!matches(18));
     }
 
     /// The names are what languages are told apart by.

@@ -284,16 +284,22 @@ impl Model {
             fx.push(notify(Level::Error, why));
             return;
         }
-        let is_open = self.documents.find(&job.path).is_some();
+        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
         let (text, end) = match job.then {
             Then::Written { text, end } => (text, end),
-            _ => (Text::default(), End::Stays),
+            _ => (Text::default(), End::Deleted),
         };
-        if let (Some(review), false) = (self.reviews.get_mut(&job.path), is_open) {
-            review.ledger.agent_wrote(text);
+        match (self.reviews.get_mut(&job.path), buf) {
+            (Some(review), None) => review.ledger.agent_wrote(text),
+            (_, Some(buf)) if end == End::Deleted => {
+                fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+            }
+            _ => {}
         }
         self.reviews.touch(&job.path);
-        self.review_ended(&job.path, end, fx);
+        if end != End::Deleted {
+            self.review_ended(&job.path, end, fx);
+        }
     }
 
     /// Goes on when the disk was read.

@@ -30,6 +30,22 @@ fn the_editor_is_woken_once_however_much_there_is() {
 }
 
 #[test]
+fn much_text_comes_in_several_frames_and_all_of_it() {
+    let mut w = World::ready();
+    w.holds(Part::Editor);
+    let line = format!("{}\n", "word ".repeat(20));
+    w.says(&line.repeat(40_000));
+    let mut frames = 0;
+    while let Some(effect) = w.to_editor.front() {
+        frames += usize::from(matches!(effect, EditorEffect::Frame(_)));
+        w.editor_moves();
+        w.settle();
+    }
+    assert!((3..200).contains(&frames), "{frames} frames");
+    assert_eq!(w.chat().lines().count(), 40_000);
+}
+
+#[test]
 fn a_screen_that_was_emptied_shows_everything_again() {
     let mut w = World::ready();
     w.prompts("**hi**");

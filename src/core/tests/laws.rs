@@ -184,9 +184,12 @@ fn check_screen(world: &mut World) {
     assert_eq!(world.editor.permission, permission);
     for (buf, buffer) in &world.editor.buffers {
         let document = world.model.documents.get(*buf).unwrap();
-        // A buffer always has a line.
-        let is_blank = buffer.text.len_bytes() <= 1;
-        let text = (!is_blank).then(|| buffer.text.clone()).unwrap_or_default();
+        // A buffer always has a line; an empty file has none.
+        let is_empty = buffer.text.len() == 1 && buffer.text.len_bytes() == 1;
+        let text = match is_empty {
+            true => Default::default(),
+            false => buffer.text.clone(),
+        };
         assert_eq!(document.text, text, "{}", buffer.path.display());
         assert_eq!(
             document.state.tick,

@@ -177,7 +177,7 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
-            EditorEffect::Notify { .. } | EditorEffect::Emit(_) => {}
+            EditorEffect::Notify { .. } | EditorEffect::Emit(_) | EditorEffect::Deleted { .. } => {}
         }
         self.to_core.extend(out);
         true
@@ -257,7 +257,9 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
-                        EditorEffect::Frame(_) | EditorEffect::Edit { .. } => {}
+                        EditorEffect::Frame(_)
+                        | EditorEffect::Edit { .. }
+                        | EditorEffect::Deleted { .. } => {}
                     }
                     self.to_editor.push_back(effect);
                 }

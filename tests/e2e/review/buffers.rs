@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{NEW, OLD, reviewed, wait_file};
+use super::{NEW, OLD, reviewed, wait_file, wait_shown};
 use crate::files::{Script, hunks, last_turn, start, touch, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -14,6 +14,7 @@ fn lines(text: &str) -> Vec<&str> {
 /// be decided there.
 #[track_caller]
 fn check_review(nvim: &Nvim) {
+    wait_shown(nvim);
     nvim.wait_text("4/4");
     nvim.wait("four hunks", || {
         hunks(nvim).as_array().map(Vec::len) == Some(4)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{NEW, OLD, reviewed, reviewed_in, wait_file};
+use super::{NEW, OLD, reviewed, reviewed_in, wait_file, wait_shown};
 use crate::files::{Script, hunks, last_turn, open, start, touch, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -192,6 +192,8 @@ fn a_created_file_that_is_rejected_in_its_buffer_is_deleted() {
     last_turn(&nvim);
     nvim.cmd("edit b.txt");
     nvim.wait_text("1/1");
+    // As if there were no autocommand, only that it is told of.
+    nvim.cmd("autocmd FileChangedShell * let g:reason = v:fcs_reason | let v:fcs_choice = 'ask'");
     nvim.keys("\\r");
     let path = nvim.project.path("b.txt");
     nvim.wait("the file to be gone", || !path.exists());
@@ -199,6 +201,9 @@ fn a_created_file_that_is_rejected_in_its_buffer_is_deleted() {
     wait_hunks(&nvim, json!([]));
     // Nothing keeps Neovim from quitting, and nothing is complained about.
     assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
+    nvim.wait("Neovim to notice that the file is gone", || {
+        nvim.lua("return vim.g.reason", ()) == "deleted"
+    });
     nvim.cmd("checktime");
     assert_eq!(nvim.messages(), "");
     // It comes back by undo, as the agent's.
@@ -377,6 +382,7 @@ fn what_the_api_tells_is_current_when_a_change_is_announced() {
         seen(),
         json!([["a.txt", 4, 4, 4, 4], ["b.txt", 1, 1, 5, 5]])
     );
+    wait_shown(&nvim);
     nvim.keys("2G\\a");
     nvim.wait("the third", || seen()[2] == json!(["a.txt", 3, 3, 4, 4]));
     nvim.cmd("Acp accept all");

@@ -1,1 +1,249 @@
-//! How hunks look.
+//! How hunks look: snapshots of text and highlights, and what stays in sight.
+
+use serde_json::json;
+
+use super::{NEW, OLD, reviewed_in, row, wait_shown};
+use crate::files::{Script, go_on, last_turn, prompt, start, wait_lines, wait_pause};
+use crate::harness::{Nvim, Project};
+
+/// Starts with `a.txt` changed from `old` to `new`, in the only window of a small screen.
+#[track_caller]
+fn alone(init: &str, old: &str, new: &str) -> Nvim {
+    let project = Project::new().size(46, 14).before(init);
+    let nvim = reviewed_in(project, old, new);
+    only(&nvim);
+    nvim
+}
+
+/// Closes all windows but the current one, and waits until its hunks are on the screen.
+#[track_caller]
+fn only(nvim: &Nvim) {
+    wait_shown(nvim);
+    nvim.cmd("only");
+    nvim.wait("the screen to be drawn", || {
+        nvim.screen().has("1/") && !nvim.screen().has("│")
+    });
+    // A message of a time before the last redraw is gone then.
+    nvim.keys("<C-l>");
+    nvim.mode();
+}
+
+/// Compares the screen with the snapshot of the test.
+macro_rules! check {
+    ($nvim:expr) => {
+        // What is drawn in answer to the last question has come when the next one is answered.
+        $nvim.lua("vim.cmd.redraw()", ());
+        $nvim.mode();
+        // Without the statusline, which is not ours.
+        let screen = $nvim.screen();
+        // Before 0.11 a sign's group was on the screen alone.
+        let shown = screen.dump(0..screen.height - 2).replace("SignColumn+", "");
+        insta::assert_snapshot!(shown);
+    };
+}
+
+#[test]
+fn changed_deleted_and_added_lines() {
+    let nvim = alone("set nomore", OLD, NEW);
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn removed_lines_above_the_first_and_below_the_last() {
+    let nvim = alone("set nomore", OLD, "three\nfour\nfive\n");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn changed_words_are_marked() {
+    let old = "let total = count + 1;\nlet name = \"漢字\";\nlet last = 3;\n";
+    let new = "let total = count + 2;\nlet name = \"漢語\";\nlet last = 3;\n";
+    let nvim = alone("set nomore", old, new);
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn long_removed_lines_wrap_as_the_others_do() {
+    let old = format!("first\n{}end\nlast\n", "word 漢字 ".repeat(8));
+    let nvim = alone("set number", &old, "first\nshort\nlast\n");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn without_wrap_long_removed_lines_end_at_the_window() {
+    let old = format!("first\n{}end\nlast\n", "word 漢字 ".repeat(8));
+    let nvim = alone("set nowrap number", &old, "first\nshort\nlast\n");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn tabs_stand_at_the_same_columns_in_removed_lines() {
+    let old = "\tif (x)\n\t\treturn\t1;\n漢\tx\n";
+    let new = "\tif (y)\n\t\treturn\t2;\n漢\ty\n";
+    let nvim = alone("set tabstop=4", old, new);
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_closed_fold_over_a_hunk_stays_closed() {
+    let nvim = alone("set foldcolumn=1", OLD, NEW);
+    nvim.keys(":1,5fold<CR>gg");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_new_file_is_all_added() {
+    let script = Script::new().writes("b.txt", "one\n\ntwo\n").done();
+    let project = Project::new().size(46, 10).agent("agent", &script);
+    let nvim = start(project, "");
+    last_turn(&nvim);
+    nvim.cmd("edit b.txt");
+    only(&nvim);
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn an_emptied_file_is_all_removed() {
+    let nvim = alone("set nomore", "one\n\ntwo\n", "");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_conflict_offers_the_agents_lines() {
+    let script = Script::new()
+        .reads("a.txt", "one\ntwo\nthree\n")
+        .pause("p")
+        .writes_in_vain("a.txt", "one\nagent\nthree\n", -32603, "line 2");
+    let project = Project::new().file("a.txt", "one\ntwo\nthree\n");
+    let project = project.size(46, 10).agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("jccuser<Esc>");
+    wait_lines(&nvim, &["one", "user", "three"]);
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    only(&nvim);
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn control_characters_are_shown_not_sent_to_the_terminal() {
+    let nvim = alone("set nomore", "a\u{1b}[31mb\0c\n", "plain\n");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn removed_lines_above_the_first_come_into_sight_again() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let nvim = alone("set nomore", &format!("gone 1\ngone 2\n{lines}"), &lines);
+    assert!(nvim.screen().has("gone 1"));
+    nvim.keys("G");
+    nvim.wait("the end", || !nvim.screen().has("gone 1"));
+    nvim.keys("gg");
+    nvim.wait_text("gone 1");
+    // Scrolling away from them is possible all the same.
+    nvim.keys("<C-e><C-e><C-e>");
+    nvim.wait("them to be scrolled away", || !nvim.screen().has("gone 2"));
+    nvim.keys("G");
+    nvim.cmd("split");
+    nvim.keys("gg");
+    nvim.wait_text("gone 1");
+    nvim.quit();
+}
+
+#[test]
+fn what_is_shown_stands_right_after_every_edit() {
+    let nvim = alone("set nomore", OLD, NEW);
+    // The row of each sign, in screen order, is the row of its hunk.
+    let expected = || {
+        nvim.lua(
+            "local seen = {}
+            for _, hunk in ipairs(require('acp').review.hunks({ buf = 0 })) do
+                for row = hunk.row, hunk.row + math.max(hunk.count, 1) - 1 do
+                    table.insert(seen, math.min(row, vim.fn.line('$') - 1))
+                end
+            end
+            return seen",
+            (),
+        )
+    };
+    let signs = || {
+        nvim.lua(
+            "local space = vim.api.nvim_create_namespace('acp_review')
+            local rows = {}
+            for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true })) do
+                if mark[4].sign_text then
+                    table.insert(rows, mark[2])
+                end
+            end
+            return rows",
+            (),
+        )
+    };
+    for keys in [
+        "ggOtop<Esc>",
+        "u",
+        "<C-r>",
+        "ggdd",
+        "Gobottom<Esc>",
+        "3GA!<Esc>",
+        "ggyyP",
+        "5Gdd",
+        "u",
+        ":2,3move $<CR>",
+        "u",
+        ":%s/e/E/<CR>",
+        "u",
+        "ggdG",
+        "u",
+        "\\r",
+        "u",
+        ":4join<CR>",
+        "u",
+        ":%!cat<CR>",
+        "ggO<Esc>jp",
+        "G\\r",
+        "3Gcc<Esc>",
+    ] {
+        nvim.keys(keys);
+        nvim.wait(&format!("the signs to be right after {keys}"), || {
+            signs() == expected()
+        });
+    }
+    nvim.quit();
+}
+
+#[test]
+fn the_buffers_text_is_never_used_to_show_anything() {
+    let nvim = alone("set nomore", OLD, NEW);
+    let tick = nvim.lua("return vim.b.changedtick", ());
+    assert_eq!(nvim.buf_lines(0), NEW.lines().collect::<Vec<_>>());
+    nvim.keys("2G\\a");
+    nvim.wait("the hunk to go", || !nvim.screen().has("4/4"));
+    assert_eq!(nvim.lua("return vim.b.changedtick", ()), tick);
+    assert_eq!(row(&nvim), 1);
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), json!(false));
+    nvim.quit();
+}
+
+#[test]
+fn parts_of_the_look_can_be_switched_off() {
+    let look = json!({ "signs": false, "virtual_lines": false, "word_diff": false });
+    let project = Project::new().size(46, 12).config("review", look);
+    let nvim = reviewed_in(project, OLD, NEW);
+    only(&nvim);
+    check!(nvim);
+    nvim.quit();
+}

@@ -28,7 +28,11 @@ fn reviewed_in(project: Project, old: &str, new: &str) -> Nvim {
     let project = project.file("a.txt", old).agent("agent", &script);
     let nvim = start(project, "a.txt");
     last_turn(&nvim);
-    wait_lines(&nvim, &new.lines().collect::<Vec<_>>());
+    match new {
+        // A buffer always has a line.
+        "" => wait_lines(&nvim, &[""]),
+        _ => wait_lines(&nvim, &new.lines().collect::<Vec<_>>()),
+    }
     wait_shown(&nvim);
     nvim
 }

@@ -1,0 +1,135 @@
+//! The hunks of a ledger as views: removed lines, changed words, what is offered in a conflict.
+
+use super::diffview::whole;
+use super::ledger::{Hunk, Review, words};
+use super::view::{Group, HunkView, Line, Span};
+
+/// Text in a removed line longer than this is cut: it is shown, not edited.
+const MAX_REMOVED_LINE: usize = 1000;
+
+/// Returns the hunks as they lie in the current text.
+pub fn of(ledger: &Review) -> Vec<HunkView> {
+    let hunks = ledger.hunks().iter();
+    hunks.map(|hunk| view(ledger, hunk)).collect()
+}
+
+fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
+    let new = ledger.current().to_lines(hunk.new.clone());
+    // In a conflict the agent's lines are no removed ones: they are what may come.
+    let (old, groups) = match &hunk.conflict {
+        Some(theirs) => (theirs.clone(), ("AcpAdd", "AcpAddWord")),
+        None => {
+            let old = ledger.base().to_lines(hunk.old.clone());
+            (old, ("AcpDelete", "AcpDeleteWord"))
+        }
+    };
+    let changed = words(&refs(&old), &refs(&new));
+    let mut removed: Vec<Line> = old.iter().map(|line| cut(line, groups.0)).collect();
+    for (row, range) in changed.old {
+        if let Some(line) = removed.get_mut(row)
+            && (range.end as usize) <= line.text.len()
+        {
+            line.spans.push(Span {
+                start: range.start,
+                end: range.end,
+                group: groups.1,
+            });
+        }
+    }
+    let start = hunk.new.start;
+    let words = changed.new.into_iter();
+    HunkView {
+        row: start,
+        count: hunk.new.len(),
+        removed,
+        words: words.map(|(row, range)| (start + row, range)).collect(),
+        conflict: hunk.conflict.is_some(),
+    }
+}
+
+fn refs(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
+}
+
+/// Returns a line in one group, cut if it is very long.
+fn cut(line: &str, group: Group) -> Line {
+    let mut ends = line.char_indices().map(|(at, _)| at);
+    match ends.find(|at| *at >= MAX_REMOVED_LINE) {
+        Some(end) => whole(format!("{}…", line.get(..end).unwrap_or_default()), group),
+        None => whole(line.to_owned(), group),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ledger::Conflict;
+    use super::super::text::Text;
+    use super::*;
+
+    /// Checks the views of a review from `old` to `new`: `row+count`, removed lines, words.
+    #[track_caller]
+    fn check(old: &[&str], new: &[&str], want: &[&str]) {
+        let mut ledger = Review::new(Text::from_lines(old));
+        ledger.agent_wrote(Text::from_lines(new));
+        assert_eq!(shown(&of(&ledger)), want);
+    }
+
+    fn shown(views: &[HunkView]) -> Vec<String> {
+        let removed = |line: &Line| {
+            let mut text = line.text.clone();
+            for span in line.spans.iter().skip(1).rev() {
+                text.insert(span.end as usize, ']');
+                text.insert(span.start as usize, '[');
+            }
+            text
+        };
+        let views = views.iter().map(|view| {
+            let removed: Vec<String> = view.removed.iter().map(removed).collect();
+            let (row, count) = (view.row, view.count);
+            format!("{row}+{count} -{} {:?}", removed.join("|"), view.words)
+        });
+        views.collect()
+    }
+
+    #[test]
+    fn changed_words_are_marked_on_both_sides() {
+        check(
+            &["a", "let x = 1;"],
+            &["a", "let x = 2;"],
+            &["1+1 -let x = [1]; [(1, 8..9)]"],
+        );
+    }
+
+    #[test]
+    fn a_deletion_has_no_row_and_an_emptied_file_none_at_all() {
+        check(&["a", "b", "c"], &["a", "c"], &["1+0 -b []"]);
+        check(&["a", "b"], &["a"], &["1+0 -b []"]);
+        check(&["a"], &[], &["0+0 -a []"]);
+        check(&[], &["a", "", "b"], &["0+3 - []"]);
+    }
+
+    #[test]
+    fn very_long_removed_lines_are_cut() {
+        let long = "ä".repeat(600);
+        let mut ledger = Review::new(Text::from_lines([&long]));
+        ledger.agent_wrote(Text::default());
+        let line = &of(&ledger)[0].removed[0];
+        assert_eq!(line.text, format!("{}…", "ä".repeat(500)));
+        assert_eq!(line.spans[0].end as usize, line.text.len());
+    }
+
+    #[test]
+    fn a_conflict_shows_what_the_agent_offers() {
+        let mut ledger = Review::new(Text::from_lines(["a", "b"]));
+        ledger.user_wrote(Text::from_lines(["a", "mine"]));
+        ledger.offer(Conflict {
+            rows: 1..2,
+            theirs: vec!["theirs".into()],
+            base: vec!["b".into()],
+        });
+        let views = of(&ledger);
+        assert!(views[0].conflict);
+        assert_eq!(views[0].removed[0].spans[0].group, "AcpAdd");
+        assert_eq!(shown(&views)[0].split(' ').next(), Some("1+1"));
+    }
+}

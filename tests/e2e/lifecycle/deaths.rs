@@ -1,0 +1,202 @@
+//! Agents that die, cannot start, or cannot be used: what is said, and what goes on.
+
+use super::*;
+
+#[test]
+fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
+    let script = r#"{"life":1}
+{"expect":"session/prompt","as":"p"}
+{"tool":{"id":"t","title":"work","kind":"edit","status":"in_progress"}}
+{"permission":{"toolCallId":"t"},"as":"q"}
+{"stderr":"out of memory"}
+{"stderr":"goodbye"}
+{"wait_file":"${cwd}/die"}
+{"abort":"SIGKILL"}
+{"life":2}
+{"expect":"session/prompt","as":"p"}
+{"say":"back again"}
+{"end":"p"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    prompt(&nvim, "hi");
+    wait_phase(&nvim, "waiting");
+    nvim.wait("the float", || {
+        talk::windows(&nvim).contains(&"acp-permission".to_owned())
+    });
+    std::fs::write(nvim.project.path("die"), "").unwrap();
+    wait_phase(&nvim, "dead");
+    nvim.wait("the float to close", || {
+        !talk::windows(&nvim).contains(&"acp-permission".to_owned())
+    });
+    wait_said(
+        &nvim,
+        "The agent \"scripted\" ended unexpectedly: killed by SIGKILL (9).",
+    );
+    wait_said(&nvim, "  out of memory");
+    wait_said(&nvim, "  goodbye");
+    wait_said(&nvim, "⊘ edit  work  cancelled");
+    assert_eq!(ended(&nvim), ["agent_exited"]);
+    nvim.wait("one message", || {
+        nvim.messages()
+            == "acp.nvim: The agent \"scripted\" ended unexpectedly: killed by SIGKILL (9)."
+    });
+    nvim.wait("no zombie", || nvim.children().is_empty());
+    talk::talk(&nvim, "are you there?");
+    wait_said(&nvim, "back again");
+    wait_phase(&nvim, "idle");
+    nvim.quit();
+}
+
+#[test]
+fn an_agent_that_dies_when_idle_is_started_by_the_next_prompt() {
+    let script = r#"{"life":1}
+{"wait_file":"${script_dir}/die"}
+{"exit":7}
+{"life":2}
+{"expect":"session/prompt","as":"p"}
+{"say":"back"}
+{"end":"p"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    std::fs::write(nvim.project.root().join("agents/die"), "").unwrap();
+    wait_phase(&nvim, "dead");
+    wait_said(&nvim, "ended unexpectedly: exit code 7.");
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "back");
+    nvim.quit();
+}
+
+/// Checks what is said of an agent that cannot be started, in one message and in the chat.
+#[track_caller]
+fn check_not_started(spec: Json, message: &str) {
+    let nvim = Project::new()
+        .agent_command("broken", spec)
+        .size(200, 20)
+        .start();
+    nvim.keys(":AcpChat<CR>");
+    nvim.wait(&format!("the message {message:?}"), || {
+        nvim.messages().contains(message)
+    });
+    assert_eq!(nvim.messages().lines().count(), 1, "{}", nvim.messages());
+    assert!(!nvim.messages().contains("stack traceback"));
+    assert!(nvim.children().is_empty());
+    nvim.quit();
+}
+
+#[test]
+fn a_command_that_cannot_run_is_named_with_the_next_step() {
+    check_not_started(json!({ "command": "no-such-agent" }), "no-such-agent");
+    check_not_started(json!({ "command": "/etc/hostname" }), "/etc/hostname");
+    check_not_started(json!({ "command": "/" }), "/");
+}
+
+#[test]
+fn a_program_that_is_gone_when_it_is_started_again_is_named() {
+    let nvim = Project::new().file("bin/agent", "#!/bin/sh\nexit 3\n");
+    let path = nvim.path("bin/agent");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let nvim = nvim
+        .agent_command("scripted", json!({ "command": path }))
+        .start();
+    nvim.cmd("AcpChat");
+    wait_phase(&nvim, "dead");
+    wait_said(&nvim, "exit code 3");
+    std::fs::remove_file(&path).unwrap();
+    nvim.cmd("messages clear");
+    prompt(&nvim, "hi");
+    wait_said(&nvim, "does not exist");
+    wait_said(&nvim, "Not sent: hi");
+    assert_eq!(nvim.messages().lines().count(), 1);
+    nvim.quit();
+}
+
+/// Checks an agent that cannot be used: what its chat says, and that it is ended.
+#[track_caller]
+fn check_unusable(script: &str, lines: &[&str]) {
+    let nvim = Project::new()
+        .agent("scripted", script)
+        .config("request_timeout", json!(0.3))
+        .start();
+    nvim.lua(
+        "require('acp').open() require('acp').prompt('a prompt')",
+        (),
+    );
+    wait_phase(&nvim, "dead");
+    for line in lines {
+        wait_said(&nvim, line);
+    }
+    wait_said(&nvim, "Not sent: a prompt");
+    nvim.wait("the end of the process", || nvim.children().is_empty());
+    // Where the prompt came too late for the first process, it has started a second one.
+    nvim.wait("the message", || !nvim.messages().is_empty());
+    let mut messages: Vec<String> = nvim.messages().lines().map(str::to_owned).collect();
+    messages.dedup();
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    nvim.quit();
+}
+
+#[test]
+fn an_agent_that_never_answers_is_given_up() {
+    check_unusable(
+        r#"{"defaults":{"initialize":false}}"#,
+        &["The agent \"scripted\" has not answered initialize for 0.3 seconds and was stopped."],
+    );
+    check_unusable(
+        r#"{"defaults":{"session/new":false}}"#,
+        &["The agent \"scripted\" has not answered session/new for 0.3 seconds and was stopped."],
+    );
+}
+
+#[test]
+fn another_protocol_version_is_refused() {
+    check_unusable(
+        r#"{"defaults":{"initialize":{"protocolVersion":99}}}"#,
+        &["speaks version 99 of the Agent Client Protocol"],
+    );
+}
+
+#[test]
+fn an_agent_that_refuses_to_initialize_is_quoted() {
+    check_unusable(
+        r#"{"defaults":{"initialize":{"$error":{"code":-32603,"message":"no licence"}}}}"#,
+        &["The agent \"scripted\" could not be initialized: no licence"],
+    );
+    check_unusable(
+        r#"{"defaults":{"session/new":{"$error":{"code":-32603,"message":"no room"}}}}"#,
+        &["The agent \"scripted\" could not open a session: no room (-32603)."],
+    );
+}
+
+#[test]
+fn a_login_that_is_needed_is_shown_with_its_methods() {
+    check_unusable(
+        r#"{"defaults":{"initialize":{"authMethods":[{"id":"key","name":"API key","description":"Set ACME_KEY"},{"id":"web","name":"Browser"}]},"session/new":{"$error":{"code":-32000,"message":"Authentication required"}}}}"#,
+        &[
+            "The agent \"scripted\" asks you to log in first (Authentication required).",
+            "  API key: Set ACME_KEY",
+            "  Browser",
+            "then send the prompt again.",
+        ],
+    );
+}
+
+#[test]
+fn the_prompt_after_a_login_works() {
+    let script = r#"{"life":1}
+{"expect":"session/new","as":"n"}
+{"reply":"n","error":{"code":-32000,"message":"Authentication required"}}
+{"expect_eof":true}
+{"exit":0}
+{"life":2}
+{"expect":"session/new","as":"n"}
+{"reply":"n","result":{"sessionId":"s"}}
+{"expect":"session/prompt","as":"p"}
+{"say":"welcome"}
+{"end":"p"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    nvim.cmd("AcpChat");
+    wait_phase(&nvim, "dead");
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "welcome");
+    nvim.quit();
+}

@@ -1,0 +1,192 @@
+//! Agents end when they shall, with all they have started, and nobody else does.
+
+use super::*;
+
+#[test]
+fn quitting_ends_a_well_behaved_agent_at_once() {
+    let nvim = start(&[r#"{"say":"hi"}"#]);
+    talk::talk(&nvim, "hi");
+    let begin = Instant::now();
+    nvim.quit();
+    assert!(begin.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn quitting_in_the_middle_of_a_turn_leaves_nothing_behind() {
+    let nvim = start(&[r#"{"say":"busy"}
+{"delay":60000}"#]);
+    prompt(&nvim, "hi");
+    wait_said(&nvim, "busy");
+    nvim.quit();
+}
+
+#[test]
+fn quitting_ends_an_agent_that_hears_nothing() {
+    let script = r#"{"options":{"ignore_sigterm":true}}
+{"expect":"session/prompt"}
+{"say":"deaf"}
+{"hang":"deaf"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    prompt(&nvim, "hi");
+    wait_said(&nvim, "deaf");
+    nvim.quit();
+}
+
+#[test]
+fn an_agent_is_usable_after_a_quit_that_was_refused() {
+    let nvim = start(&["", r#"{"say":"still here"}"#]);
+    talk::talk(&nvim, "hi");
+    go(&nvim, "");
+    nvim.keys("ichanged<Esc>");
+    nvim.keys(":qa<CR>");
+    nvim.wait("E37 or E162", || {
+        nvim.screen().has("E37") || nvim.screen().has("E162")
+    });
+    nvim.keys("<CR>");
+    nvim.wait("the prompt to end", || !nvim.blocked());
+    talk::talk(&nvim, "hello?");
+    wait_said(&nvim, "still here");
+    nvim.quit();
+}
+
+#[test]
+fn a_killed_neovim_takes_its_agents_along() {
+    let mut nvim = start(&[r#"{"say":"busy"}
+{"delay":60000}"#]);
+    prompt(&nvim, "hi");
+    wait_said(&nvim, "busy");
+    let agent = agent(&nvim);
+    nvim.kill();
+    wait_gone(&nvim, agent);
+}
+
+#[test]
+fn grandchildren_end_with_their_agent() {
+    let script = r#"{"expect":"session/prompt","as":"p"}
+{"spawn_child":["sleep","1000"],"pid_file":"${cwd}/pid"}
+{"spawn_child":["sleep","1000"],"holds_stdout":true}
+{"say":"spawned"}
+{"end":"p"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "spawned");
+    let child: u32 = nvim.project.read("pid").trim().parse().unwrap();
+    assert!(procs::alive(child));
+    nvim.cmd("Acp stop");
+    wait_gone(&nvim, child);
+    nvim.wait("no child and no zombie", || nvim.children().is_empty());
+    nvim.quit();
+}
+
+#[test]
+fn stop_ends_the_agent_and_the_next_prompt_starts_it_again() {
+    let nvim = start(&[r#"{"say":"one"}"#]);
+    talk::talk(&nvim, "hi");
+    let first = agent(&nvim);
+    nvim.cmd("Acp stop");
+    wait_phase(&nvim, "dead");
+    wait_said(&nvim, "The agent \"scripted\" has ended");
+    wait_gone(&nvim, first);
+    nvim.wait("no zombie", || nvim.children().is_empty());
+    talk::talk(&nvim, "again");
+    assert_ne!(agent(&nvim), first);
+    nvim.wait("the second answer", || {
+        transcript(&nvim)
+            .iter()
+            .filter(|line| *line == "one")
+            .count()
+            == 2
+    });
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn stop_in_the_middle_of_a_turn_ends_it() {
+    let nvim = start(
+        &[r#"{"tool":{"id":"t","title":"work","status":"in_progress"}}
+{"permission":{"toolCallId":"t"},"as":"q"}
+{"hang":true}"#],
+    );
+    prompt(&nvim, "hi");
+    wait_phase(&nvim, "waiting");
+    nvim.cmd("Acp stop");
+    wait_phase(&nvim, "dead");
+    nvim.wait("the end", || ended(&nvim).len() == 1);
+    wait_said(&nvim, "⊘ tool  work  cancelled");
+    assert_eq!(nvim.lua("return #require('acp').permission.list()", ()), 0);
+    nvim.wait("no zombie", || nvim.children().is_empty());
+    nvim.quit();
+}
+
+#[test]
+fn restart_gives_the_session_a_new_process() {
+    let nvim = start(&[r#"{"say":"one"}"#]);
+    talk::talk(&nvim, "hi");
+    let first = agent(&nvim);
+    nvim.cmd("Acp restart");
+    nvim.wait("the new session", || count(&nvim, "AcpSessionStarted") == 2);
+    wait_gone(&nvim, first);
+    assert_ne!(agent(&nvim), first);
+    talk::talk(&nvim, "again");
+    assert_eq!(status(&nvim)["session"], 1);
+    nvim.quit();
+}
+
+#[test]
+fn a_second_stop_is_said() {
+    let nvim = start(&[]);
+    nvim.cmd("Acp stop");
+    wait_phase(&nvim, "dead");
+    nvim.cmd("Acp stop");
+    nvim.wait("the message", || {
+        nvim.messages() == "acp.nvim: No agent runs for this chat; a prompt starts it."
+    });
+    nvim.quit();
+}
+
+#[test]
+fn neovims_own_jobs_keep_their_exit_codes() {
+    let nvim = start(&[r#"{"wait_file":"${cwd}/die"}
+{"exit":0}"#]);
+    prompt(&nvim, "hi");
+    wait_phase(&nvim, "running");
+    nvim.lua(
+        "_G.codes = {}
+        for code = 1, 20 do
+          vim.system({ 'sh', '-c', 'exit ' .. code }, {}, function(done)
+            table.insert(_G.codes, done.code)
+          end)
+        end
+        vim.fn.jobstart({ 'sh', '-c', 'exit 42' }, { on_exit = function(_, code)
+          table.insert(_G.codes, code)
+        end })",
+        (),
+    );
+    nvim.cmd("tabnew | terminal exit 5");
+    std::fs::write(nvim.project.path("die"), "").unwrap();
+    nvim.wait_text("[Process exited 5]");
+    nvim.wait("all exit codes", || {
+        let codes = nvim.lua("table.sort(_G.codes) return _G.codes", ());
+        let want: Vec<u32> = (1..=20).chain([42]).collect();
+        codes == json!(want)
+    });
+    nvim.wait("no zombie", || nvim.children().is_empty());
+    nvim.quit();
+}
+
+#[test]
+fn two_neovims_have_agents_of_their_own() {
+    let first = start(&[r#"{"say":"one"}"#]);
+    talk::talk(&first, "hi");
+    let second = Nvim::start(std::rc::Rc::clone(&first.project));
+    open(&second);
+    talk::talk(&second, "hi");
+    wait_said(&second, "one");
+    let left = agent(&second);
+    first.quit();
+    assert!(procs::alive(left));
+    second.quit();
+}

@@ -1,0 +1,35 @@
+//! Life and death of agents: none is left behind, and Neovim outlives every one of them.
+
+mod deaths;
+mod ends;
+mod wire;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project, procs};
+use super::talk::{
+    self, count, ended, go, open, prompt, said, start, status, transcript, wait_phase, wait_said,
+};
+
+/// Returns the processes Neovim has started that are agents of the tests.
+fn agents(nvim: &Nvim) -> Vec<procs::Process> {
+    let mut agents = nvim.children();
+    agents.retain(|child| child.zombie || child.command.contains("acp-scripted"));
+    agents
+}
+
+/// Returns the process id of the one agent.
+#[track_caller]
+fn agent(nvim: &Nvim) -> u32 {
+    match &agents(nvim)[..] {
+        [agent] => agent.pid,
+        agents => panic!("not one agent: {agents:?}"),
+    }
+}
+
+#[track_caller]
+fn wait_gone(nvim: &Nvim, pid: u32) {
+    nvim.wait("the process to end", || !procs::alive(pid));
+}

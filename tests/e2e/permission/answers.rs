@@ -1,0 +1,130 @@
+//! Questions and their answers: one after another, all at once, taken back, cancelled.
+
+use super::*;
+
+const THREE: &str = r#"{"permission":{"toolCallId":"a","title":"First"},"as":"q1"}
+{"permission":{"toolCallId":"b","title":"Second"},"as":"q2"}
+{"permission":{"toolCallId":"c","title":"Third"},"as":"q3"}
+{"await":"q3","choice":"reject_once"}
+{"await":"q1","choice":"allow_always"}
+{"await":"q2","choice":"allow_once"}"#;
+
+#[test]
+fn several_wait_in_a_queue_and_are_answered_in_any_order() {
+    let nvim = start(THREE);
+    ask(&nvim);
+    nvim.wait("three questions", || {
+        list(&nvim).as_array().is_some_and(|list| list.len() == 3)
+    });
+    nvim.wait_text("+2 more");
+    let open = list(&nvim);
+    let titles: Vec<&Json> = open
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["title"])
+        .collect();
+    assert_eq!(titles, ["First", "Second", "Third"]);
+    assert_eq!(
+        open[0]["options"][0],
+        json!({ "optionId": "allow_once", "name": "Allow once", "kind": "allow_once" })
+    );
+    assert_eq!(open[0]["tool_call"]["toolCallId"], "a");
+    assert_eq!(open[0]["session"], 1);
+    answer(&nvim, 3, "reject_once");
+    nvim.wait_text("+1 more");
+    answer(&nvim, 1, "allow_always");
+    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    answer(&nvim, 2, "allow_once");
+    wait_closed(&nvim);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_key_meant_for_one_question_does_not_answer_the_next() {
+    let nvim = start(THREE);
+    ask(&nvim);
+    nvim.wait_text("+2 more");
+    press(&nvim, "2");
+    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    // Pressed by mistake a second time.
+    nvim.keys("2");
+    assert_eq!(list(&nvim).as_array().unwrap().len(), 2);
+    assert_eq!(here(&nvim), "acp-permission");
+    press(&nvim, "1");
+    nvim.wait("the third", || asked(&nvim)[0].contains("Third"));
+    press(&nvim, "3");
+    wait_closed(&nvim);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn an_agent_can_take_a_question_back() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"a","title":"First"},"id":"x-1","as":"q1"}
+{"permission":{"toolCallId":"b","title":"Second"},"as":"q2"}
+{"wait_file":"${cwd}/back"}
+{"notify":"$/cancel_request","params":{"requestId":"x-1"}}
+{"await":"q1","error":{"code":-32800}}
+{"await":"q2","choice":"allow_once"}"#,
+    );
+    ask(&nvim);
+    nvim.wait_text("+1 more");
+    std::fs::write(nvim.project.path("back"), "").unwrap();
+    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn an_answer_nobody_can_give_is_refused_with_the_choices() {
+    let nvim = start(RUN);
+    ask(&nvim);
+    answer(&nvim, 1, "maybe");
+    nvim.wait("the message", || {
+        nvim.messages()
+            == "acp.nvim: This request has no option \"maybe\": it has allow_once, allow_always…"
+    });
+    assert_eq!(status(&nvim)["phase"], "waiting");
+    nvim.cmd("messages clear");
+    answer(&nvim, 7, "allow_once");
+    nvim.wait("the message", || {
+        nvim.messages() == "acp.nvim: That permission request is no longer open."
+    });
+    answer(&nvim, 1, "allow_once");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn questions_between_turns_are_asked_too() {
+    let script = r#"{"expect":"session/prompt","as":"p"}
+{"end":"p"}
+{"permission":{"toolCallId":"t","title":"Late"},"as":"q"}
+{"await":"q","choice":"allow_once"}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    nvim.wait("the window", || is_open(&nvim));
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn ctrl_c_in_the_window_cancels_the_turn() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"t","title":"Run"},"as":"q"}
+{"expect":"session/cancel","any_order":true}
+{"await":"q","choice":"cancelled"}"#,
+    );
+    ask(&nvim);
+    wait_focus(&nvim);
+    nvim.keys("<C-c>");
+    wait_closed(&nvim);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

@@ -1,0 +1,106 @@
+//! The permission window: what it shows, when it takes the keyboard, how it is answered.
+
+mod answers;
+mod focus;
+mod shown;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, ended, here, open, status, wait_phase, wait_said, windows};
+
+/// How long the window takes no key after it has appeared.
+const REST: Duration = Duration::from_millis(300);
+
+/// Returns a Neovim whose agent asks `ask` (a step of a script, its answer awaited as `q`) as
+/// soon as the file `ask` is there.
+#[track_caller]
+fn start(ask: &str) -> Nvim {
+    let script = format!(
+        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/ask\"}}\n{ask}\n\
+         {{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
+    );
+    let nvim = Project::new()
+        .file("a.txt", "one two\nthree\n")
+        .agent("scripted", &script)
+        .start();
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_phase(&nvim, "running");
+    nvim
+}
+
+const RUN: &str = r#"{"permission":{"toolCallId":"t","title":"Run the tests","kind":"execute","rawInput":{"command":"cargo test --all"}},"as":"q"}
+{"await":"q","choice":"allow_once"}"#;
+
+/// Lets the agent ask and waits until the window is there.
+#[track_caller]
+fn ask(nvim: &Nvim) {
+    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    nvim.wait("the window", || is_open(nvim));
+}
+
+fn is_open(nvim: &Nvim) -> bool {
+    windows(nvim).contains(&"acp-permission".to_owned())
+}
+
+#[track_caller]
+fn wait_closed(nvim: &Nvim) {
+    nvim.wait("the window to close", || !is_open(nvim));
+}
+
+#[track_caller]
+fn wait_focus(nvim: &Nvim) {
+    nvim.wait("the window to have the focus", || {
+        here(nvim) == "acp-permission"
+    });
+}
+
+/// Returns the lines of the permission window.
+#[track_caller]
+fn asked(nvim: &Nvim) -> Vec<String> {
+    let lines = nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == 'acp-permission' then
+            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+          end
+        end
+        return {}",
+        (),
+    );
+    serde_json::from_value(lines).expect("lines are strings")
+}
+
+/// Watches for a while, in which the window must not get the focus.
+#[track_caller]
+fn check_no_focus(nvim: &Nvim) {
+    let start = Instant::now();
+    nvim.wait("twice the time of rest", || {
+        assert_ne!(here(nvim), "acp-permission", "{}", nvim.screen().text());
+        start.elapsed() > REST * 2
+    });
+}
+
+/// Presses a key once the window takes it.
+#[track_caller]
+fn press(nvim: &Nvim, key: &str) {
+    wait_focus(nvim);
+    let since = Instant::now();
+    nvim.wait("the rest to be over", || since.elapsed() > REST);
+    nvim.keys(key);
+}
+
+/// Answers through the API.
+#[track_caller]
+fn answer(nvim: &Nvim, id: u64, option: &str) {
+    nvim.lua("require('acp').permission.answer(...)", (id, option));
+}
+
+#[track_caller]
+fn list(nvim: &Nvim) -> Json {
+    nvim.lua("return require('acp').permission.list()", ())
+}

@@ -1,0 +1,198 @@
+//! What the window shows, and where.
+
+use super::*;
+
+#[test]
+fn a_command_is_shown_in_full_with_its_options() {
+    let nvim = start(RUN);
+    ask(&nvim);
+    assert_eq!(
+        asked(&nvim),
+        [
+            "execute  Run the tests",
+            "$ cargo test --all",
+            "",
+            " 1 y  Allow once",
+            " 2 a  Always allow",
+            " 3 n  Reject",
+            " 4 s  Always reject",
+        ]
+    );
+    wait_focus(&nvim);
+    nvim.wait_text("scripted asks for permission");
+    insta::assert_snapshot!(nvim.screen().rows()[9..18].join("\n"));
+    let groups = |text: &str| nvim.screen().groups_of(text);
+    assert_eq!(groups("$ cargo test --all"), ["NormalFloat+String"]);
+    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+DiagnosticOk"]);
+    assert_eq!(groups("3 n  Reject"), ["NormalFloat+DiagnosticError"]);
+    press(&nvim, "y");
+    wait_closed(&nvim);
+    wait_said(&nvim, "answered");
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+/// Checks that `keys` chooses `option`.
+#[track_caller]
+fn check_answer(keys: &str, option: &str) {
+    let nvim = start(&RUN.replace(
+        "\"choice\":\"allow_once\"",
+        &format!("\"choice\":\"{option}\""),
+    ));
+    ask(&nvim);
+    press(&nvim, keys);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn options_are_chosen_by_number_letter_and_cursor() {
+    check_answer("1", "allow_once");
+    check_answer("4", "reject_always");
+    check_answer("a", "allow_always");
+    check_answer("n", "reject_once");
+    check_answer("Gk<CR>", "reject_once");
+}
+
+#[test]
+fn each_of_several_diffs_is_shown() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"t","title":"Edit both","kind":"edit","content":[{"type":"diff","path":"${cwd}/a.txt","oldText":"one two\nthree\n","newText":"one 2\nthree\n"},{"type":"diff","path":"${cwd}/b.txt","oldText":null,"newText":"new\n"}]},"as":"q"}
+{"await":"q","choice":"allow_once"}"#,
+    );
+    ask(&nvim);
+    let lines = asked(&nvim);
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| line.rsplit('/').next().unwrap_or(line).to_owned())
+        .collect();
+    assert_eq!(
+        lines[..9],
+        [
+            "edit  Edit both",
+            "a.txt",
+            "- one two",
+            "+ one 2",
+            "  three",
+            "b.txt",
+            "+ new",
+            "",
+            " 1 y  Allow once",
+        ]
+    );
+    nvim.wait_text("+ one 2");
+    assert_eq!(nvim.screen().groups_of("+ new"), ["NormalFloat+DiffAdd"]);
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_diff_of_five_thousand_lines_can_be_read_and_answered() {
+    let old: String = (0..5000).map(|n| format!("line {n}\n")).collect();
+    let new: String = (0..5000)
+        .map(|n| {
+            if n % 100 == 0 {
+                format!("changed {n}\n")
+            } else {
+                format!("line {n}\n")
+            }
+        })
+        .collect();
+    let step = json!({ "permission": {
+        "toolCallId": "t", "title": "Big", "kind": "edit",
+        "content": [{ "type": "diff", "path": "/p/a", "oldText": old, "newText": new }],
+    }, "as": "q" });
+    let nvim = start(&format!(
+        "{step}\n{{\"await\":\"q\",\"choice\":\"allow_once\"}}"
+    ));
+    ask(&nvim);
+    nvim.wait_text("+ changed 0");
+    // The options are beyond the end of the window: its border has them.
+    nvim.wait_text("1/y Allow once");
+    wait_focus(&nvim);
+    nvim.keys("G");
+    nvim.wait_text(" 4 s  Always reject");
+    nvim.keys("gg");
+    press(&nvim, "y");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn an_input_that_comes_later_is_shown() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"t","title":"bash","kind":"execute","rawInput":{}},"as":"q"}
+{"wait_file":"${cwd}/more"}
+{"tool_update":{"id":"t","title":"Remove it all","rawInput":{"command":"rm -r build"}}}
+{"await":"q","choice":"allow_once"}"#,
+    );
+    ask(&nvim);
+    assert_eq!(asked(&nvim)[0], "execute  bash");
+    std::fs::write(nvim.project.path("more"), "").unwrap();
+    nvim.wait_text("$ rm -r build");
+    nvim.wait_text("Remove it all");
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn options_of_any_kind_and_number_can_be_chosen() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"t","title":"Choose"},"options":[{"optionId":"x","name":"Explode","kind":"explode"},{"optionId":"a","name":"Yes","kind":"allow_once"},{"optionId":"b","name":"Yes, here","kind":"allow_once"},{"optionId":"c","name":"??","kind":"reject_always"}],"as":"q"}
+{"await":"q","choice":"x"}"#,
+    );
+    ask(&nvim);
+    assert_eq!(
+        asked(&nvim)[2..],
+        [" 1 e  Explode", " 2 y  Yes", " 3 s  Yes, here", " 4    ??"]
+    );
+    press(&nvim, "e");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn the_window_goes_along_into_another_tab_page() {
+    let nvim = start(RUN);
+    ask(&nvim);
+    wait_focus(&nvim);
+    nvim.keys("q");
+    nvim.cmd("tabnew");
+    nvim.wait("the window", || is_open(&nvim));
+    nvim.cmd("tabprevious");
+    nvim.wait("the window", || is_open(&nvim));
+    nvim.cmd("tabonly | Acp permission");
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_window_the_user_closes_comes_back_when_asked_for() {
+    let nvim = start(RUN);
+    ask(&nvim);
+    wait_focus(&nvim);
+    nvim.keys(":q<CR>");
+    wait_closed(&nvim);
+    assert_eq!(status(&nvim)["phase"], "waiting");
+    nvim.cmd("Acp permission");
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_narrow_screen_has_room_for_the_question() {
+    let nvim = start(RUN);
+    nvim.resize(40, 14);
+    ask(&nvim);
+    nvim.wait_text("$ cargo test --all");
+    nvim.wait_text(" 4 s  Always reject");
+    nvim.resize(100, 30);
+    press(&nvim, "1");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
