@@ -12,8 +12,6 @@ use super::model::{Agent, AgentState, Call, Effects, Job, Model, Session, emit, 
 use crate::acp::client::{self, AuthMethod, PROTOCOL_VERSION};
 use crate::acp::{RpcError, rpc};
 
-/// The code agents answer with when the user must log in first.
-const AUTH_REQUIRED: i64 = -32000;
 /// How many of the last lines of stderr the transcript shows.
 const STDERR_SHOWN: usize = 20;
 
@@ -294,7 +292,7 @@ impl Model {
         let name = session.spec.name.clone();
         let created = match result {
             Ok(value) => client::session_created(&value),
-            Err(error) if error.code == AUTH_REQUIRED => {
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
                 Err(login_needed(&name, &methods.unwrap_or_default(), &error))
             }
             Err(error) => Err(format!(
