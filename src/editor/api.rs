@@ -90,17 +90,7 @@ fn sessions(module: &Table) -> mlua::Result<()> {
         "status",
         function("status", |session: Option<u32>| status(session))?,
     )?;
-    module.set("statusline", function("statusline", |()| Ok(statusline()))?)?;
-    module.set(
-        "sessions",
-        function("sessions", |()| {
-            let list = nvim::empty()?;
-            for info in &snapshot().sessions {
-                list.push(session_table(info)?)?;
-            }
-            Ok(list)
-        })?,
-    )
+    module.set("statusline", function("statusline", |()| Ok(statusline()))?)
 }
 
 /// Returns the session that is meant: the one named, else the current one.
