@@ -128,11 +128,7 @@ impl Model {
             };
             session.transcript.cancel_tools();
             session.transcript.notice(level, text.clone());
-            let left: Vec<String> = session.queue.drain(..).map(|prompt| prompt.text).collect();
-            for prompt in left {
-                let text = format!("Not sent: {prompt}");
-                session.transcript.notice(Level::Warn, text);
-            }
+            give_up_queue(session);
             self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
@@ -313,13 +309,8 @@ impl Model {
             }
             Err(text) => {
                 session.agent = None;
-                let unsent: Vec<String> =
-                    session.queue.drain(..).map(|prompt| prompt.text).collect();
                 session.transcript.notice(Level::Error, text.clone());
-                for prompt in unsent {
-                    let text = format!("Not sent: {prompt}");
-                    session.transcript.notice(Level::Warn, text);
-                }
+                give_up_queue(session);
                 fx.push(notify(Level::Error, first_line(&text)));
                 if self.sessions_of(agent).is_empty() {
                     self.shut_down(agent, fx);
@@ -343,6 +334,14 @@ impl Model {
             seconds(self.limits.control_ms)
         );
         self.give_up(agent, text, fx);
+    }
+}
+
+/// Puts the prompts that nobody will get into the transcript, so that they are not lost.
+fn give_up_queue(session: &mut Session) {
+    for prompt in std::mem::take(&mut session.queue) {
+        let text = format!("Not sent: {}", prompt.text);
+        session.transcript.notice(Level::Warn, text);
     }
 }
 

@@ -82,7 +82,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
-        Event::Panicked { place, message } => panicked(model, place, &message, fx),
+        Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
@@ -234,7 +234,7 @@ fn language_ready(model: &mut Model, language: &str, result: Result<(), String>,
 }
 
 /// A panic was caught somewhere: the user hears of it once, and work goes on.
-fn panicked(_model: &mut Model, place: &str, message: &str, fx: &mut Vec<Effect>) {
+fn panicked(place: &str, message: &str, fx: &mut Vec<Effect>) {
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,

@@ -157,7 +157,7 @@ impl Drawn {
         style: &Style,
     ) -> mlua::Result<Self> {
         for mark in &mut self.marks {
-            mark.row = mark.row + hunk.row - self.hunk.row;
+            mark.row = (mark.row + hunk.row).saturating_sub(self.hunk.row);
         }
         // The label is drawn last.
         if place != self.place
@@ -187,7 +187,7 @@ impl Drawn {
         total: usize,
     ) -> bool {
         let old = &self.hunk;
-        let moved = |row: usize| row + new.row - old.row;
+        let moved = |row: usize| (row + new.row).saturating_sub(old.row);
         let mut words = old.words.iter().zip(&new.words);
         old.count == new.count
             && old.conflict == new.conflict

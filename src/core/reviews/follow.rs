@@ -70,7 +70,7 @@ impl Model {
     ) {
         let edit = self.documents.edit(buf, tick, edit);
         let hand = match author {
-            Author::User | Author::Disk => Hand::Others,
+            Author::User => Hand::Others,
             Author::Client(token) => self.hand_of(token),
         };
         let Some(path) = self.path_of(buf) else {
