@@ -280,7 +280,9 @@ fn statusline() -> String {
         .iter()
         .find(|info| Some(info.session) == key)
     else {
-        return String::new();
+        // The core has not heard of a session that was opened just now.
+        let chat = key.and_then(chat::get);
+        return chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent));
     };
     let mut text = format!("{} {}", info.agent, info.phase.name());
     if let Some((done, total)) = info.plan {
