@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
 use super::nvim::{self, api};
@@ -178,9 +178,11 @@ enum Source {
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
 fn attach(buf: i32, source: Source) -> mlua::Result<()> {
-    let is_loaded: bool = api("nvim_buf_is_loaded", buf)?;
+    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Ok(());
+    }
     let name: String = api("nvim_buf_get_name", buf)?;
-    if !is_loaded || name.is_empty() || name.contains("://") {
+    if name.is_empty() || name.contains("://") {
         return Ok(());
     }
     let kind: String = nvim::buf_option(buf, "buftype")?;
@@ -232,7 +234,7 @@ fn listen(buf: i32) -> mlua::Result<()> {
         with(|attached| attached.buffers.remove(&buf));
         super::review::forget(buf);
         send(Event::BufDetached { buf: BufId(buf) });
-        Ok(())
+        attach_again_later(buf)
     })?;
     let opts = nvim::table([
         ("on_lines", Value::Function(on_lines)),
@@ -241,6 +243,19 @@ fn listen(buf: i32) -> mlua::Result<()> {
     ])?;
     api::<bool>("nvim_buf_attach", (buf, false, opts))?;
     Ok(())
+}
+
+/// Attaches a buffer that is still there before the next key is typed into it: `:edit` detaches
+/// it, and with autocommands off nothing else tells that it was read again.
+fn attach_again_later(buf: i32) -> mlua::Result<()> {
+    let attach_again = guard::callback("attach again", move |()| {
+        if is_attached(buf) {
+            return Ok(());
+        }
+        attach(buf, Source::Before)
+    })?;
+    let schedule: Function = nvim::vim()?.get("schedule")?;
+    schedule.call(attach_again)
 }
 
 type LinesArgs = (String, i32, u64, i64, i64, i64);
