@@ -196,6 +196,22 @@ fn two_windows_on_a_buffer_show_the_same_review() {
 }
 
 #[test]
+fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    let mapped = |key: &str| nvim.lua("return vim.fn.maparg(..., 'n') ~= ''", (key,)) == true;
+    nvim.wait("the keys", || mapped("]a"));
+    nvim.lua(
+        "require('acp').setup({ keymaps = { review = { next_hunk = ']n' } } })",
+        (),
+    );
+    nvim.cmd("Acp accept all");
+    nvim.wait("the key to be gone", || !mapped("]a"));
+    assert!(!mapped("]n"));
+    nvim.quit();
+}
+
+#[test]
 fn the_users_own_mapping_comes_back_after_the_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
