@@ -198,8 +198,8 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
 fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
     let real = crate::paths::resolved(&path);
-    let lines: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
-    let text = Text::from_lines(lines.iter().map(line_text));
+    let lines = lines_of(buf, 0, -1)?;
+    let text = Text::from_lines(lines);
     super::review::forget(buf);
     next_tick(buf);
     send(Event::BufAttached {
@@ -216,9 +216,15 @@ fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns a line as text. Neovim keeps a NUL of the file as a newline in the line.
-fn line_text(line: &mlua::String) -> String {
-    line.to_string_lossy().replace('\n', "\0")
+/// Returns lines of a buffer as text. Neovim keeps a NUL of the file as a newline in the line.
+///
+/// One after another: Lua has room for some 8000 of its strings to be held at once.
+fn lines_of(buf: i32, first: i64, last: i64) -> mlua::Result<Vec<String>> {
+    let lines: Table = api("nvim_buf_get_lines", (buf, first, last, false))?;
+    lines
+        .sequence_values::<mlua::String>()
+        .map(|line| Ok(line?.to_string_lossy().replace('\n', "\0")))
+        .collect()
 }
 
 fn listen(buf: i32) -> mlua::Result<()> {
@@ -261,8 +267,8 @@ fn attach_again_later(buf: i32) -> mlua::Result<()> {
 type LinesArgs = (String, i32, u64, i64, i64, i64);
 
 fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result<()> {
-    let lines: Vec<mlua::String> = if new_last > first {
-        api("nvim_buf_get_lines", (buf, first, new_last, false))?
+    let lines = if new_last > first {
+        lines_of(buf, first, new_last)?
     } else {
         Vec::new()
     };
@@ -275,7 +281,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         edit: LineEdit {
             start: usize::try_from(first).unwrap_or(0),
             removed: usize::try_from(last - first).unwrap_or(0),
-            lines: lines.iter().map(line_text).collect(),
+            lines,
         },
         author: author.map_or(Author::User, |(_, token)| Author::Client(token)),
     });

@@ -122,7 +122,7 @@ impl Drawn {
         let mut rows = 0;
         if style.virtual_lines && !hunk.removed.is_empty() {
             let lines = virtual_lines(&hunk.removed, style)?;
-            rows = lines.len();
+            rows = lines.raw_len();
             pen.virtual_lines(lines)?;
         }
         if hunk.count > 0 {
@@ -239,9 +239,9 @@ impl Pen {
         Ok(())
     }
 
-    fn virtual_lines(&mut self, lines: Vec<Table>) -> mlua::Result<()> {
+    fn virtual_lines(&mut self, lines: Table) -> mlua::Result<()> {
         let opts = nvim::table([
-            ("virt_lines", nvim::value(lines)),
+            ("virt_lines", Value::Table(lines)),
             ("virt_lines_above", Value::Boolean(!self.is_below)),
         ])?;
         if scrolls() {
@@ -331,22 +331,24 @@ fn scrolls() -> bool {
 }
 
 /// Returns the removed lines as virtual lines, wrapped as the window wraps its lines.
-fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Vec<Table>> {
+///
+/// In one table: Lua has room for some 8000 of its tables to be held at once.
+fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Table> {
     let layout = Layout {
         tab: style.tab,
         width: style.width,
         wrap: style.wrap,
         cells: &cells,
     };
-    let rows = removed.iter().flat_map(|line| removed::rows(line, &layout));
-    let lines = rows.map(|row| {
+    let lines = nvim::empty()?;
+    for row in removed.iter().flat_map(|line| removed::rows(line, &layout)) {
         let chunks = nvim::empty()?;
         for (text, group) in row {
             chunks.push(nvim::lua().create_sequence_from([text.as_str(), group])?)?;
         }
-        Ok(chunks)
-    });
-    lines.collect()
+        lines.push(chunks)?;
+    }
+    Ok(lines)
 }
 
 /// Returns the cells Neovim gives a character.

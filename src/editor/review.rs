@@ -165,15 +165,15 @@ fn draw(buf: i32, hunks: Vec<HunkView>) -> mlua::Result<()> {
 /// Returns where the extmarks of a buffer's hunks are by now: row and column.
 fn places(buf: i32, namespace: i32) -> mlua::Result<HashMap<i64, (usize, usize)>> {
     let opts = nvim::empty()?;
-    let marks: Vec<(i64, usize, usize)> =
-        api::<Vec<Table>>("nvim_buf_get_extmarks", (buf, namespace, 0, -1, opts))?
-            .iter()
-            .map(|mark| Ok((mark.get(1)?, mark.get(2)?, mark.get(3)?)))
-            .collect::<mlua::Result<_>>()?;
-    Ok(marks
-        .into_iter()
-        .map(|(id, row, column)| (id, (row, column)))
-        .collect())
+    let marks: Table = api("nvim_buf_get_extmarks", (buf, namespace, 0, -1, opts))?;
+    // One after another: Lua has room for some 8000 of its tables to be held at once.
+    marks
+        .sequence_values::<Table>()
+        .map(|mark| {
+            let mark = mark?;
+            Ok((mark.get(1)?, (mark.get(2)?, mark.get(3)?)))
+        })
+        .collect()
 }
 
 /// Draws the hunks of a buffer again if its window shows lines in another way by now.

@@ -298,3 +298,23 @@ fn the_mirror_follows_every_kind_of_change() {
     }
     nvim.quit();
 }
+
+#[test]
+fn a_file_of_many_thousand_lines_is_read_merged_shown_and_rejected() {
+    let old: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    let script = Script::new()
+        .reads("a.txt", &format!("{old}unsaved\n"))
+        .writes("a.txt", "all new\n");
+    let project = Project::new()
+        .file("a.txt", &old)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    nvim.keys("Gounsaved<Esc>");
+    last_turn(&nvim);
+    nvim.wait_text("all new");
+    nvim.wait_text("1/1");
+    nvim.cmd("Acp reject file");
+    nvim.wait("the old text", || nvim.buf_lines(0).len() == 20_001);
+    assert!(!nvim.messages().contains("internal error"));
+    nvim.quit();
+}
