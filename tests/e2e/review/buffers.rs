@@ -196,6 +196,26 @@ fn two_windows_on_a_buffer_show_the_same_review() {
 }
 
 #[test]
+fn a_write_that_changes_every_other_line_of_a_large_file_is_shown_and_rejected() {
+    let old: String = (0..4000).map(|n| format!("line {n}\n")).collect();
+    let new: String = (0..4000)
+        .map(|n| format!("{} {n}\n", if n % 2 == 0 { "line" } else { "changed" }))
+        .collect();
+    let script = Script::new().writes("a.txt", &new);
+    let project = Project::new()
+        .file("a.txt", &old)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    let hunks = || nvim.lua("return require('acp').status().review.hunks", ());
+    nvim.wait("the hunks", || hunks() == 2000);
+    nvim.cmd("Acp reject all");
+    nvim.wait("the old text", || hunks() == 0);
+    wait_file(&nvim, "a.txt", &old);
+    nvim.quit();
+}
+
+#[test]
 fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
