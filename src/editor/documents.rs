@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
 use super::nvim::{self, api};
@@ -14,7 +14,7 @@ use super::state::{self, send};
 use crate::core::event::{Author, BufState, Event, Stamp};
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::ids::BufId;
-use crate::core::text::{LineEdit, Text};
+use crate::core::text::LineEdit;
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
@@ -28,9 +28,26 @@ pub struct Attached {
 struct Buffer {
     /// The number of the last report of its lines.
     tick: u64,
+    /// Its text is on its way.
+    loading: Option<Loading>,
     /// It has got a name that it was never read or written by: Neovim asks before it
     /// overwrites a file of that name.
     renamed: bool,
+}
+
+/// Lines that are sent at once.
+const SLICE: usize = 2500;
+
+/// A buffer of which some lines have been sent.
+#[derive(Debug)]
+struct Loading {
+    path: PathBuf,
+    real: PathBuf,
+    stamp: Option<Stamp>,
+    /// Tells this load from one begun later.
+    id: u64,
+    /// Lines that have been sent, as they are now.
+    rows: usize,
 }
 
 /// Attaches every file buffer there is, and those to come.
@@ -195,28 +212,80 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
 
 fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
-    let real = crate::paths::resolved(&path);
-    let lines: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
-    let text = Text::from_lines(lines.iter().map(line_text));
-    super::review::forget(buf);
-    next_tick(buf);
-    send(Event::BufAttached {
-        buf: BufId(buf),
+    let loading = Loading {
+        real: crate::paths::resolved(&path),
         stamp: match source {
             Source::Disk => crate::paths::stamp(&path),
             Source::Before => None,
         },
         path,
+        id: next_tick(buf),
+        rows: 0,
+    };
+    super::review::forget(buf);
+    send_slice(buf, loading)
+}
+
+/// Sends the next lines of a buffer; the rest later, so that a large one holds nobody up.
+fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
+    let total: usize = api("nvim_buf_line_count", buf)?;
+    let row = loading.rows;
+    let end = total.min(row + SLICE);
+    let text = super::lines::text(buf, row, end)?;
+    let (path, real) = (loading.path.clone(), loading.real.clone());
+    if end < total {
+        loading.rows = end;
+        let id = loading.id;
+        set_loading(buf, Some(loading));
+        send(Event::BufSlice {
+            buf: BufId(buf),
+            path,
+            real,
+            row,
+            text,
+        });
+        return send_slice_later(buf, id);
+    }
+    set_loading(buf, None);
+    send(Event::BufAttached {
+        buf: BufId(buf),
+        path,
         real,
+        row,
         text,
         state: buf_state(buf)?,
+        stamp: loading.stamp,
     });
     Ok(())
 }
 
-/// Returns a line as text. Neovim keeps a NUL of the file as a newline in the line.
-fn line_text(line: &mlua::String) -> String {
-    line.to_string_lossy().replace('\n', "\0")
+fn send_slice_later(buf: i32, id: u64) -> mlua::Result<()> {
+    let body = guard::callback("slice of a buffer", move |()| {
+        let taken = with(|attached| {
+            let buffer = attached.buffers.get_mut(&buf)?;
+            // If it is loaded anew since, that goes its own way.
+            buffer.loading.take_if(|loading| loading.id == id)
+        });
+        taken.map_or(Ok(()), |loading| send_slice(buf, loading))
+    })?;
+    let later: Function = nvim::vim()?.get("defer_fn")?;
+    later.call((body, 1))
+}
+
+fn set_loading(buf: i32, loading: Option<Loading>) {
+    with(|attached| {
+        if let Some(buffer) = attached.buffers.get_mut(&buf) {
+            buffer.loading = loading;
+        }
+    });
+}
+
+/// Returns whether a buffer's text is on its way.
+pub fn is_loading(buf: i32) -> bool {
+    with(|attached| {
+        let buffer = attached.buffers.get(&buf);
+        buffer.is_some_and(|buffer| buffer.loading.is_some())
+    })
 }
 
 fn listen(buf: i32) -> mlua::Result<()> {
@@ -243,14 +312,32 @@ fn listen(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
+/// Returns the end of the rows of a change that have been sent: of a buffer that is on its way
+/// those below have not; `None` when none have.
+fn seen(buf: i32, first: usize, last: usize, new_last: usize) -> Option<usize> {
+    with(|attached| {
+        let buffer = attached.buffers.get_mut(&buf);
+        let Some(loading) = buffer.and_then(|buffer| buffer.loading.as_mut()) else {
+            return Some(last);
+        };
+        if first >= loading.rows {
+            return None;
+        }
+        let last = last.min(loading.rows);
+        loading.rows = loading.rows - last + new_last;
+        Some(last)
+    })
+}
+
 type LinesArgs = (String, i32, u64, i64, i64, i64);
 
 fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result<()> {
-    let lines: Vec<mlua::String> = if new_last > first {
-        api("nvim_buf_get_lines", (buf, first, new_last, false))?
-    } else {
-        Vec::new()
+    let row = |line: i64| usize::try_from(line).unwrap_or(0);
+    let (first, last, new_last) = (row(first), row(last), row(new_last));
+    let Some(last) = seen(buf, first, last, new_last) else {
+        return Ok(());
     };
+    let lines = super::lines::get(buf, first, new_last)?;
     // What a save hook does to another buffer is not the agent's doing.
     let applying = state::with(|editor| editor.applying.get()).flatten();
     let author = applying.filter(|(edited, _)| *edited == buf);
@@ -258,9 +345,9 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         buf: BufId(buf),
         tick: next_tick(buf),
         edit: LineEdit {
-            start: usize::try_from(first).unwrap_or(0),
-            removed: usize::try_from(last - first).unwrap_or(0),
-            lines: lines.iter().map(line_text).collect(),
+            start: first,
+            removed: last.saturating_sub(first),
+            lines,
         },
         author: author.map_or(Author::User, |(_, token)| Author::Client(token)),
     });

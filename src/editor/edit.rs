@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Value};
 
-use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
+use super::documents::{is_attached, is_loading, is_renamed, report_state, tick as tick_of};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
@@ -72,7 +72,8 @@ impl From<mlua::Error> for Failure {
 
 fn guarded(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
-    if !is_attached(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
+    // What is on its way once more is another text by now: the core waits for it.
+    if !is_attached(buf) || is_loading(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
         return Err(Failure::Edit(EditError::Gone));
     }
     let tick = tick_of(buf);

@@ -15,6 +15,7 @@ mod keys;
 mod layout;
 mod lines;
 mod nvim;
+mod pen;
 mod permission;
 mod rest;
 mod review;
