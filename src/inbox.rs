@@ -155,6 +155,7 @@ impl Outlet {
     }
 
     /// Returns the number of agents' messages that wait to be taken.
+    #[cfg(test)]
     pub fn agent_messages(&self) -> usize {
         self.shared.lock().agent.len()
     }

@@ -119,7 +119,7 @@ impl Trace {
         println!();
         println!(
             "{:<24} {:>9} {:>11} {:>9} {:>9} {:>11}",
-            "our callbacks, all runs", "calls", "mean [us]", "> 2 ms", "> 16 ms", "most [ms]"
+            "our callbacks (CPU)", "calls", "mean [us]", "> 2 ms", "> 16 ms", "most [ms]"
         );
         for (name, place) in &self.0 {
             place.print(name);

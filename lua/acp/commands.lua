@@ -53,7 +53,9 @@ local function times(call, step)
   if not count or count < 1 or count % 1 ~= 0 then
     usage(("%q is not a count: it is how many hunks to go."):format(call.rest))
   end
-  for _ = 1, count do
+  -- Once around is as far as it goes: a mistyped count must not hold the editor.
+  local around = math.max(1, #require("acp.native").load().hunks())
+  for _ = 1, math.min(count, around) do
     step()
   end
 end

@@ -78,7 +78,7 @@ end
 ---@param value any
 local function wrong(into, path, node, value)
   local got = type(value) ---@type string
-  if node.kind == "enum" and got == "string" then
+  if (node.kind == "enum" or node.kind == "keys") and got == "string" then
     got = ("%q"):format(value)
   elseif node.above_zero and got == "number" then
     got = tostring(value)
@@ -136,18 +136,18 @@ end
 function mergers.keys(node, base, value, path, into)
   if value == false then
     return {}
-  elseif type(value) == "string" then
-    return { value }
   end
-  local strings = type(value) == "table" and vim.islist(value)
-  for _, key in ipairs(strings and value or {}) do
-    strings = strings and type(key) == "string"
+  local list = type(value) == "table" and value or { value }
+  local strings = vim.islist(list)
+  for _, key in ipairs(strings and list or {}) do
+    -- The editor maps no empty key.
+    strings = strings and type(key) == "string" and key ~= ""
   end
   if not strings then
     wrong(into, path, node, value)
     return base
   end
-  return value
+  return list
 end
 
 --- A list replaces the one below it, whole or not at all.

@@ -25,7 +25,6 @@ local M = {}
 ---@field permission_list fun(): acp.Permission[]
 ---@field permission_answer fun(id: integer, option: string)
 ---@field permission_focus fun()
----@field sessions fun(): {session: integer, agent: string, title: string, phase: acp.Phase}[]
 ---@field log_path fun(): string
 ---@field highlights fun(): {name: string, link: string}[]
 

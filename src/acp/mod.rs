@@ -14,5 +14,5 @@ pub mod rpc;
 #[cfg(test)]
 mod tests;
 
-pub use frame::{Frame, LineDecoder, MAX_LINE};
+pub use frame::{Frame, LineDecoder};
 pub use message::*;

@@ -12,8 +12,6 @@ use super::model::{Agent, AgentState, Call, Effects, Job, Model, Session, emit, 
 use crate::acp::client::{self, AuthMethod, PROTOCOL_VERSION};
 use crate::acp::{RpcError, rpc};
 
-/// The code agents answer with when the user must log in first.
-const AUTH_REQUIRED: i64 = -32000;
 /// How many of the last lines of stderr the transcript shows.
 const STDERR_SHOWN: usize = 20;
 
@@ -130,11 +128,7 @@ impl Model {
             };
             session.transcript.cancel_tools();
             session.transcript.notice(level, text.clone());
-            let left: Vec<String> = session.queue.drain(..).map(|prompt| prompt.text).collect();
-            for prompt in left {
-                let text = format!("Not sent: {prompt}");
-                session.transcript.notice(Level::Warn, text);
-            }
+            give_up_queue(session);
             self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
@@ -294,7 +288,7 @@ impl Model {
         let name = session.spec.name.clone();
         let created = match result {
             Ok(value) => client::session_created(&value),
-            Err(error) if error.code == AUTH_REQUIRED => {
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
                 Err(login_needed(&name, &methods.unwrap_or_default(), &error))
             }
             Err(error) => Err(format!(
@@ -315,13 +309,8 @@ impl Model {
             }
             Err(text) => {
                 session.agent = None;
-                let unsent: Vec<String> =
-                    session.queue.drain(..).map(|prompt| prompt.text).collect();
                 session.transcript.notice(Level::Error, text.clone());
-                for prompt in unsent {
-                    let text = format!("Not sent: {prompt}");
-                    session.transcript.notice(Level::Warn, text);
-                }
+                give_up_queue(session);
                 fx.push(notify(Level::Error, first_line(&text)));
                 if self.sessions_of(agent).is_empty() {
                     self.shut_down(agent, fx);
@@ -345,6 +334,14 @@ impl Model {
             seconds(self.limits.control_ms)
         );
         self.give_up(agent, text, fx);
+    }
+}
+
+/// Puts the prompts that nobody will get into the transcript, so that they are not lost.
+fn give_up_queue(session: &mut Session) {
+    for prompt in std::mem::take(&mut session.queue) {
+        let text = format!("Not sent: {}", prompt.text);
+        session.transcript.notice(Level::Warn, text);
     }
 }
 

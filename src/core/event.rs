@@ -219,8 +219,6 @@ pub enum Author {
     User,
     /// This client, for the agent, carrying out the edit with this token (save hooks included).
     Client(Token),
-    /// The buffer was read again from disk.
-    Disk,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

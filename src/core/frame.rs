@@ -101,10 +101,7 @@ impl Model {
             return;
         }
         self.frame.behind = if more { self.frame.behind + 1 } else { 0 };
-        let mut frame = Frame {
-            more,
-            ..Frame::default()
-        };
+        let mut frame = Frame::default();
         self.chat_patches(composing.chats, &mut frame);
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();

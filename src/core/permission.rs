@@ -11,15 +11,11 @@ use super::model::{Effects, Model, emit, log, notify};
 use super::rawview;
 use super::toolview;
 use super::transcript::ToolCall;
-use super::update::INVALID_PARAMS;
 use super::view::{Group, Line, OptionView, PermissionView};
 use crate::acp::{
     OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch,
-    ToolContent, client,
+    ToolContent, client, rpc,
 };
-
-/// The code of a request that was taken back.
-const REQUEST_CANCELLED: i64 = -32800;
 
 #[derive(Debug, Default)]
 pub struct Permissions {
@@ -76,11 +72,10 @@ impl Model {
         if options.is_empty() {
             let text = "The agent asked for permission without any option to choose from.";
             state.transcript.notice(Level::Warn, text);
-            let error = RpcError {
-                code: INVALID_PARAMS,
-                message: "params.options: there is none to choose from".into(),
-                data: None,
-            };
+            let error = RpcError::new(
+                rpc::INVALID_PARAMS,
+                "params.options: there is none to choose from",
+            );
             self.refuse(agent, &request, error, fx);
             return;
         }
@@ -150,11 +145,7 @@ impl Model {
     pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
         let mine = |open: &Permission| open.agent == agent && open.request == *id;
         if let Some(open) = self.permissions.take(mine) {
-            let error = RpcError {
-                code: REQUEST_CANCELLED,
-                message: "The request was cancelled".into(),
-                data: None,
-            };
+            let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
             self.settle(open, None, Err::<(), _>(error), fx);
         }
     }
@@ -217,11 +208,8 @@ impl Model {
 
 /// Returns the error for a session id the agent was never given.
 pub(super) fn unknown_session(session: &SessionId) -> RpcError {
-    RpcError {
-        code: INVALID_PARAMS,
-        message: format!("params.sessionId: no session \"{}\" here", session.0),
-        data: None,
-    }
+    let message = format!("params.sessionId: no session \"{}\" here", session.0);
+    RpcError::new(rpc::INVALID_PARAMS, message)
 }
 
 /// Tells whether a title says no more than the command, which is shown in full anyway.

@@ -110,16 +110,6 @@ impl Text {
         self.lines(rows).map(Cow::into_owned).collect()
     }
 
-    /// Returns the text of `rows` (cut to what is there), each line with its `\n`.
-    pub fn slice(&self, rows: Range<usize>) -> Text {
-        let end = rows.end.min(self.len());
-        let start = rows.start.min(end);
-        let chars = self.rope.line_to_char(start)..self.rope.line_to_char(end);
-        Text {
-            rope: Rope::from(self.rope.slice(chars)),
-        }
-    }
-
     /// Adds the lines of another text at the end.
     pub fn append(&mut self, other: Text) {
         self.rope.append(other.rope);
@@ -247,7 +237,6 @@ mod tests {
         assert_eq!(text.len(), 3);
         assert_eq!(text.to_lines(0..9), ["a", "", "ä"]);
         assert_eq!(text, Text::from_text("a\n\nä"));
-        assert_eq!(text.slice(1..3).to_string(), "\nä\n");
         assert_eq!(Text::from_text("").len(), 0);
         assert_eq!(Text::from_lines([""]).len(), 1);
     }

@@ -7,10 +7,7 @@ use super::event::Event;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, log, notify};
 use super::text::Text;
-use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError};
-
-const METHOD_NOT_FOUND: i64 = -32601;
-pub(super) const INVALID_PARAMS: i64 = -32602;
+use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
@@ -107,7 +104,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
-        Event::Panicked { place, message } => panicked(model, place, &message, fx),
+        Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
@@ -221,12 +218,12 @@ fn agent_request(
         } => model.permission_requested(agent, id, &session, tool_call, options, fx),
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
-            let error = rpc_error(METHOD_NOT_FOUND, message);
+            let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);
             model.refuse(agent, &id, error, fx);
         }
         AgentRequest::Invalid { method, why } => {
             fx.push(log(Level::Warn, format!("{method}: {why}")));
-            model.refuse(agent, &id, rpc_error(INVALID_PARAMS, why), fx);
+            model.refuse(agent, &id, RpcError::new(rpc::INVALID_PARAMS, why), fx);
         }
     }
 }
@@ -259,18 +256,10 @@ fn language_ready(model: &mut Model, language: &str, result: Result<(), String>,
 }
 
 /// A panic was caught somewhere: the user hears of it once, and work goes on.
-fn panicked(_model: &mut Model, place: &str, message: &str, fx: &mut Vec<Effect>) {
+fn panicked(place: &str, message: &str, fx: &mut Vec<Effect>) {
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,
         format!("An internal error in {place} was caught; your text is safe. `:Acp log` has it."),
     ));
-}
-
-fn rpc_error(code: i64, message: String) -> RpcError {
-    RpcError {
-        code,
-        message,
-        data: None,
-    }
 }

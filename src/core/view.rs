@@ -26,8 +26,6 @@ pub struct Line {
 #[derive(Debug, Default)]
 pub struct Frame {
     pub patches: Vec<Patch>,
-    /// More is waiting: the patches were cut so that no frame takes long to apply.
-    pub more: bool,
 }
 
 #[derive(Debug)]

@@ -90,17 +90,7 @@ fn sessions(module: &Table) -> mlua::Result<()> {
         "status",
         function("status", |session: Option<u32>| status(session))?,
     )?;
-    module.set("statusline", function("statusline", |()| Ok(statusline()))?)?;
-    module.set(
-        "sessions",
-        function("sessions", |()| {
-            let list = nvim::empty()?;
-            for info in &snapshot().sessions {
-                list.push(session_table(info)?)?;
-            }
-            Ok(list)
-        })?,
-    )
+    module.set("statusline", function("statusline", |()| Ok(statusline()))?)
 }
 
 /// Returns the session that is meant: the one named, else the current one.
@@ -290,7 +280,9 @@ fn statusline() -> String {
         .iter()
         .find(|info| Some(info.session) == key)
     else {
-        return String::new();
+        // The core has not heard of a session that was opened just now.
+        let chat = key.and_then(chat::get);
+        return chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent));
     };
     let mut text = format!("{} {}", info.agent, info.phase.name());
     if let Some((done, total)) = info.plan {
@@ -326,7 +318,6 @@ fn reviews(module: &Table) -> mlua::Result<()> {
     }
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
-            Some(0) => Some(api("nvim_buf_get_name", 0)?),
             Some(buf) => Some(api("nvim_buf_get_name", buf)?),
             None => None,
         };
@@ -370,7 +361,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
             Scope::Hunk {
                 buf: BufId(api("nvim_get_current_buf", ())?),
-                row: cursor.first().map_or(0, |line| line - 1),
+                row: cursor.first().map_or(0, |line| line.saturating_sub(1)),
             }
         }
         "file" => Scope::File {

@@ -133,11 +133,38 @@ fn wipe(buf: i32) -> mlua::Result<()> {
 
 fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf: i32 = api("nvim_create_buf", (false, true))?;
-    api::<()>("nvim_buf_set_name", (buf, name))?;
+    api::<()>("nvim_buf_set_name", (buf, free_name(name)?))?;
     nvim::set_buf_option(buf, "bufhidden", "hide")?;
     nvim::set_buf_option(buf, "swapfile", false)?;
     nvim::set_buf_option(buf, "filetype", filetype)?;
     Ok(buf)
+}
+
+/// Returns a name that no buffer has: the one asked for, where that can be.
+///
+/// `:mksession` takes the chat's windows for files of these names, and a session brings them
+/// back empty. Such a buffer goes, with its windows; one that was typed into keeps its name.
+fn free_name(name: &str) -> mlua::Result<String> {
+    let mut free = name.to_owned();
+    let mut tries = 1;
+    while let Some(buf) = named(&free)? {
+        if nvim::buf_option(buf, "modified")? {
+            tries += 1;
+            free = format!("{name}#{tries}");
+        } else {
+            wipe(buf)?;
+        }
+    }
+    Ok(free)
+}
+
+fn named(name: &str) -> mlua::Result<Option<i32>> {
+    for buf in api::<Vec<i32>>("nvim_list_bufs", ())? {
+        if api::<String>("nvim_buf_get_name", buf)? == name {
+            return Ok(Some(buf));
+        }
+    }
+    Ok(None)
 }
 
 /// Forgets a session and its buffers.

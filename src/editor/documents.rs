@@ -195,9 +195,11 @@ enum Source {
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
 fn attach(buf: i32, source: Source) -> mlua::Result<()> {
-    let is_loaded: bool = api("nvim_buf_is_loaded", buf)?;
+    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Ok(());
+    }
     let name: String = api("nvim_buf_get_name", buf)?;
-    if !is_loaded || name.is_empty() || name.contains("://") {
+    if name.is_empty() || name.contains("://") {
         return Ok(());
     }
     let kind: String = nvim::buf_option(buf, "buftype")?;
@@ -301,7 +303,7 @@ fn listen(buf: i32) -> mlua::Result<()> {
         with(|attached| attached.buffers.remove(&buf));
         super::review::forget(buf);
         send(Event::BufDetached { buf: BufId(buf) });
-        Ok(())
+        attach_again_later(buf)
     })?;
     let opts = nvim::table([
         ("on_lines", Value::Function(on_lines)),
@@ -327,6 +329,19 @@ fn seen(buf: i32, first: usize, last: usize, new_last: usize) -> Option<usize> {
         loading.rows = loading.rows - last + new_last;
         Some(last)
     })
+}
+
+/// Attaches a buffer that is still there before the next key is typed into it: `:edit` detaches
+/// it, and with autocommands off nothing else tells that it was read again.
+fn attach_again_later(buf: i32) -> mlua::Result<()> {
+    let attach_again = guard::callback("attach again", move |()| {
+        if is_attached(buf) {
+            return Ok(());
+        }
+        attach(buf, Source::Before)
+    })?;
+    let schedule: Function = nvim::vim()?.get("schedule")?;
+    schedule.call(attach_again)
 }
 
 type LinesArgs = (String, i32, u64, i64, i64, i64);

@@ -1,7 +1,8 @@
 //! Edits for the core, carried out in buffers and saved.
 //!
 //! Invariants: an edit is made for the very lines it was computed for, or not at all; a file is
-//! saved only over what the core knows of, and Neovim is never made to ask a question.
+//! saved only over what the core knows of, and Neovim is never made to ask a question; what came
+//! of an edit is reported once, after a panic as well.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -36,10 +37,14 @@ const LOCKED_MS: u32 = 20;
 /// # Errors
 /// What Neovim says of the delay.
 pub fn run(edit: Edit) -> mlua::Result<()> {
-    let result = match guarded(&edit) {
-        Err(Failure::Locked) => return run_later(edit),
-        Err(Failure::Edit(error)) => Err(error),
-        Ok(done) => Ok(done),
+    let result = match guard::caught("an edit", || carry_out(&edit)) {
+        Some(Err(Failure::Locked)) => return run_later(edit),
+        Some(Err(Failure::Edit(error))) => Err(error),
+        Some(Ok(done)) => Ok(done),
+        None => {
+            let why = "an internal error of this client was caught";
+            Err(EditError::Refused(why.to_owned()))
+        }
     };
     let Edit { token, buf, .. } = edit;
     send(Event::Edited { token, buf, result });
@@ -70,7 +75,27 @@ impl From<mlua::Error> for Failure {
     }
 }
 
-fn guarded(edit: &Edit) -> Result<EditDone, Failure> {
+/// The edit that is being carried out, until this is dropped. Then the one before goes on: a save
+/// hook that waits lets others in between.
+struct Applying {
+    before: Option<(i32, Token)>,
+}
+
+impl Applying {
+    fn begin(edit: &Edit) -> Self {
+        let now = Some((edit.buf.0, edit.token));
+        let before = state::with(|editor| editor.applying.replace(now)).flatten();
+        Self { before }
+    }
+}
+
+impl Drop for Applying {
+    fn drop(&mut self) {
+        state::with(|editor| editor.applying.set(self.before));
+    }
+}
+
+fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
     // What is on its way once more is another text by now: the core waits for it.
     if !is_attached(buf) || is_loading(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
@@ -81,10 +106,10 @@ fn guarded(edit: &Edit) -> Result<EditDone, Failure> {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
     check_writable(buf)?;
-    state::with(|editor| editor.applying.set(Some((buf, edit.token))));
-    let done = apply_and_save(edit);
-    state::with(|editor| editor.applying.set(None));
-    let saved = done?;
+    let applying = Applying::begin(edit);
+    crate::panics::inject("edit");
+    let saved = apply_and_save(edit)?;
+    drop(applying);
     // Of a buffer that is not the current one nothing else tells that it is modified, or is not.
     report_state(buf)?;
     let tick = tick_of(buf);

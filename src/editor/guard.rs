@@ -42,6 +42,15 @@ pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<
     }
 }
 
+/// Runs a part of a callback whose end must be told whatever happens; a panic is reported and
+/// gives `None`.
+pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    outcome
+        .map_err(|panic| report(place, crate::panics::message(&*panic)))
+        .ok()
+}
+
 /// Returns a Lua function for the public API: a panic is reported, an error is raised as one
 /// sentence.
 ///

@@ -115,9 +115,8 @@ impl Drawn {
         place: String,
         style: &Style,
     ) -> mlua::Result<Self> {
-        let moved = |row: usize| row + hunk.row - self.hunk.row;
         for mark in &mut self.marks {
-            mark.row = moved(mark.row);
+            mark.row = (mark.row + hunk.row).saturating_sub(self.hunk.row);
         }
         // The label is drawn last.
         if place != self.place
@@ -134,7 +133,7 @@ impl Drawn {
     /// Tells whether this is `new`, and its extmarks are where they have to be for that.
     fn stands_as(&self, new: &HunkView, places: &HashMap<i64, (usize, usize)>) -> bool {
         let old = &self.hunk;
-        let moved = |row: usize| row + new.row - old.row;
+        let moved = |row: usize| (row + new.row).saturating_sub(old.row);
         let mut words = old.words.iter().zip(&new.words);
         old.count == new.count
             && old.conflict == new.conflict

@@ -309,7 +309,7 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
         "Answers the option under the cursor",
         move || {
             let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
-            let row = cursor.first().map_or(0, |line| line - 1);
+            let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
             match row.checked_sub(first).and_then(|index| options.get(index)) {
                 Some(option) => answer(id, &option.option),
                 None => Ok(()),

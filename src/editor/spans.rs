@@ -5,7 +5,6 @@
 //! away before they are the larger part.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use nvim_oxi::mlua;
 
@@ -44,8 +43,9 @@ struct Row {
 }
 
 thread_local! {
-    /// Neovim's numbers of groups, which never change.
-    static NUMBERS: RefCell<HashMap<Group, u16>> = RefCell::default();
+    /// Neovim's numbers of groups, which never change. A few dozens, known by where their names
+    /// stand: comparing the names would take longer than all the rest.
+    static NUMBERS: RefCell<Vec<(Group, u16)>> = RefCell::default();
 }
 
 impl Marks {
@@ -75,11 +75,13 @@ impl Marks {
 
 /// Returns Neovim's number of a group.
 fn number(group: Group) -> mlua::Result<u16> {
-    if let Some(number) = NUMBERS.with_borrow(|known| known.get(group).copied()) {
+    let is_this = |known: &&(Group, u16)| std::ptr::eq(known.0, group);
+    let known = NUMBERS.with_borrow(|all| all.iter().find(is_this).map(|known| known.1));
+    if let Some(number) = known {
         return Ok(number);
     }
     let number = api("nvim_get_hl_id_by_name", group)?;
-    NUMBERS.with_borrow_mut(|known| known.insert(group, number));
+    NUMBERS.with_borrow_mut(|all| all.push((group, number)));
     Ok(number)
 }
 

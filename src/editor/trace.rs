@@ -1,20 +1,22 @@
 //! How long our callbacks hold the main thread; only if `ACP_TRACE` names a file.
 //!
-//! Invariant: without it a callback costs one comparison more. When Neovim quits, the file gets a
+//! Invariant: without it a callback costs one comparison more. Time is CPU time of the main
+//! thread: what the machine gives to others meanwhile does not count. When Neovim quits, the file gets a
 //! line of JSON for each place: how often it was entered, how long that took.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
 /// A callback that is being timed, or would be.
 pub struct Timed {
     place: &'static str,
-    start: Option<Instant>,
+    start: Option<Duration>,
 }
 
 #[derive(Default)]
@@ -32,13 +34,13 @@ thread_local! {
 
 /// Times a callback until the value is dropped.
 pub fn time(place: &'static str) -> Timed {
-    let start = file().map(|_| Instant::now());
+    let start = file().map(|_| now());
     Timed { place, start }
 }
 
 impl Drop for Timed {
     fn drop(&mut self) {
-        let Some(took) = self.start.map(|start| start.elapsed()) else {
+        let Some(took) = self.start.map(|start| now().saturating_sub(start)) else {
             return;
         };
         TIMES.with_borrow_mut(|times| {
@@ -87,6 +89,12 @@ fn file() -> Option<&'static str> {
             .filter(|path| !path.is_empty())
     };
     FILE.get_or_init(wanted).as_deref()
+}
+
+/// Returns how long this thread has run.
+fn now() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 fn micros(time: Duration) -> u64 {

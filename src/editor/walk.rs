@@ -22,10 +22,11 @@ pub fn go(way: Way) -> mlua::Result<bool> {
     leave_chat()?;
     let buf: i32 = api("nvim_get_current_buf", ())?;
     let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
-    let row = cursor.first().map_or(0, |line| line - 1);
+    let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
     let rows = rows_of(buf)?;
     let lines: usize = api("nvim_buf_line_count", buf)?;
-    let mut rows: Vec<usize> = rows.into_iter().map(|row| row.min(lines - 1)).collect();
+    let last = lines.saturating_sub(1);
+    let mut rows: Vec<usize> = rows.into_iter().map(|row| row.min(last)).collect();
     rows.dedup();
     let found = match way {
         Way::Next => rows.iter().find(|at| **at > row),

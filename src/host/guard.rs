@@ -10,6 +10,7 @@ use std::task::Poll;
 
 use crate::core::event::Event;
 use crate::inbox::Inbox;
+use crate::panics;
 
 /// Runs `work` to its end; `None` when it panicked, which is then reported as of `place`.
 ///
@@ -51,21 +52,10 @@ fn report<T>(
         .map_err(|payload| {
             inbox.send(Event::Panicked {
                 place,
-                message: words(payload.as_ref()),
+                message: panics::message(payload.as_ref()),
             });
         })
         .ok()
-}
-
-/// Returns what a panic said.
-fn words(payload: &(dyn Any + Send)) -> String {
-    if let Some(message) = payload.downcast_ref::<&str>() {
-        (*message).to_owned()
-    } else if let Some(message) = payload.downcast_ref::<String>() {
-        message.clone()
-    } else {
-        "no message".to_owned()
-    }
 }
 
 #[cfg(test)]

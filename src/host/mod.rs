@@ -36,7 +36,6 @@ pub use self::command::Environment;
 use self::disk::{Disk, Operation};
 use self::guard::{guarded, guarded_call};
 use self::log::Log;
-pub use self::write::TEMP_PREFIX;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;

@@ -150,6 +150,31 @@ fn what_was_sent_can_be_brought_back_by_undo() {
     nvim.quit();
 }
 
+#[test]
+fn the_chat_opens_in_a_restored_session_in_place_of_its_old_windows() {
+    let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
+    // What `:mksession` writes for the chat's windows.
+    nvim.cmd("vsplit acp://scripted/1 | split acp://scripted/1/input | wincmd t");
+    open(&nvim);
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("hello");
+    nvim.quit();
+}
+
+#[test]
+fn what_was_typed_into_the_old_window_of_a_restored_session_stays() {
+    let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
+    nvim.cmd("split acp://scripted/1/input");
+    nvim.keys("ia draft<Esc>");
+    open(&nvim);
+    check_windows(&nvim, &["", "", "acp-chat", "acp-input"]);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("hello");
+    nvim.wait_text("a draft");
+    nvim.quit();
+}
+
 /// Checks that after `close` the chat can be opened again with all there was.
 #[track_caller]
 fn check_reopens(close: &str) {

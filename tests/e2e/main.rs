@@ -7,6 +7,7 @@
 mod agents;
 mod chat;
 mod chat_windows;
+mod cost;
 mod files;
 mod harness;
 mod harness_tests;

@@ -81,3 +81,26 @@ fn a_panic_in_the_host_is_survived() {
     nvim.wait_script("scripted");
     nvim.quit();
 }
+
+#[test]
+fn a_panic_in_an_edit_is_survived_and_the_agent_gets_its_answer() {
+    let script = format!(
+        r#"{{"expect":"session/prompt","as":"p"}}
+{{"write":"${{cwd}}/b.txt","content":"the agent's\n","as":"w1"}}
+{{"await":"w1","error":{{"code":-32603,"message":{{"$contains":"internal error"}}}}}}
+{{"write":"${{cwd}}/b.txt","content":"the agent's\n","as":"w2"}}
+{{"await":"w2","result":{{"$any":true}}}}
+{{"end":"p"}}
+{ANSWER}"#
+    );
+    let nvim = start("edit", &script);
+    nvim.cmd("badd b.txt | call bufload('b.txt')");
+    open(&nvim);
+    talk::talk(&nvim, "write it");
+    assert_eq!(ended(&nvim), ["end_turn"]);
+    assert_eq!(nvim.project.read("b.txt"), "the agent's\n");
+    wait_phase(&nvim, "idle");
+    check_survived(&nvim, "an edit");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

@@ -5,10 +5,10 @@ local IDLE = { phase = "idle", session = 3, agent = "mine" }
 
 --- Runs a command and fails unless the library was told just this (questions left out).
 local function check(command, expected)
-  local calls = support.fake({ status = IDLE, open = 3 })
+  local calls = support.fake({ status = IDLE, open = 3, hunks = { {}, {} } })
   vim.cmd(command)
   local deeds = vim.tbl_filter(function(call)
-    return call[1] ~= "status"
+    return call[1] ~= "status" and call[1] ~= "hunks"
   end, calls)
   same(expected, deeds)
 end
@@ -61,6 +61,16 @@ return function(test)
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { "one", "two" })
     local context = { path = "", first = 0, last = 2, text = "one\ntwo" }
     check("%Acp prompt explain", { { "prompt", nil, "explain", { context } } })
+  end)
+
+  test("no count goes further than once around the hunks", function()
+    check("Acp next 999999999", { { "next" }, { "next" } })
+    check("Acp prev 1e300", { { "prev" }, { "prev" } })
+    local calls = support.fake({ hunks = {} })
+    vim.cmd("Acp next 5")
+    same({ { "next" } }, vim.tbl_filter(function(call)
+      return call[1] == "next"
+    end, calls))
   end)
 
   test("AcpChat names the agent, its bang asks for a new session", function()
@@ -175,7 +185,7 @@ return function(test)
   end)
 
   test("the <Plug> mappings lead to the commands", function()
-    local calls = support.fake({ status = IDLE, open = 3 })
+    local calls = support.fake({ status = IDLE, open = 3, hunks = { {}, {} } })
     press("<Plug>(acp-accept-hunk)")
     press("<Plug>(acp-reject-hunk)")
     press("<Plug>(acp-next-hunk)")
@@ -186,7 +196,9 @@ return function(test)
     same({
       { "accept", "hunk" },
       { "reject", "hunk" },
+      { "hunks" },
       { "next" },
+      { "hunks" },
       { "prev" },
       { "prev" },
       { "permission_focus" },

@@ -56,6 +56,15 @@ return function(test)
     })
   end)
 
+  test("an empty key, which the editor cannot map, is a mistake", function()
+    local config = check({ { keymaps = { input = { send = "", close = { "q", "" } } } } }, {
+      'keymaps.input.send: expected string, list of strings or false, got ""',
+      "keymaps.input.close: expected string, list of strings or false, got table",
+    })
+    same({ "<CR>" }, config.keymaps.input.send)
+    same({ "q" }, config.keymaps.input.close)
+  end)
+
   test("what is right beside a mistake is kept", function()
     local config = check(
       { { chat = { layout = "top", width = 80 } } },

@@ -19,7 +19,6 @@ pub const INITIALIZE: &str = "initialize";
 pub const NEW_SESSION: &str = "session/new";
 pub const PROMPT: &str = "session/prompt";
 pub const CANCEL: &str = "session/cancel";
-pub const CANCEL_REQUEST: &str = "$/cancel_request";
 
 /// The version this client speaks. Version 2 is a draft, and asking for it changes agents.
 pub const PROTOCOL_VERSION: u16 = ProtocolVersion::V1.as_u16();
@@ -33,11 +32,6 @@ pub enum PromptBlock {
         uri: String,
         text: String,
         mime: Option<String>,
-    },
-    /// A file the agent may read by itself.
-    ResourceLink {
-        uri: String,
-        name: String,
     },
     /// A block in the protocol's own form; what is no block goes out as text.
     Raw(Value),
@@ -71,13 +65,6 @@ pub fn prompt(session: &SessionId, blocks: Vec<PromptBlock>) -> impl Serialize +
 /// Returns the parameters of `session/cancel`.
 pub fn cancel(session: &SessionId) -> impl Serialize + use<> {
     v1::CancelNotification::new(session.0.clone())
-}
-
-/// Returns the parameters of `$/cancel_request` for the client's own request `id`.
-pub fn cancel_request(id: u64) -> impl Serialize {
-    // The client counts from 0, so an id beyond `i64` does not come up.
-    let id = i64::try_from(id).unwrap_or(i64::MAX);
-    v1::CancelRequestNotification::new(v1::RequestId::Number(id))
 }
 
 /// Returns the answer to `session/request_permission`: the option the user chose.
@@ -122,9 +109,6 @@ fn block(block: PromptBlock) -> v1::ContentBlock {
             let text = v1::TextResourceContents::new(text, uri).mime_type(mime);
             let text = v1::EmbeddedResourceResource::TextResourceContents(text);
             v1::ContentBlock::Resource(v1::EmbeddedResource::new(text))
-        }
-        PromptBlock::ResourceLink { uri, name } => {
-            v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri))
         }
         PromptBlock::Raw(raw) => {
             let text = raw.to_string();
@@ -182,21 +166,15 @@ mod tests {
                 text: "x".into(),
                 mime: None,
             },
-            PromptBlock::ResourceLink {
-                uri: "file:///b".into(),
-                name: "b".into(),
-            },
         ];
         check(
             prompt(&session(), blocks),
             json!({"sessionId": "s", "prompt": [
                 {"type": "text", "text": "hi"},
                 {"type": "resource", "resource": {"text": "x", "uri": "file:///a"}},
-                {"type": "resource_link", "name": "b", "uri": "file:///b"},
             ]}),
         );
         check(cancel(&session()), json!({"sessionId": "s"}));
-        check(cancel_request(7), json!({"requestId": 7}));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! Invariant: the buffer is saved only over what has been merged into it.
 
+use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
-use super::{FileJob, INTERNAL_ERROR, rpc_error};
+use crate::acp::{RpcError, rpc};
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
@@ -164,8 +165,8 @@ impl Model {
         }
         self.reviews.touch(&path);
         let result = match (done.saved, told) {
-            (Some(Err(SaveError::Refused(why))), _) => Err(rpc_error(
-                INTERNAL_ERROR,
+            (Some(Err(SaveError::Refused(why))), _) => Err(RpcError::new(
+                rpc::INTERNAL_ERROR,
                 format!(
                     "{} is changed in the editor, but could not be saved: {why}",
                     path.display()

@@ -2,7 +2,7 @@
 
 use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
-use super::{INTERNAL_ERROR, rpc_error};
+use crate::acp::{RpcError, rpc};
 use crate::core::effect::{Effect, HostEffect};
 use crate::core::event::DiskFile;
 use crate::core::format::Format;
@@ -64,7 +64,7 @@ impl Model {
             return;
         };
         if let Err(why) = result {
-            return self.finish_write(&write, Err(rpc_error(INTERNAL_ERROR, why)), fx);
+            return self.finish_write(&write, Err(RpcError::new(rpc::INTERNAL_ERROR, why)), fx);
         }
         if let Some((buf, document)) = self.documents.find(&real)
             && document.text != after

@@ -15,11 +15,6 @@ pub use write::{Write, WriteQueue};
 
 use super::event::{DiskFile, EditDone, EditError};
 use super::model::{Effects, Model};
-use crate::acp::RpcError;
-
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
-const NOT_FOUND: i64 = -32002;
 
 /// A request of an agent that waits for an effect.
 #[derive(Debug)]
@@ -91,13 +86,5 @@ impl Model {
         if let FileJob::Write(write) = job {
             self.write_was_saved(write, result, fx);
         }
-    }
-}
-
-fn rpc_error(code: i64, message: impl Into<String>) -> RpcError {
-    RpcError {
-        code,
-        message: message.into(),
-        data: None,
     }
 }

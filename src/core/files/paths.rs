@@ -6,8 +6,7 @@
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use super::{INVALID_PARAMS, rpc_error};
-use crate::acp::{RpcError, SessionId};
+use crate::acp::{RpcError, SessionId, rpc};
 use crate::core::ids::{AgentKey, SessionKey};
 use crate::core::model::Model;
 use crate::core::permission::unknown_session;
@@ -28,7 +27,7 @@ impl Model {
                 "params.path: \"{}\" is not an absolute path",
                 path.display()
             );
-            return Err(rpc_error(INVALID_PARAMS, why));
+            return Err(RpcError::new(rpc::INVALID_PARAMS, why));
         }
         let path = normalized(path);
         self.check_root(key, &path)?;
@@ -46,7 +45,7 @@ impl Model {
              config key permissions.allowed_dirs",
             path.display()
         );
-        Err(rpc_error(INVALID_PARAMS, why))
+        Err(RpcError::new(rpc::INVALID_PARAMS, why))
     }
 }
 
@@ -89,7 +88,7 @@ pub(super) fn rows(
             start + 1,
             path.display()
         );
-        return Err(rpc_error(INVALID_PARAMS, why));
+        return Err(RpcError::new(rpc::INVALID_PARAMS, why));
     }
     let end = match limit {
         Some(limit) => start.saturating_add(limit as usize).min(total),
@@ -137,7 +136,7 @@ mod tests {
     fn rows_past_the_end_name_the_file_and_its_length() {
         let error = rows(3, Path::new("/a/b.txt"), Some(9), None).expect_err("past the end");
         let text = "params.line: 9 is past the end of /a/b.txt, which has 3 lines";
-        assert_eq!((error.code, &*error.message), (INVALID_PARAMS, text));
+        assert_eq!((error.code, &*error.message), (rpc::INVALID_PARAMS, text));
     }
 
     #[track_caller]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::FileJob;
 use super::paths::rows;
-use super::{FileJob, INTERNAL_ERROR, NOT_FOUND, rpc_error};
-use crate::acp::{RequestId, RpcError, SessionId, client};
+use crate::acp::{RequestId, RpcError, SessionId, client, rpc};
 use crate::core::effect::{Effect, HostEffect};
 use crate::core::event::DiskFile;
 use crate::core::ids::{AgentKey, BufId, SessionKey};
@@ -73,7 +73,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let checked = result
-            .map_err(|why| rpc_error(INTERNAL_ERROR, why))
+            .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
             .and_then(|disk| self.check_root(read.session, &disk.real).map(|()| disk));
         let disk = match checked {
             Ok(disk) => disk,
@@ -86,8 +86,8 @@ impl Model {
             return self.read_buffer(&read, buf, fx);
         }
         let Some(content) = disk.content else {
-            let mut error = rpc_error(
-                NOT_FOUND,
+            let mut error = RpcError::new(
+                rpc::RESOURCE_NOT_FOUND,
                 format!("Resource not found: {}", read.path.display()),
             );
             error.data = Some(json!({ "uri": client::file_uri(&read.path) }));

@@ -7,8 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::read::Read;
-use super::{FileJob, Hand, INTERNAL_ERROR, rpc_error};
-use crate::acp::{RequestId, RpcError, SessionId, client};
+use super::{FileJob, Hand};
+use crate::acp::{RequestId, RpcError, SessionId, client, rpc};
 use crate::core::effect::{Effect, HostEffect, Level};
 use crate::core::event::DiskFile;
 use crate::core::format::Format;
@@ -156,7 +156,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let checked = result
-            .map_err(|why| rpc_error(INTERNAL_ERROR, why))
+            .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
             .and_then(|disk| self.check_root(write.session, &disk.real).map(|()| disk));
         let disk = match checked {
             Ok(disk) => disk,
@@ -175,7 +175,7 @@ impl Model {
     /// Ends a write with an error about its file.
     pub(super) fn fail_write(&mut self, write: Write, why: &str, fx: &mut Effects) {
         let text = format!("{}: {why}", write.path.display());
-        self.finish_write(&write, Err(rpc_error(INTERNAL_ERROR, text)), fx);
+        self.finish_write(&write, Err(RpcError::new(rpc::INTERNAL_ERROR, text)), fx);
     }
 
     /// Answers a write, and lets the next one to its path begin.
@@ -249,7 +249,7 @@ pub(super) fn conflict_error(path: &Path, conflicts: &[Conflict]) -> Option<RpcE
         path.display(),
         places.join(", ")
     );
-    Some(rpc_error(INTERNAL_ERROR, message))
+    Some(RpcError::new(rpc::INTERNAL_ERROR, message))
 }
 
 /// Returns the lines of a conflict as people count them.

@@ -291,13 +291,13 @@ mod tests {
         let mut shown = String::new();
         let mut row = 0;
         for conflict in &merge.conflicts {
-            shown += &format!("{} ", merged.slice(row..conflict.rows.start));
+            shown += &format!("{} ", merged.to_lines(row..conflict.rows.start).join(" "));
             let ours = merged.to_lines(conflict.rows.clone()).join(" ");
             let (theirs, base) = (conflict.theirs.join(" "), conflict.base.join(" "));
             shown += &format!("<{ours}|{theirs}|{base}> ");
             row = conflict.rows.end;
         }
-        shown += &merged.slice(row..merged.len()).to_string();
+        shown += &merged.to_lines(row..merged.len()).join(" ");
         assert_eq!(shown.split_whitespace().collect::<Vec<_>>().join(" "), want);
     }
 

@@ -11,9 +11,9 @@ use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, ScopeStackOp, 
 use super::engine;
 use super::groups as g;
 use super::language::{self, Language};
-use super::languages::{Found, Languages};
+use super::languages::Found;
 use super::scopes;
-use crate::core::view::{Group, Line, Span};
+use crate::core::view::{Group, Span};
 
 /// Longer lines are not highlighted: minified code would cost milliseconds a line, and help
 /// nobody.
@@ -76,31 +76,6 @@ impl Code {
             Self::Known(state) => state.line(line),
         }
     }
-}
-
-/// Returns `text`'s lines, highlighted as `language`: an info string, a file name or a path.
-///
-/// About the first `budget` bytes are highlighted, the lines after them are plain.
-pub fn code(language: &str, text: &str, budget: usize, languages: &mut Languages) -> Vec<Line> {
-    let mut code = Code::new(languages.find(language));
-    if code.is_waiting() {
-        languages.want(language);
-    }
-    let mut spent = 0;
-    text.lines()
-        .map(|line| {
-            let spans = if spent < budget {
-                code.line(line)
-            } else {
-                Vec::new()
-            };
-            spent += line.len() + 1;
-            Line {
-                text: line.to_owned(),
-                spans,
-            }
-        })
-        .collect()
 }
 
 /// Loads what highlighting `language` needs: an info string, or a language's name.
@@ -280,14 +255,29 @@ pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
 
 #[cfg(test)]
 mod tests {
+    use super::super::languages::Languages;
     use super::*;
+    use crate::core::view::Line;
+
+    /// Returns the lines of a text, each with its spans.
+    fn code(language: &str, text: &str, languages: &mut Languages) -> Vec<Line> {
+        let mut code = Code::new(languages.find(language));
+        if code.is_waiting() {
+            languages.want(language);
+        }
+        let line = |text: &str| Line {
+            text: text.to_owned(),
+            spans: code.line(text),
+        };
+        text.lines().map(line).collect()
+    }
 
     /// Renders with the language there.
-    fn all(language: &str, text: &str, budget: usize) -> Vec<Line> {
+    fn all(language: &str, text: &str) -> Vec<Line> {
         let mut languages = Languages::default();
         preload(language);
         languages.loaded(language);
-        code(language, text, budget, &mut languages)
+        code(language, text, &mut languages)
     }
 
     fn groups(line: &Line) -> Vec<Group> {
@@ -297,23 +287,15 @@ mod tests {
     #[test]
     fn the_state_is_kept_from_line_to_line_and_over_long_ones() {
         let long = "x".repeat(MAX_LINE + 1);
-        let lines = all("src/a.rs", &format!("/* a\n{long}\nb */ fn"), usize::MAX);
+        let lines = all("src/a.rs", &format!("/* a\n{long}\nb */ fn"));
         assert_eq!(groups(&lines[0]), [g::SYN_COMMENT]);
         assert!(groups(&lines[1]).is_empty());
         assert_eq!(groups(&lines[2]), [g::SYN_COMMENT, g::SYN_KEYWORD]);
     }
 
     #[test]
-    fn past_the_budget_lines_are_plain() {
-        let lines = all("rust", "fn a() {}\nfn b() {}\nfn c() {}", 15);
-        assert_eq!(lines.len(), 3);
-        assert!(!lines[1].spans.is_empty());
-        assert!(lines[2].spans.is_empty());
-    }
-
-    #[test]
     fn only_commands_of_a_shell_session_are_shell() {
-        let lines = all("console", "  $ echo 'a'\nit's\n", usize::MAX);
+        let lines = all("console", "  $ echo 'a'\nit's\n");
         assert_eq!(
             groups(&lines[0]),
             [g::FENCE, g::SYN_FUNCTION, g::SYN_STRING]
@@ -325,7 +307,7 @@ mod tests {
     fn code_is_plain_until_its_language_is_there() {
         let mut languages = Languages::default();
         let spans = |languages: &mut Languages| {
-            let lines = code("rs", "fn main() {}", usize::MAX, languages);
+            let lines = code("rs", "fn main() {}", languages);
             groups(&lines[0]).len()
         };
         assert_eq!(spans(&mut languages), 0);

@@ -23,8 +23,6 @@ pub struct Languages {
     wanted: Vec<String>,
     /// How often something was reported.
     reports: u64,
-    /// How often a language was wanted that was not there.
-    misses: u64,
 }
 
 /// What is known of a language by its info string.
@@ -56,12 +54,6 @@ impl Languages {
         }
     }
 
-    /// Returns how often a language was not there when something was rendered: what was rendered
-    /// while this number grew is to be rendered again when a language is reported.
-    pub fn misses(&self) -> u64 {
-        self.misses
-    }
-
     /// Returns a number that grows with each report.
     pub(super) fn reports(&self) -> u64 {
         self.reports
@@ -84,7 +76,6 @@ impl Languages {
 
     /// Asks for the language of an info string that is waited for.
     pub(super) fn want(&mut self, info: &str) {
-        self.misses += 1;
         let language = self.named.then(|| language::find(info)).flatten();
         let name = language.map_or(info, |language| language.name());
         if self.asked.insert(name.to_owned()) {

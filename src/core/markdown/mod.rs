@@ -28,7 +28,7 @@ mod tests;
 
 use std::ops::Range;
 
-pub use code::{code, preload};
+pub use code::preload;
 pub use groups::GROUPS;
 pub use languages::Languages;
 

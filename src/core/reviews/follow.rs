@@ -72,7 +72,7 @@ impl Model {
             return;
         };
         let hand = match author {
-            Author::User | Author::Disk => Hand::Others,
+            Author::User => Hand::Others,
             Author::Client(token) => self.hand_of(token),
         };
         let Some(path) = self.path_of(buf) else {

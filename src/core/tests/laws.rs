@@ -218,7 +218,7 @@ fn check_screen(world: &mut World) {
     }
     let mut effects = Vec::new();
     update(&mut world.model, Event::FrameWanted, &mut effects);
-    let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty() && !frame.more);
+    let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty());
     assert!(
         effects.iter().all(is_idle),
         "dirty, and nobody was woken: {effects:?}"

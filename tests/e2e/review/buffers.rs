@@ -83,6 +83,26 @@ fn a_buffer_that_is_read_again_without_autocommands_is_still_merged_with() {
 }
 
 #[test]
+fn what_is_typed_after_a_reading_without_autocommands_is_merged_with() {
+    let script = Script::new()
+        .writes("a.txt", NEW)
+        .turn()
+        .reads("a.txt", &format!("{NEW}unsaved\n"))
+        .writes("a.txt", &format!("{NEW}unsaved\nnine\n"));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    nvim.cmd("set eventignore=all | edit!");
+    nvim.keys("Gounsaved<Esc>");
+    last_turn(&nvim);
+    nvim.wait_text("nine");
+    nvim.cmd("set eventignore=");
+    nvim.quit();
+}
+
+#[test]
 fn a_clean_buffer_that_is_read_again_by_autoread_keeps_its_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");

@@ -378,10 +378,14 @@ fn what_the_api_tells_is_current_when_a_change_is_announced() {
     last_turn(&nvim);
     let seen = || nvim.lua("return vim.g.seen", ());
     nvim.wait("both files", || seen().as_array().map(Vec::len) == Some(2));
-    assert_eq!(
-        seen(),
-        json!([["a.txt", 4, 4, 4, 4], ["b.txt", 1, 1, 5, 5]])
+    // What is told may be newer than what is announced: the second write may be there already.
+    let first = seen()[0].clone();
+    let alone = json!(["a.txt", 4, 4, 4, 4]);
+    assert!(
+        first == alone || first == json!(["a.txt", 4, 4, 5, 5]),
+        "{first}"
     );
+    assert_eq!(seen()[1], json!(["b.txt", 1, 1, 5, 5]));
     wait_shown(&nvim);
     nvim.keys("2G\\a");
     nvim.wait("the third", || seen()[2] == json!(["a.txt", 3, 3, 4, 4]));

@@ -1,0 +1,24 @@
+//! What the plugin must not cost the editor.
+
+use super::talk;
+
+#[test]
+fn calls_collect_no_garbage_of_the_editor() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    let collected = nvim.lua(
+        "local collected = false
+        collectgarbage('stop')
+        getmetatable(newproxy(true)).__gc = function() collected = true end
+        for _ = 1, 10 do
+          require('acp').status()
+          require('acp').statusline()
+        end
+        vim.cmd.redraw({ bang = true })
+        collectgarbage('restart')
+        return collected",
+        (),
+    );
+    assert_eq!(collected, false);
+    nvim.quit();
+}
