@@ -4,11 +4,12 @@
 //! before anything that happens after it; each report of lines has a number of its own.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
+use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::event::{Author, BufState, Event, Stamp};
@@ -25,29 +26,14 @@ pub struct Attached {
 }
 
 #[derive(Debug, Default)]
-struct Buffer {
+pub struct Buffer {
     /// The number of the last report of its lines.
     tick: u64,
     /// Its text is on its way.
-    loading: Option<Loading>,
+    pub loading: Option<Loading>,
     /// It has got a name that it was never read or written by: Neovim asks before it
     /// overwrites a file of that name.
     renamed: bool,
-}
-
-/// Lines that are sent at once.
-const SLICE: usize = 2500;
-
-/// A buffer of which some lines have been sent.
-#[derive(Debug)]
-struct Loading {
-    path: PathBuf,
-    real: PathBuf,
-    stamp: Option<Stamp>,
-    /// Tells this load from one begun later.
-    id: u64,
-    /// Lines that have been sent, as they are now.
-    rows: usize,
 }
 
 /// Attaches every file buffer there is, and those to come.
@@ -138,6 +124,11 @@ fn on_options(
     api("nvim_create_autocmd", ("OptionSet", opts))
 }
 
+/// Runs `body` with a buffer that is attached.
+pub fn with_buffer<R>(buf: i32, body: impl FnOnce(&mut Buffer) -> Option<R>) -> Option<R> {
+    with(|attached| attached.buffers.get_mut(&buf).and_then(body))
+}
+
 fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
     state::with(|editor| body(&mut editor.attached.borrow_mut())).unwrap_or_default()
 }
@@ -169,7 +160,7 @@ fn set_renamed(buf: i32, renamed: bool) {
 }
 
 /// Numbers a report of a buffer's lines.
-fn next_tick(buf: i32) -> u64 {
+pub fn next_tick(buf: i32) -> u64 {
     with(|attached| {
         attached.reports += 1;
         let tick = attached.reports;
@@ -182,15 +173,6 @@ fn next_tick(buf: i32) -> u64 {
 fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     let name: String = api("nvim_buf_get_name", buf)?;
     Ok(crate::paths::stamp(Path::new(&name)))
-}
-
-/// Where a buffer's text comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// It was read or written just now.
-    Disk,
-    /// It was there before: what is on disk by now may be another text.
-    Before,
 }
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
@@ -210,84 +192,6 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
         listen(buf)?;
     }
     send_whole(buf, name, source)
-}
-
-fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
-    let path = PathBuf::from(name);
-    let loading = Loading {
-        real: crate::paths::resolved(&path),
-        stamp: match source {
-            Source::Disk => crate::paths::stamp(&path),
-            Source::Before => None,
-        },
-        path,
-        id: next_tick(buf),
-        rows: 0,
-    };
-    super::review::forget(buf);
-    send_slice(buf, loading)
-}
-
-/// Sends the next lines of a buffer; the rest later, so that a large one holds nobody up.
-fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
-    let total: usize = api("nvim_buf_line_count", buf)?;
-    let row = loading.rows;
-    let end = total.min(row + SLICE);
-    let text = super::lines::text(buf, row, end)?;
-    let (path, real) = (loading.path.clone(), loading.real.clone());
-    if end < total {
-        loading.rows = end;
-        let id = loading.id;
-        set_loading(buf, Some(loading));
-        send(Event::BufSlice {
-            buf: BufId(buf),
-            path,
-            real,
-            row,
-            text,
-        });
-        return send_slice_later(buf, id);
-    }
-    set_loading(buf, None);
-    send(Event::BufAttached {
-        buf: BufId(buf),
-        path,
-        real,
-        row,
-        text,
-        state: buf_state(buf)?,
-        stamp: loading.stamp,
-    });
-    Ok(())
-}
-
-fn send_slice_later(buf: i32, id: u64) -> mlua::Result<()> {
-    let body = guard::callback("slice of a buffer", move |()| {
-        let taken = with(|attached| {
-            let buffer = attached.buffers.get_mut(&buf)?;
-            // If it is loaded anew since, that goes its own way.
-            buffer.loading.take_if(|loading| loading.id == id)
-        });
-        taken.map_or(Ok(()), |loading| send_slice(buf, loading))
-    })?;
-    let later: Function = nvim::vim()?.get("defer_fn")?;
-    later.call((body, 1))
-}
-
-fn set_loading(buf: i32, loading: Option<Loading>) {
-    with(|attached| {
-        if let Some(buffer) = attached.buffers.get_mut(&buf) {
-            buffer.loading = loading;
-        }
-    });
-}
-
-/// Returns whether a buffer's text is on its way.
-pub fn is_loading(buf: i32) -> bool {
-    with(|attached| {
-        let buffer = attached.buffers.get(&buf);
-        buffer.is_some_and(|buffer| buffer.loading.is_some())
-    })
 }
 
 fn listen(buf: i32) -> mlua::Result<()> {
@@ -312,23 +216,6 @@ fn listen(buf: i32) -> mlua::Result<()> {
     ])?;
     api::<bool>("nvim_buf_attach", (buf, false, opts))?;
     Ok(())
-}
-
-/// Returns the end of the rows of a change that have been sent: of a buffer that is on its way
-/// those below have not; `None` when none have.
-fn seen(buf: i32, first: usize, last: usize, new_last: usize) -> Option<usize> {
-    with(|attached| {
-        let buffer = attached.buffers.get_mut(&buf);
-        let Some(loading) = buffer.and_then(|buffer| buffer.loading.as_mut()) else {
-            return Some(last);
-        };
-        if first >= loading.rows {
-            return None;
-        }
-        let last = last.min(loading.rows);
-        loading.rows = loading.rows - last + new_last;
-        Some(last)
-    })
 }
 
 /// Attaches a buffer that is still there before the next key is typed into it: `:edit` detaches
@@ -389,7 +276,11 @@ pub fn report_state(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-fn buf_state(buf: i32) -> mlua::Result<BufState> {
+/// Returns the state of a buffer that its lines do not show.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn buf_state(buf: i32) -> mlua::Result<BufState> {
     let format: String = nvim::buf_option(buf, "fileformat")?;
     let end: bool = nvim::buf_option(buf, "endofline")?;
     let fix: bool = nvim::buf_option(buf, "fixendofline")?;

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Value};
 
-use super::documents::{is_attached, is_loading, is_renamed, report_state, tick as tick_of};
+use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
 use super::guard;
+use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::effect::Save;

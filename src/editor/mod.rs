@@ -14,6 +14,7 @@ mod hunk;
 mod keys;
 mod layout;
 mod lines;
+mod loading;
 mod nvim;
 mod pen;
 mod permission;
