@@ -94,18 +94,53 @@ fn is_blank(text: &Text) -> bool {
 #[derive(Debug, Default)]
 pub struct Documents {
     by_buf: BTreeMap<BufId, Document>,
+    loading: BTreeMap<BufId, Loading>,
+}
+
+/// A buffer whose text comes in slices: what has come so far.
+#[derive(Debug)]
+struct Loading {
+    path: PathBuf,
+    real: PathBuf,
+    text: Text,
 }
 
 impl Documents {
+    /// Takes in lines of a large buffer, from `row` on.
+    pub fn load(&mut self, buf: BufId, path: PathBuf, real: PathBuf, row: usize, text: Text) {
+        match self.loading.get_mut(&buf).filter(|_| row > 0) {
+            Some(loading) => loading.text.append(text),
+            None => {
+                let loading = Loading { path, real, text };
+                self.loading.insert(buf, loading);
+            }
+        }
+    }
+
+    /// Returns whether the text of a file's buffer is still coming in.
+    pub fn is_loading(&self, path: &Path) -> bool {
+        let mut all = self.loading.values();
+        all.any(|loading| loading.path == path || loading.real == path)
+    }
+
+    /// Takes in a buffer; `text` begins at `row`, the lines above have been loaded.
     pub fn attach(
         &mut self,
         buf: BufId,
         path: PathBuf,
         real: PathBuf,
-        text: Text,
+        (row, text): (usize, Text),
         state: BufState,
         stamp: Option<Stamp>,
     ) {
+        let above = self.loading.remove(&buf).filter(|_| row > 0);
+        let text = match above {
+            Some(mut above) => {
+                above.text.append(text);
+                above.text
+            }
+            None => text,
+        };
         let text = if is_blank(&text) {
             Text::default()
         } else {
@@ -131,17 +166,21 @@ impl Documents {
     }
 
     pub fn detach(&mut self, buf: BufId) -> Option<Document> {
+        self.loading.remove(&buf);
         self.by_buf.remove(&buf)
     }
 
-    /// Makes an edit as Neovim reports it, and returns what it does to the document's text.
-    pub fn edit(&mut self, buf: BufId, tick: u64, edit: LineEdit) -> LineEdit {
-        let Some(document) = self.by_buf.get_mut(&buf) else {
-            return edit;
-        };
+    /// Makes an edit as Neovim reports it, and returns what it does to the document's text;
+    /// `None` if the document is not there as yet.
+    pub fn edit(&mut self, buf: BufId, tick: u64, edit: LineEdit) -> Option<LineEdit> {
+        if let Some(loading) = self.loading.get_mut(&buf) {
+            loading.text.apply(&edit);
+            return None;
+        }
+        let document = self.by_buf.get_mut(&buf)?;
         document.state.tick = tick;
         document.state.modified = true;
-        document.edit(edit)
+        Some(document.edit(edit))
     }
 
     pub fn set_state(&mut self, buf: BufId, state: BufState) {
@@ -215,7 +254,7 @@ mod tests {
         let mut documents = Documents::default();
         let path = PathBuf::from("/a");
         let text = Text::from_lines(lines);
-        documents.attach(BUF, path.clone(), path, text, state, None);
+        documents.attach(BUF, path.clone(), path, (0, text), state, None);
         documents
     }
 
@@ -233,7 +272,7 @@ mod tests {
         let mut documents = document(before);
         let text = |documents: &Documents| documents.get(BUF).expect("it is there").text.clone();
         let mut follower = text(&documents);
-        let effective = documents.edit(BUF, 2, made);
+        let effective = documents.edit(BUF, 2, made).expect("it is there");
         assert_eq!(text(&documents), Text::from_lines(after));
         follower.apply(&effective);
         assert_eq!(follower, text(&documents));
@@ -254,6 +293,27 @@ mod tests {
         check_edit(&[""], edit(1, 0, &["a"]), &["", "a"]);
         check_edit(&["", "a"], edit(1, 1, &[]), &[]);
         check_edit(&[""], edit(0, 1, &["a", "b"]), &["a", "b"]);
+    }
+
+    #[test]
+    fn a_large_buffer_comes_in_slices_while_it_is_edited() {
+        let mut documents = Documents::default();
+        let path = || PathBuf::from("/a");
+        let state = document(&[]).get(BUF).expect("it is there").state;
+        let text = |lines: &[&str]| Text::from_lines(lines);
+        documents.load(BUF, path(), path(), 0, text(&["old"]));
+        documents.load(BUF, path(), path(), 0, text(&["a", "b"]));
+        assert!(documents.is_loading(Path::new("/a")));
+        assert!(documents.edit(BUF, 2, edit(1, 0, &["new"])).is_none());
+        documents.load(BUF, path(), path(), 3, text(&["c"]));
+        documents.attach(BUF, path(), path(), (4, text(&["d"])), state, None);
+        assert!(!documents.is_loading(Path::new("/a")));
+        let there = &documents.get(BUF).expect("it is there").text;
+        assert_eq!(*there, text(&["a", "new", "b", "c", "d"]));
+        // A new text without slices takes the place of what was loaded.
+        documents.load(BUF, path(), path(), 0, text(&["x"]));
+        documents.attach(BUF, path(), path(), (0, text(&["y"])), state, None);
+        assert_eq!(documents.get(BUF).expect("it is there").text, text(&["y"]));
     }
 
     #[track_caller]

@@ -75,13 +75,26 @@ pub enum Event {
     FoldsWanted {
         session: SessionKey,
     },
+    /// Lines of a file's buffer that is too large to be sent at once; `BufAttached` is the last.
+    BufSlice {
+        buf: BufId,
+        path: PathBuf,
+        real: PathBuf,
+        /// The row of the first line; 0 starts over.
+        row: usize,
+        /// The lines, each with its `\n`.
+        text: String,
+    },
     /// A file's buffer was loaded: its whole text, once.
     BufAttached {
         buf: BufId,
         path: PathBuf,
         /// `path` with symbolic links resolved.
         real: PathBuf,
-        text: Text,
+        /// The row of the first line; those above have come in slices.
+        row: usize,
+        /// The lines, each with its `\n`.
+        text: String,
         state: BufState,
         /// The file on disk that the text was read from just now; `None` when it was read
         /// before, or never.

@@ -7,6 +7,9 @@ use super::view::{Group, HunkView, Line, Span};
 /// Text in a removed line longer than this is cut: it is shown, not edited.
 const MAX_REMOVED_LINE: usize = 1000;
 
+/// More removed lines than this are counted, not shown.
+const MAX_REMOVED_LINES: usize = 500;
+
 /// Returns the hunks as they lie in the current text.
 pub fn of(ledger: &Review) -> Vec<HunkView> {
     let hunks = ledger.hunks().iter();
@@ -35,6 +38,11 @@ fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
                 group: groups.1,
             });
         }
+    }
+    let more = old.len().saturating_sub(MAX_REMOVED_LINES);
+    if more > 0 {
+        removed.truncate(MAX_REMOVED_LINES);
+        removed.push(whole(format!("⋯ {more} more lines"), "AcpDim"));
     }
     let start = hunk.new.start;
     let words = changed.new.into_iter();
@@ -116,6 +124,16 @@ mod tests {
         let line = &of(&ledger)[0].removed[0];
         assert_eq!(line.text, format!("{}…", "ä".repeat(500)));
         assert_eq!(line.spans[0].end as usize, line.text.len());
+    }
+
+    #[test]
+    fn of_very_many_removed_lines_the_rest_is_counted() {
+        let lines: Vec<String> = (0..700).map(|n| n.to_string()).collect();
+        let mut ledger = Review::new(Text::from_lines(&lines));
+        ledger.agent_wrote(Text::default());
+        let removed = &of(&ledger)[0].removed;
+        assert_eq!(removed.len(), 501);
+        assert_eq!(removed[500].text, "⋯ 200 more lines");
     }
 
     #[test]

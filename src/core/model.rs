@@ -33,6 +33,8 @@ pub struct Model {
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
+    /// Requests for files whose buffers are still coming in.
+    pub(super) held: Vec<FileJob>,
     pub(super) frame: FrameState,
     /// Time limits, in milliseconds.
     pub limits: Limits,

@@ -110,6 +110,11 @@ impl Text {
         self.lines(rows).map(Cow::into_owned).collect()
     }
 
+    /// Adds the lines of another text at the end.
+    pub fn append(&mut self, other: Text) {
+        self.rope.append(other.rope);
+    }
+
     /// Replaces lines as `edit` says; rows past the end are cut to it.
     pub fn apply(&mut self, edit: &LineEdit) {
         let start = edit.start.min(self.len());

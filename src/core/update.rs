@@ -6,13 +6,19 @@ use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, log, notify};
+use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
+    let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
-    model.reviews.announce(fx);
+    if !is_edit {
+        // An undo may be a thousand edits, an agent's write as well: told of when all are there,
+        // with the next frame at the latest.
+        model.reviews.announce(fx);
+    }
     if is_frame {
         model.compose(fx);
     }
@@ -53,13 +59,26 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             buf,
             path,
             real,
+            row,
             text,
             state,
             stamp,
         } => {
             let before = model.documents.get(buf).cloned();
+            let text = (row, Text::from_text(&text));
             model.documents.attach(buf, path, real, text, state, stamp);
             model.buffer_attached(buf, before, fx);
+            model.resume_held(fx);
+        }
+        Event::BufSlice {
+            buf,
+            path,
+            real,
+            row,
+            text,
+        } => {
+            let text = Text::from_text(&text);
+            model.documents.load(buf, path, real, row, text);
         }
         Event::BufLines {
             buf,
@@ -69,7 +88,10 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         } => model.buffer_edited(buf, tick, edit, author),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
         Event::BufSaved { buf, stamp } => model.documents.set_saved(buf, stamp),
-        Event::BufDetached { buf } => model.buffer_detached(buf, fx),
+        Event::BufDetached { buf } => {
+            model.buffer_detached(buf, fx);
+            model.resume_held(fx);
+        }
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
         Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),

@@ -4,17 +4,18 @@
 //! before anything that happens after it; each report of lines has a number of its own.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
+use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::event::{Author, BufState, Event, Stamp};
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::ids::BufId;
-use crate::core::text::{LineEdit, Text};
+use crate::core::text::LineEdit;
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
@@ -25,9 +26,11 @@ pub struct Attached {
 }
 
 #[derive(Debug, Default)]
-struct Buffer {
+pub struct Buffer {
     /// The number of the last report of its lines.
     tick: u64,
+    /// Its text is on its way.
+    pub loading: Option<Loading>,
     /// It has got a name that it was never read or written by: Neovim asks before it
     /// overwrites a file of that name.
     renamed: bool,
@@ -121,6 +124,11 @@ fn on_options(
     api("nvim_create_autocmd", ("OptionSet", opts))
 }
 
+/// Runs `body` with a buffer that is attached.
+pub fn with_buffer<R>(buf: i32, body: impl FnOnce(&mut Buffer) -> Option<R>) -> Option<R> {
+    with(|attached| attached.buffers.get_mut(&buf).and_then(body))
+}
+
 fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
     state::with(|editor| body(&mut editor.attached.borrow_mut())).unwrap_or_default()
 }
@@ -152,7 +160,7 @@ fn set_renamed(buf: i32, renamed: bool) {
 }
 
 /// Numbers a report of a buffer's lines.
-fn next_tick(buf: i32) -> u64 {
+pub fn next_tick(buf: i32) -> u64 {
     with(|attached| {
         attached.reports += 1;
         let tick = attached.reports;
@@ -165,15 +173,6 @@ fn next_tick(buf: i32) -> u64 {
 fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     let name: String = api("nvim_buf_get_name", buf)?;
     Ok(crate::paths::stamp(Path::new(&name)))
-}
-
-/// Where a buffer's text comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// It was read or written just now.
-    Disk,
-    /// It was there before: what is on disk by now may be another text.
-    Before,
 }
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
@@ -193,38 +192,6 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
         listen(buf)?;
     }
     send_whole(buf, name, source)
-}
-
-fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
-    let path = PathBuf::from(name);
-    let real = crate::paths::resolved(&path);
-    let lines = lines_of(buf, 0, -1)?;
-    let text = Text::from_lines(lines);
-    super::review::forget(buf);
-    next_tick(buf);
-    send(Event::BufAttached {
-        buf: BufId(buf),
-        stamp: match source {
-            Source::Disk => crate::paths::stamp(&path),
-            Source::Before => None,
-        },
-        path,
-        real,
-        text,
-        state: buf_state(buf)?,
-    });
-    Ok(())
-}
-
-/// Returns lines of a buffer as text. Neovim keeps a NUL of the file as a newline in the line.
-///
-/// One after another: Lua has room for some 8000 of its strings to be held at once.
-fn lines_of(buf: i32, first: i64, last: i64) -> mlua::Result<Vec<String>> {
-    let lines: Table = api("nvim_buf_get_lines", (buf, first, last, false))?;
-    lines
-        .sequence_values::<mlua::String>()
-        .map(|line| Ok(line?.to_string_lossy().replace('\n', "\0")))
-        .collect()
 }
 
 fn listen(buf: i32) -> mlua::Result<()> {
@@ -267,11 +234,12 @@ fn attach_again_later(buf: i32) -> mlua::Result<()> {
 type LinesArgs = (String, i32, u64, i64, i64, i64);
 
 fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result<()> {
-    let lines = if new_last > first {
-        lines_of(buf, first, new_last)?
-    } else {
-        Vec::new()
+    let row = |line: i64| usize::try_from(line).unwrap_or(0);
+    let (first, last, new_last) = (row(first), row(last), row(new_last));
+    let Some(last) = seen(buf, first, last, new_last) else {
+        return Ok(());
     };
+    let lines = super::lines::get(buf, first, new_last)?;
     // What a save hook does to another buffer is not the agent's doing.
     let applying = state::with(|editor| editor.applying.get()).flatten();
     let author = applying.filter(|(edited, _)| *edited == buf);
@@ -279,8 +247,8 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         buf: BufId(buf),
         tick: next_tick(buf),
         edit: LineEdit {
-            start: usize::try_from(first).unwrap_or(0),
-            removed: usize::try_from(last - first).unwrap_or(0),
+            start: first,
+            removed: last.saturating_sub(first),
             lines,
         },
         author: author.map_or(Author::User, |(_, token)| Author::Client(token)),
@@ -308,7 +276,11 @@ pub fn report_state(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-fn buf_state(buf: i32) -> mlua::Result<BufState> {
+/// Returns the state of a buffer that its lines do not show.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn buf_state(buf: i32) -> mlua::Result<BufState> {
     let format: String = nvim::buf_option(buf, "fileformat")?;
     let end: bool = nvim::buf_option(buf, "endofline")?;
     let fix: bool = nvim::buf_option(buf, "fixendofline")?;

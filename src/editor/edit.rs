@@ -11,6 +11,7 @@ use nvim_oxi::mlua::{self, Function, Value};
 
 use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
 use super::guard;
+use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use crate::core::effect::Save;
@@ -97,7 +98,8 @@ impl Drop for Applying {
 
 fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
-    if !is_attached(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
+    // What is on its way once more is another text by now: the core waits for it.
+    if !is_attached(buf) || is_loading(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
         return Err(Failure::Edit(EditError::Gone));
     }
     let tick = tick_of(buf);

@@ -6,7 +6,10 @@
 //! leave them all as they are. But a window does not scroll to the end of a line that became
 //! higher than the window by `setbufline()`: what streams is changed by `nvim_buf_set_text`.
 
-use nvim_oxi::mlua;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use nvim_oxi::mlua::{self, Function};
 
 use super::nvim::{self, api};
 use crate::core::text::LineEdit;
@@ -14,16 +17,50 @@ use crate::core::text::LineEdit;
 /// More lines than this are replaced at once: one call for each would take too long.
 const MAX_IN_PLACE: usize = 300;
 
+/// Returns lines of a buffer; where they are no UTF-8 there are replacement characters.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn get(buf: i32, start: usize, end: usize) -> mlua::Result<Vec<String>> {
+    let text = text(buf, start, end)?;
+    Ok(text.split_terminator('\n').map(str::to_owned).collect())
+}
+
+/// Returns lines of a buffer as [`get`] does, each with its `\n`.
+///
+/// They come as one string of Lua's: mlua cannot hold more than a few thousand.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn text(buf: i32, start: usize, end: usize) -> mlua::Result<String> {
+    thread_local! {
+        static GET: OnceCell<Function> = const { OnceCell::new() };
+    }
+    if start >= end {
+        return Ok(String::new());
+    }
+    let get = GET.with(|get| -> mlua::Result<Function> {
+        if let Some(get) = get.get() {
+            return Ok(get.clone());
+        }
+        let chunk = "return table.concat(vim.api.nvim_buf_get_lines(...), '\\n')";
+        let function = nvim::lua().load(chunk).into_function()?;
+        Ok(get.get_or_init(|| function).clone())
+    })?;
+    let text: mlua::String = get.call((buf, start, end, false))?;
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.push(b'\n');
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
 /// Makes edits, which are disjoint and from the top down, in rows of the text as it is before.
 ///
 /// # Errors
 /// What Neovim says of it.
 pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     for edit in edits.iter().rev() {
-        // Neovim keeps a NUL of the file as a line feed.
-        let lines = edit.lines.iter().map(|line| line.replace('\0', "\n"));
-        let lines: Vec<String> = lines.collect();
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let lines: Vec<&str> = edit.lines.iter().map(String::as_str).collect();
         replace(buf, edit.start, edit.removed, &lines)?;
     }
     Ok(())
@@ -45,7 +82,9 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
         delete_or_replace(buf, from, to, rest)?;
     } else if !rest.is_empty() {
         // Its line counts from 1, so the row to insert at is the line to append to.
-        let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, rest))?;
+        let appended: Vec<Cow<'_, str>> = rest.iter().map(|line| for_vim(line)).collect();
+        let appended: Vec<&str> = appended.iter().map(Cow::as_ref).collect();
+        let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, appended))?;
         if failed != 0 {
             api::<()>("nvim_buf_set_lines", (buf, from, from, false, rest))?;
         }
@@ -53,7 +92,11 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
     let current = lines.iter().take(common).enumerate();
     for (index, line) in current {
         // Rows count from 0, lines from 1.
-        let failed: i64 = nvim::vim_fn("setbufline", (buf, start + index + 1, *line))?;
+        let line_for_vim = for_vim(line);
+        let failed: i64 = nvim::vim_fn(
+            "setbufline",
+            (buf, start + index + 1, line_for_vim.as_ref()),
+        )?;
         if failed != 0 {
             let row = start + index;
             api::<()>("nvim_buf_set_lines", (buf, row, row + 1, false, [*line]))?;
@@ -80,6 +123,15 @@ pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
     let mut texts = vec![first.get(head..).unwrap_or_default()];
     texts.extend(rest);
     api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))
+}
+
+/// Returns a line as Vim's functions take it: a NUL is a line feed there, as in the buffer. (In
+/// the API it is a NUL.)
+fn for_vim(line: &str) -> Cow<'_, str> {
+    match line.contains('\0') {
+        true => line.replace('\0', "\n").into(),
+        false => line.into(),
+    }
 }
 
 fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {

@@ -3,14 +3,17 @@
 //! Invariants: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a
 //! diff. A hunk that stands where it should is not drawn again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
-use super::hunk::{Drawn, Style};
+use super::hunk::{Drawn, Stock};
 use super::keys::ReviewKeys;
 use super::nvim::{self, api};
+use super::pen::{Canvas, Style};
 use super::state;
 use crate::core::ids::BufId;
 use crate::core::view::HunkView;
@@ -21,13 +24,33 @@ pub struct Marks {
     by_buf: BTreeMap<i32, Shown>,
     /// Buffers that have the keys of a review, and the user's own mappings of these keys.
     keyed: BTreeMap<i32, ReviewKeys>,
+    passes: u64,
 }
+
+/// How long drawing may hold the main thread at a time.
+const BUDGET: Duration = Duration::from_millis(4);
 
 #[derive(Debug)]
 struct Shown {
+    /// Tells this from what is shown later.
+    id: u64,
+    all: Rc<Vec<HunkView>>,
+    /// Those that are drawn, in no order.
     hunks: Vec<Drawn>,
     style: Style,
 }
+
+/// The options on which the look of removed lines depends.
+const OPTIONS: [&str; 8] = [
+    "foldcolumn",
+    "number",
+    "numberwidth",
+    "relativenumber",
+    "signcolumn",
+    "statuscolumn",
+    "tabstop",
+    "wrap",
+];
 
 /// Watches the windows that reviews are shown in.
 ///
@@ -54,8 +77,10 @@ pub fn start() -> mlua::Result<()> {
         ("group", nvim::value(group)),
         ("callback", Value::Function(on_window)),
     ])?;
-    let events = vec!["BufWinEnter", "WinEnter", "WinResized", "OptionSet"];
-    api::<i32>("nvim_create_autocmd", (events, opts))?;
+    let events = vec!["BufWinEnter", "WinEnter", "WinResized"];
+    api::<i32>("nvim_create_autocmd", (events, &opts))?;
+    opts.set("pattern", OPTIONS)?;
+    api::<i32>("nvim_create_autocmd", ("OptionSet", opts))?;
     let on_scroll = guard::callback("review scroll", |_: Table| scrolled())?;
     let opts = nvim::table([
         ("group", nvim::value(group)),
@@ -76,22 +101,22 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
         return Ok(());
     }
     set_keys(buf, !hunks.is_empty())?;
-    draw(buf, hunks)?;
+    draw(buf, Rc::new(hunks))?;
     uncover(buf)
 }
 
 /// Takes everything out of a buffer: its text was unloaded, or is read again.
 pub fn forget(buf: i32) {
     // A buffer that is being wiped out has neither any more.
-    let _ = draw(buf, Vec::new());
+    let _ = draw(buf, Rc::default());
     let _ = set_keys(buf, false);
 }
 
-/// Returns the rows of the hunks that are drawn in a buffer; `None` if none are.
+/// Returns the rows of the hunks that are shown in a buffer; `None` if none are.
 pub fn rows(buf: i32) -> Option<Vec<usize>> {
     with(|marks| {
         let shown = marks.by_buf.get(&buf)?;
-        Some(shown.hunks.iter().map(|drawn| drawn.hunk.row).collect())
+        Some(shown.all.iter().map(|hunk| hunk.row).collect())
     })
 }
 
@@ -110,70 +135,85 @@ fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
     Ok(())
 }
 
-fn draw(buf: i32, hunks: Vec<HunkView>) -> mlua::Result<()> {
+/// Draws what does not stand where it should, until the time is over; the rest later.
+fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
+    let start = Instant::now();
     let namespace = nvim::namespace("acp_review")?;
     let old = with(|marks| marks.by_buf.remove(&buf));
-    if hunks.is_empty() {
+    if all.is_empty() {
         return api("nvim_buf_clear_namespace", (buf, namespace, 0, -1));
     }
     let style = Style::of(buf)?;
-    let mut old = match old {
-        Some(old) if old.style == style => old.hunks,
+    let canvas = Canvas::of(buf, namespace)?;
+    let mut stock = match old {
+        Some(old) if old.style == style => Stock::of(old.hunks, &canvas)?,
         _ => {
             api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-            Vec::new()
+            Stock::default()
         }
     };
-    let places = match old.is_empty() {
-        true => HashMap::new(),
-        false => places(buf, namespace)?,
-    };
-    let lines: usize = api("nvim_buf_line_count", buf)?;
-    let same = |(old, new): &(&Drawn, &HunkView)| old.stands_as(new, &places, lines);
-    let above = old.iter().zip(&hunks).take_while(same).count();
-    let most = old.len().min(hunks.len()) - above;
-    let below = old.iter().rev().zip(hunks.iter().rev());
-    let below = below.take(most).take_while(same).count();
-    let last = old.split_off(old.len() - below);
-    for drawn in old.split_off(above) {
-        drawn.erase(buf, namespace)?;
+    let kept: Vec<Option<Drawn>> = all.iter().map(|hunk| stock.take(hunk, &canvas)).collect();
+    stock.erase(&canvas)?;
+    let mut drawn = Vec::with_capacity(all.len());
+    let mut is_whole = true;
+    for (index, known) in in_sight_first(buf, &all, kept)? {
+        // There is one for each index.
+        let Some(hunk) = all.get(index) else { continue };
+        let place = format!("{}/{}", index + 1, all.len());
+        match known {
+            Some(known) => drawn.push(known.become_hunk(&canvas, hunk, place, &style)?),
+            None if start.elapsed() < BUDGET => {
+                drawn.push(Drawn::draw(&canvas, hunk, place, &style)?);
+            }
+            None => is_whole = false,
+        }
     }
-    let mut kept = old.into_iter();
-    let mut kept_below = last.into_iter();
-    let total = hunks.len();
-    let mut shown = Vec::with_capacity(total);
-    for (index, hunk) in hunks.into_iter().enumerate() {
-        let place = format!("{}/{total}", index + 1);
-        let known = match index {
-            _ if index < above => kept.next(),
-            _ if index >= total - below => kept_below.next(),
-            _ => None,
+    let id = with(|marks| {
+        marks.passes += 1;
+        let id = marks.passes;
+        let shown = Shown {
+            id,
+            all,
+            hunks: drawn,
+            style,
         };
-        shown.push(match known {
-            Some(known) => known.become_hunk(buf, namespace, hunk, place, &style)?,
-            None => Drawn::draw(buf, namespace, hunk, place, &style)?,
-        });
+        marks.by_buf.insert(buf, shown);
+        id
+    });
+    match is_whole {
+        true => Ok(()),
+        false => draw_rest_later(buf, id),
     }
-    let shown = Shown {
-        hunks: shown,
-        style,
-    };
-    with(|marks| marks.by_buf.insert(buf, shown));
-    Ok(())
 }
 
-/// Returns where the extmarks of a buffer's hunks are by now: row and column.
-fn places(buf: i32, namespace: i32) -> mlua::Result<HashMap<i64, (usize, usize)>> {
-    let opts = nvim::empty()?;
-    let marks: Table = api("nvim_buf_get_extmarks", (buf, namespace, 0, -1, opts))?;
-    // One after another: Lua has room for some 8000 of its tables to be held at once.
-    marks
-        .sequence_values::<Table>()
-        .map(|mark| {
-            let mark = mark?;
-            Ok((mark.get(1)?, (mark.get(2)?, mark.get(3)?)))
-        })
-        .collect()
+fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {
+    let body = guard::callback("review rest", move |()| {
+        let all = with(|marks| {
+            let shown = marks.by_buf.get(&buf)?;
+            // What has been shown since has a rest of its own.
+            (shown.id == id).then(|| Rc::clone(&shown.all))
+        });
+        all.map_or(Ok(()), |all| draw(buf, all))
+    })?;
+    let later: Function = nvim::vim()?.get("defer_fn")?;
+    later.call((body, 1))
+}
+
+/// Returns the hunks, by their index, with what is drawn of them: those that a window shows
+/// first, or soon will, then the ones above.
+fn in_sight_first(
+    buf: i32,
+    all: &[HunkView],
+    kept: Vec<Option<Drawn>>,
+) -> mlua::Result<impl Iterator<Item = (usize, Option<Drawn>)>> {
+    let top = match nvim::windows_of(buf)?.first() {
+        Some(win) => nvim::vim_fn::<usize>("line", ("w0", *win))?,
+        None => 0,
+    };
+    let first = all.partition_point(|hunk| hunk.row + hunk.count < top);
+    let mut order: Vec<(usize, Option<Drawn>)> = kept.into_iter().enumerate().collect();
+    order.rotate_left(first.min(all.len()));
+    Ok(order.into_iter())
 }
 
 /// Draws the hunks of a buffer again if its window shows lines in another way by now.
@@ -184,19 +224,16 @@ fn restyle(buf: i32) -> mlua::Result<()> {
     if style == Style::of(buf)? {
         return Ok(());
     }
-    let hunks = with(|marks| {
-        let hunks = marks.by_buf.get(&buf)?.hunks.iter();
-        Some(hunks.map(|drawn| drawn.hunk.clone()).collect())
-    });
-    draw(buf, hunks.unwrap_or_default())
+    let all = with(|marks| Some(Rc::clone(&marks.by_buf.get(&buf)?.all)));
+    draw(buf, all.unwrap_or_default())
 }
 
 /// Returns how many virtual lines stand above the first line of a buffer.
 fn above_first(buf: i32) -> usize {
     with(|marks| {
         let shown = marks.by_buf.get(&buf);
-        let first = shown.and_then(|shown| shown.hunks.first());
-        first.map_or(0, Drawn::rows_above_first)
+        let mut hunks = shown.into_iter().flat_map(|shown| &shown.hunks);
+        hunks.find_map(Drawn::rows_above_first).unwrap_or(0)
     })
 }
 

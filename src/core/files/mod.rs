@@ -41,6 +41,16 @@ impl FileJob {
 }
 
 impl Model {
+    /// Goes on with what waited for a buffer to come in.
+    pub(super) fn resume_held(&mut self, fx: &mut Effects) {
+        for job in std::mem::take(&mut self.held) {
+            match job {
+                FileJob::Read(read) => self.start_read(read, fx),
+                FileJob::Write(write) => self.start_write(write, fx),
+            }
+        }
+    }
+
     /// Goes on with a read or a write when the disk has answered.
     pub(super) fn file_was_read(
         &mut self,
@@ -49,7 +59,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         match job {
-            FileJob::Read(read) => self.read_from_disk(&read, result, fx),
+            FileJob::Read(read) => self.read_from_disk(read, result, fx),
             FileJob::Write(write) => self.write_over(write, result, fx),
         }
     }

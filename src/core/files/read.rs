@@ -54,6 +54,9 @@ impl Model {
     }
 
     pub(super) fn start_read(&mut self, read: Read, fx: &mut Effects) {
+        if self.documents.is_loading(&read.path) {
+            return self.held.push(FileJob::Read(read));
+        }
         if let Some((buf, _)) = self.documents.find(&read.path) {
             self.read_buffer(&read, buf, fx);
             return;
@@ -65,7 +68,7 @@ impl Model {
 
     pub(super) fn read_from_disk(
         &mut self,
-        read: &Read,
+        read: Read,
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) {
@@ -76,8 +79,11 @@ impl Model {
             Ok(disk) => disk,
             Err(error) => return self.refuse(read.agent, &read.request, error, fx),
         };
+        if self.documents.is_loading(&disk.real) {
+            return self.held.push(FileJob::Read(read));
+        }
         if let Some((buf, _)) = self.documents.find(&disk.real) {
-            return self.read_buffer(read, buf, fx);
+            return self.read_buffer(&read, buf, fx);
         }
         let Some(content) = disk.content else {
             let mut error = RpcError::new(
@@ -89,7 +95,7 @@ impl Model {
         };
         let rows = rows(content.text.len(), &read.path, read.line, read.limit);
         let answer = rows.map(|rows| content.format.to_wire(&content.text, rows));
-        self.answer_read(read, disk.real, content.text, answer, fx);
+        self.answer_read(&read, disk.real, content.text, answer, fx);
     }
 
     fn read_buffer(&mut self, read: &Read, buf: BufId, fx: &mut Effects) {

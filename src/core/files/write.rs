@@ -130,7 +130,7 @@ impl Model {
         }
     }
 
-    fn start_write(&mut self, write: Write, fx: &mut Effects) {
+    pub(super) fn start_write(&mut self, write: Write, fx: &mut Effects) {
         let path = write.path.clone();
         let write = Write {
             stage: Stage::Reading,
@@ -163,6 +163,9 @@ impl Model {
             Ok(disk) => disk,
             Err(error) => return self.finish_write(&write, Err(error), fx),
         };
+        if self.documents.is_loading(&write.path) || self.documents.is_loading(&disk.real) {
+            return self.held.push(FileJob::Write(write));
+        }
         let found = self.documents.find(&write.path);
         match found.or_else(|| self.documents.find(&disk.real)) {
             Some((buf, _)) => self.write_buffer(write, buf, disk, fx),

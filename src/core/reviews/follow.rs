@@ -68,7 +68,9 @@ impl Model {
         edit: LineEdit,
         author: Author,
     ) {
-        let edit = self.documents.edit(buf, tick, edit);
+        let Some(edit) = self.documents.edit(buf, tick, edit) else {
+            return;
+        };
         let hand = match author {
             Author::User => Hand::Others,
             Author::Client(token) => self.hand_of(token),
@@ -79,7 +81,6 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
-        review.is_changing = matches!(author, Author::Client(_));
         match hand {
             Hand::Agent => review.ledger.agent_edited(&edit),
             Hand::Others => review.ledger.user_edited(&edit),
@@ -112,7 +113,6 @@ impl Model {
             && let Some(review) = self.reviews.get_mut(&path)
         {
             review.ledger.agent_done();
-            review.is_changing = false;
         }
     }
 

@@ -45,8 +45,6 @@ pub struct FileReview {
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
     announced: usize,
-    /// An edit of the client's is being carried out: what is there is a part of it.
-    is_changing: bool,
     /// The hunks as the public API shows them, made anew when they change.
     pub(super) info: Arc<Vec<HunkInfo>>,
 }
@@ -92,7 +90,6 @@ impl Reviews {
                 created: false,
                 written: base.clone(),
                 announced: 0,
-                is_changing: false,
                 info: Arc::default(),
             })
     }
@@ -111,6 +108,12 @@ impl Reviews {
     pub fn touch(&mut self, path: &Path) {
         self.touched.insert(path.to_owned());
         self.dirty.insert(path.to_owned());
+    }
+
+    /// Returns whether a file's public form is older than its ledger.
+    #[cfg(test)]
+    pub fn is_touched(&self, path: &Path) -> bool {
+        self.touched.contains(path)
     }
 
     /// Returns the number of files with hunks, and of hunks, of one session.
@@ -132,9 +135,7 @@ impl Reviews {
             };
             let hunks = file.ledger.hunks().len();
             file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
-            if file.is_changing {
-                self.touched.insert(path);
-            } else if hunks != file.announced {
+            if hunks != file.announced {
                 file.announced = hunks;
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }

@@ -357,7 +357,8 @@ fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
         buf,
         path: buffer.path.clone(),
         real: disk.real(&buffer.path),
-        text: buffer.text.clone(),
+        row: 0,
+        text: buffer.text.to_string(),
         state: buffer.state(),
         stamp: disk.stamp(&buffer.path),
     }

@@ -189,7 +189,7 @@ fn a_write_through_a_buffer_is_saved_and_can_be_undone() {
     let mut w = with_buffer("a\nb\n");
     w.skip();
     writes(&mut w, "1", F, "a\nB\nc\n");
-    w.saw(&["a1 <- answer 1 {}", "review of /p/f: 1"]);
+    w.saw(&["review of /p/f: 1", "a1 <- answer 1 {}"]);
     assert_eq!(w.buffer(F), "a\nB\nc\n");
     assert_eq!(w.disk.get(F).as_deref(), Some("a\nB\nc\n"));
     let buf = w.buf(F);

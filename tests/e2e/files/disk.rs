@@ -169,3 +169,18 @@ fn what_cannot_be_written_is_said() {
     check_bytes(&nvim, "a.txt", "a\n");
     nvim.quit();
 }
+
+#[test]
+fn nuls_come_into_a_buffer_by_every_kind_of_edit() {
+    let before = "a\nb\nc\nd\n".to_owned();
+    let many = "x\0y\n".repeat(400);
+    for after in [
+        "a\0\nb\nc\nd\n",
+        "a\nnew\0\nb\nc\nd\n",
+        "a\nd\0\n",
+        &many,
+        "\0\n",
+    ] {
+        check_content(before.as_bytes(), after, after.as_bytes(), after.as_bytes());
+    }
+}

@@ -409,3 +409,63 @@ fn two_sessions_merge_from_what_each_has_seen() {
     check_bytes(&nvim, "a.txt", "ONE\ntwo\nTHREE\n");
     nvim.quit();
 }
+
+#[test]
+fn undo_goes_through_what_both_have_written_in_insert_mode() {
+    let mut script = Script::new().reads("a.txt", "top\n\nbottom\n");
+    for n in 1..4 {
+        let content = format!("top\n{}\nbottom\n", "agent\n".repeat(n));
+        script = script.pause(&format!("p{n}")).writes("a.txt", &content);
+    }
+    let project = Project::new().file("a.txt", "top\n\nbottom\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    super::prompt(&nvim);
+    nvim.keys("GA");
+    for n in 1..4 {
+        wait_pause(&nvim, &format!("p{n}"));
+        nvim.keys(&format!(" word{n}"));
+        nvim.mode();
+        go_on(&nvim, &format!("p{n}"));
+        nvim.wait("the agent's line", || nvim.buf_lines(0).len() == n + 3);
+    }
+    nvim.wait_script("agent");
+    nvim.keys(" end<Esc>");
+    let written = nvim.buf_lines(0);
+    assert_eq!(
+        written.last().map(String::as_str),
+        Some("bottom word1 word2 word3 end")
+    );
+    nvim.cmd("earlier 99");
+    wait_lines(&nvim, &["top", "", "bottom"]);
+    wait_hunks(&nvim, json!([]));
+    nvim.cmd("later 99");
+    let written: Vec<&str> = written.iter().map(String::as_str).collect();
+    wait_lines(&nvim, &written);
+    nvim.wait("the agent's hunk", || hunks(&nvim)[0][3] == "pending");
+    nvim.quit();
+}
+
+#[test]
+fn undo_takes_the_agents_write_back_and_what_was_typed_since_first() {
+    let script = Script::new()
+        .reads("a.txt", "top\nbottom\n")
+        .pause("p")
+        .writes("a.txt", "TOP\nbottom\n");
+    let project = Project::new().file("a.txt", "top\nbottom\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("GA one");
+    nvim.mode();
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.keys(" two<Esc>");
+    wait_lines(&nvim, &["TOP", "bottom one two"]);
+    nvim.keys("u");
+    wait_lines(&nvim, &["TOP", "bottom one"]);
+    nvim.keys("u");
+    wait_lines(&nvim, &["top", "bottom one"]);
+    nvim.keys("u");
+    wait_lines(&nvim, &["top", "bottom"]);
+    nvim.quit();
+}

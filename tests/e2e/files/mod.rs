@@ -1,6 +1,7 @@
 //! What agents read and write, while the user edits the same files.
 
 mod disk;
+mod large;
 mod merge;
 mod read;
 mod saving;

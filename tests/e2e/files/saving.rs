@@ -249,3 +249,17 @@ fn the_command_line_window_is_no_obstacle() {
     check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
     nvim.quit();
 }
+
+#[test]
+fn a_buffer_whose_folder_is_gone_keeps_the_text_and_says_so() {
+    let script = Script::new().writes_in_vain("src/a.txt", "two\n", -32603, "could not be saved");
+    let project = Project::new().file("src/a.txt", "one\n");
+    let nvim = start(project.agent("agent", &script.done()), "src/a.txt");
+    std::fs::remove_dir_all(nvim.project.path("src")).expect("it is there");
+    touch(&nvim.project.path("src"), "a file");
+    last_turn(&nvim);
+    wait_lines(&nvim, &["two"]);
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), true);
+    wait_hunks(&nvim, json!([[0, ["one"], ["two"], "pending"]]));
+    nvim.quit();
+}

@@ -1,0 +1,133 @@
+//! The texts of buffers on their way to the core: a large one in slices.
+//!
+//! Invariant: what the core has of a buffer that is on its way are its first lines as they are
+//! now: changes among them are reported, changes below are sent with what is still to come.
+
+use std::path::PathBuf;
+
+use nvim_oxi::mlua::{self, Function};
+
+use super::documents::{buf_state, next_tick, with_buffer};
+use super::guard;
+use super::nvim::{self, api};
+use super::state::send;
+use crate::core::event::{Event, Stamp};
+use crate::core::ids::BufId;
+
+/// Lines that are sent at once.
+const SLICE: usize = 2500;
+
+/// A buffer of which some lines have been sent.
+#[derive(Debug)]
+pub struct Loading {
+    path: PathBuf,
+    real: PathBuf,
+    stamp: Option<Stamp>,
+    /// Tells this load from one begun later.
+    id: u64,
+    /// Lines that have been sent, as they are now.
+    rows: usize,
+}
+
+/// Where a buffer's text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// It was read or written just now.
+    Disk,
+    /// It was there before: what is on disk by now may be another text.
+    Before,
+}
+
+/// Sends the whole text of a buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
+    let path = PathBuf::from(name);
+    let loading = Loading {
+        real: crate::paths::resolved(&path),
+        stamp: match source {
+            Source::Disk => crate::paths::stamp(&path),
+            Source::Before => None,
+        },
+        path,
+        id: next_tick(buf),
+        rows: 0,
+    };
+    super::review::forget(buf);
+    send_slice(buf, loading)
+}
+
+/// Sends the next lines of a buffer; the rest later, so that a large one holds nobody up.
+fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
+    let total: usize = api("nvim_buf_line_count", buf)?;
+    let row = loading.rows;
+    let end = total.min(row + SLICE);
+    let text = super::lines::text(buf, row, end)?;
+    let (path, real) = (loading.path.clone(), loading.real.clone());
+    if end < total {
+        loading.rows = end;
+        let id = loading.id;
+        set_loading(buf, Some(loading));
+        send(Event::BufSlice {
+            buf: BufId(buf),
+            path,
+            real,
+            row,
+            text,
+        });
+        return send_slice_later(buf, id);
+    }
+    set_loading(buf, None);
+    send(Event::BufAttached {
+        buf: BufId(buf),
+        path,
+        real,
+        row,
+        text,
+        state: buf_state(buf)?,
+        stamp: loading.stamp,
+    });
+    Ok(())
+}
+
+fn send_slice_later(buf: i32, id: u64) -> mlua::Result<()> {
+    let body = guard::callback("slice of a buffer", move |()| {
+        // If it is loaded anew since, that goes its own way.
+        let taken = with_buffer(buf, |buffer| {
+            buffer.loading.take_if(|loading| loading.id == id)
+        });
+        taken.map_or(Ok(()), |loading| send_slice(buf, loading))
+    })?;
+    let later: Function = nvim::vim()?.get("defer_fn")?;
+    later.call((body, 1))
+}
+
+fn set_loading(buf: i32, loading: Option<Loading>) {
+    with_buffer(buf, |buffer| {
+        buffer.loading = loading;
+        Some(())
+    });
+}
+
+/// Returns whether a buffer's text is on its way.
+pub fn is_loading(buf: i32) -> bool {
+    with_buffer(buf, |buffer| buffer.loading.as_ref().map(drop)).is_some()
+}
+
+/// Returns the end of the rows of a change that have been sent: of a buffer that is on its way
+/// those below have not; `None` when none have.
+pub fn seen(buf: i32, first: usize, last: usize, new_last: usize) -> Option<usize> {
+    if !is_loading(buf) {
+        return Some(last);
+    }
+    with_buffer(buf, |buffer| {
+        let loading = buffer.loading.as_mut()?;
+        if first >= loading.rows {
+            return None;
+        }
+        let last = last.min(loading.rows);
+        loading.rows = loading.rows - last + new_last;
+        Some(last)
+    })
+}

@@ -1,0 +1,338 @@
+//! The extmarks of one hunk: removed lines as virtual lines above it, added lines highlighted,
+//! changed words marked, signs, and its place among the others behind its first line.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::nvim::{self, api};
+use super::state;
+use crate::core::removed::{self, Layout};
+use crate::core::view::{HunkView, Line};
+
+/// Lines of one hunk that get a sign of their own; more say nothing new.
+const MAX_SIGNS: usize = 500;
+
+/// How hunks look in one buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Style {
+    signs: bool,
+    virtual_lines: bool,
+    word_diff: bool,
+    tab: usize,
+    /// Cells of a row of text in the buffer's window.
+    width: usize,
+    wrap: bool,
+    hint: String,
+}
+
+impl Style {
+    /// Returns how hunks look in a buffer now.
+    ///
+    /// # Errors
+    /// What Neovim says of it.
+    pub fn of(buf: i32) -> mlua::Result<Self> {
+        let flags = state::with(|editor| {
+            let config = editor.config.borrow();
+            (config.signs, config.virtual_lines, config.word_diff)
+        });
+        let (signs, virtual_lines, word_diff) = flags.unwrap_or((true, true, true));
+        let (width, wrap) = window(buf, signs)?;
+        Ok(Self {
+            signs,
+            virtual_lines,
+            word_diff,
+            tab: nvim::buf_option::<usize>(buf, "tabstop")?.max(1),
+            width,
+            wrap,
+            hint: super::keys::review_hint(),
+        })
+    }
+}
+
+/// Returns the cells of a row of text in a window that shows the buffer, and whether that wraps.
+fn window(buf: i32, signs: bool) -> mlua::Result<(usize, bool)> {
+    let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
+    let Some(win) = nvim::windows_of(buf)?.first().copied() else {
+        return Ok((columns, false));
+    };
+    let of_window = nvim::table([("win", nvim::value(win))])?;
+    let wrap: bool = api("nvim_get_option_value", ("wrap", &of_window))?;
+    let column: String = api("nvim_get_option_value", ("signcolumn", of_window))?;
+    let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
+    let Some(info) = info.first() else {
+        return Ok((columns, wrap));
+    };
+    let mut taken: usize = info.get("textoff")?;
+    if signs && column.starts_with("auto") && !has_signs(buf)? {
+        // Neovim makes room for the first sign when it draws.
+        taken += 2;
+    }
+    Ok((info.get::<usize>("width")?.saturating_sub(taken), wrap))
+}
+
+fn has_signs(buf: i32) -> mlua::Result<bool> {
+    let opts = nvim::table([("type", nvim::value("sign")), ("limit", nvim::value(1))])?;
+    let found: Vec<Value> = api("nvim_buf_get_extmarks", (buf, -1, 0, -1, opts))?;
+    Ok(!found.is_empty())
+}
+
+/// A buffer that hunks are drawn in.
+#[derive(Debug, Clone, Copy)]
+pub struct Canvas {
+    pub buf: i32,
+    pub namespace: i32,
+    /// The number of lines.
+    lines: usize,
+}
+
+/// An extmark, and where it was set.
+#[derive(Debug)]
+pub struct Mark {
+    pub id: i64,
+    pub row: usize,
+    pub column: usize,
+}
+
+/// What was drawn of a hunk.
+pub struct Ink {
+    /// The label's is the last one.
+    pub marks: Vec<Mark>,
+    /// How many rows the removed lines take.
+    pub rows: usize,
+}
+
+impl Canvas {
+    /// Returns the canvas of a buffer as it is now.
+    ///
+    /// # Errors
+    /// What Neovim says of it.
+    pub fn of(buf: i32, namespace: i32) -> mlua::Result<Self> {
+        let lines = api("nvim_buf_line_count", buf)?;
+        Ok(Self {
+            buf,
+            namespace,
+            lines,
+        })
+    }
+
+    /// Returns the row at which a hunk is drawn, and whether it lies below all lines.
+    pub fn place(self, hunk: &HunkView) -> (usize, bool) {
+        let last = self.lines.saturating_sub(1);
+        (hunk.row.min(last), hunk.row > last)
+    }
+
+    /// Returns the row and the column of each extmark.
+    ///
+    /// # Errors
+    /// What Neovim says of it.
+    pub fn places(self) -> mlua::Result<HashMap<i64, (usize, usize)>> {
+        let at = (self.buf, self.namespace, 0, -1, nvim::empty()?);
+        // One after another: mlua cannot hold more than a few thousand values.
+        let marks: Table = api("nvim_buf_get_extmarks", at)?;
+        let marks = marks.sequence_values::<Table>();
+        let places = marks.map(|mark| {
+            let mark = mark?;
+            Ok((mark.raw_get(1)?, (mark.raw_get(2)?, mark.raw_get(3)?)))
+        });
+        places.collect()
+    }
+}
+
+/// Draws a hunk.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlua::Result<Ink> {
+    let (row, is_below) = canvas.place(hunk);
+    let mut pen = Pen {
+        canvas: *canvas,
+        row,
+        is_below,
+        marks: Vec::new(),
+    };
+    let mut rows = 0;
+    if style.virtual_lines && !hunk.removed.is_empty() {
+        let lines = virtual_lines(&hunk.removed, style)?;
+        rows = lines.raw_len();
+        pen.virtual_lines(lines)?;
+    }
+    if hunk.count > 0 {
+        pen.lines(hunk)?;
+    }
+    if style.signs {
+        pen.signs(hunk)?;
+    }
+    if style.word_diff {
+        pen.words(hunk)?;
+    }
+    pen.label(hunk, place, style, None)?;
+    Ok(Ink {
+        marks: pen.marks,
+        rows,
+    })
+}
+
+/// Writes another place into a hunk's label.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn relabel(
+    canvas: &Canvas,
+    hunk: &HunkView,
+    place: &str,
+    style: &Style,
+    label: &Mark,
+) -> mlua::Result<()> {
+    let mut pen = Pen {
+        canvas: *canvas,
+        row: label.row,
+        is_below: false,
+        marks: Vec::new(),
+    };
+    pen.label(hunk, place, style, Some(label.id))
+}
+
+/// Sets the extmarks of one hunk.
+struct Pen {
+    canvas: Canvas,
+    /// The row of the hunk; the last one if it lies below all lines.
+    row: usize,
+    is_below: bool,
+    marks: Vec<Mark>,
+}
+
+impl Pen {
+    fn mark(&mut self, row: usize, column: usize, opts: Table) -> mlua::Result<()> {
+        let at = (self.canvas.buf, self.canvas.namespace, row, column, opts);
+        let id = api("nvim_buf_set_extmark", at)?;
+        self.marks.push(Mark { id, row, column });
+        Ok(())
+    }
+
+    fn virtual_lines(&mut self, lines: Table) -> mlua::Result<()> {
+        let opts = nvim::table([
+            ("virt_lines", nvim::value(lines)),
+            ("virt_lines_above", Value::Boolean(!self.is_below)),
+        ])?;
+        if scrolls() {
+            // With 'nowrap' they scroll as the lines do.
+            opts.set("virt_lines_overflow", "scroll")?;
+        }
+        self.mark(self.row, 0, opts)
+    }
+
+    fn lines(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+        let group = match hunk.conflict {
+            true => "AcpConflict",
+            false => "AcpAdd",
+        };
+        let end = (self.row + hunk.count).min(self.canvas.lines);
+        let opts = nvim::table([
+            ("end_row", nvim::value(end)),
+            ("end_col", nvim::value(0)),
+            ("hl_group", nvim::value(group)),
+            ("hl_eol", Value::Boolean(true)),
+            ("priority", nvim::value(90)),
+            ("strict", Value::Boolean(false)),
+        ])?;
+        self.mark(self.row, 0, opts)
+    }
+
+    /// A deletion's sign is on the side on which its lines were.
+    fn signs(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+        let (text, group) = match (hunk.count, self.is_below) {
+            (0, false) => ("▔", "AcpSignDelete"),
+            (0, true) => ("▁", "AcpSignDelete"),
+            _ => ("┃", "AcpSign"),
+        };
+        for row in self.row..self.row + hunk.count.clamp(1, MAX_SIGNS) {
+            let opts = nvim::table([
+                ("sign_text", nvim::value(text)),
+                ("sign_hl_group", nvim::value(group)),
+                ("priority", nvim::value(90)),
+            ])?;
+            self.mark(row, 0, opts)?;
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+        for (row, columns) in &hunk.words {
+            let opts = nvim::table([
+                ("end_row", nvim::value(*row)),
+                ("end_col", nvim::value(columns.end)),
+                ("hl_group", nvim::value("AcpAddWord")),
+                ("priority", nvim::value(95)),
+                ("strict", Value::Boolean(false)),
+            ])?;
+            self.mark(*row, columns.start as usize, opts)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the hunk's place among the others behind its line, into the extmark `id` if given.
+    fn label(
+        &mut self,
+        hunk: &HunkView,
+        place: &str,
+        style: &Style,
+        id: Option<i64>,
+    ) -> mlua::Result<()> {
+        let what = if hunk.conflict { " conflict" } else { "" };
+        let text = format!("{place}{what}{}", style.hint);
+        let chunk = nvim::lua().create_sequence_from([text, "AcpHint".to_owned()])?;
+        let opts = nvim::table([
+            ("virt_text", nvim::value(vec![chunk])),
+            ("virt_text_pos", nvim::value("eol")),
+            ("hl_mode", nvim::value("combine")),
+        ])?;
+        opts.set("id", id)?;
+        self.mark(self.row, 0, opts)
+    }
+}
+
+/// Tells whether virtual lines can scroll sideways, as they can since Neovim 0.11.
+fn scrolls() -> bool {
+    thread_local! {
+        static SCROLLS: bool =
+            nvim::vim_fn::<i64>("has", "nvim-0.11").is_ok_and(|has| has == 1);
+    }
+    SCROLLS.with(|scrolls| *scrolls)
+}
+
+/// Returns the removed lines as virtual lines, wrapped as the window wraps its lines.
+fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Table> {
+    let layout = Layout {
+        tab: style.tab,
+        width: style.width,
+        wrap: style.wrap,
+        cells: &cells,
+    };
+    let lines = nvim::empty()?;
+    for row in removed.iter().flat_map(|line| removed::rows(line, &layout)) {
+        let chunks = nvim::empty()?;
+        for (text, group) in row {
+            chunks.push(nvim::lua().create_sequence_from([text.as_str(), group])?)?;
+        }
+        lines.push(chunks)?;
+    }
+    Ok(lines)
+}
+
+/// Returns the cells Neovim gives a character.
+fn cells(c: char) -> usize {
+    thread_local! {
+        static KNOWN: RefCell<HashMap<char, usize>> = RefCell::default();
+    }
+    if c.is_ascii() {
+        return 1;
+    }
+    let known = KNOWN.with_borrow(|known| known.get(&c).copied());
+    known.unwrap_or_else(|| {
+        let cells = nvim::vim_fn("strdisplaywidth", c.to_string()).unwrap_or(1);
+        KNOWN.with_borrow_mut(|known| known.insert(c, cells));
+        cells
+    })
+}
