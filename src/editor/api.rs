@@ -108,6 +108,11 @@ fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
 
 /// Opens or focuses a chat; a session of another agent, or a new one where that is asked for.
 fn open(spec: &Table) -> mlua::Result<u32> {
+    if nvim::vim_fn::<String>("win_gettype", ())? == "command" {
+        return Err(mlua::Error::runtime(
+            "no window can be opened from the command-line window: close it, then open the chat",
+        ));
+    }
     let agent: String = spec.get("agent")?;
     let is_new: bool = spec.get::<Option<bool>>("new")?.unwrap_or(false);
     let tab: i32 = api("nvim_get_current_tabpage", ())?;

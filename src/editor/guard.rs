@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti};
+use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti, Value};
 
 use super::nvim;
 use super::state::inbox;
@@ -64,19 +64,40 @@ where
     A: FromLuaMulti,
     R: IntoLuaMulti,
 {
-    nvim::lua().create_function(move |_, args: A| {
+    let run = nvim::lua().create_function(move |lua, args: A| {
         let _timed = trace::time(place);
-        match catch_unwind(AssertUnwindSafe(|| body(args))) {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(mlua::Error::runtime(nvim::message(&error))),
+        let why = match catch_unwind(AssertUnwindSafe(|| body(args))) {
+            Ok(Ok(result)) => {
+                let mut values = result.into_lua_multi(lua)?;
+                values.push_front(Value::Boolean(true));
+                return Ok(values);
+            }
+            Ok(Err(error)) => nvim::message(&error),
             Err(panic) => {
                 let message = crate::panics::message(&*panic);
                 report(place, message.clone());
-                Err(mlua::Error::runtime(format!("{place}: {message}")))
+                format!("{place}: {message}")
             }
-        }
-    })
+        };
+        (false, why).into_lua_multi(lua)
+    })?;
+    nvim::lua().load(RAISE).call(run)
 }
+
+/// Calls a function that tells whether it succeeded, and raises what it tells if not.
+///
+/// What Rust raises by itself is no text, and `nvim_exec_lua()` and `:lua` show nothing of it.
+const RAISE: &str = "
+local run = ...
+local function result(ok, ...)
+    if not ok then
+        error((...), 0)
+    end
+    return ...
+end
+return function(...)
+    return result(run(...))
+end";
 
 fn report(place: &'static str, message: String) {
     if let Some(inbox) = inbox() {

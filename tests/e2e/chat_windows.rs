@@ -366,3 +366,21 @@ fn an_empty_input_says_how_to_go_on() {
     nvim.wait_text("Press i to write a prompt");
     nvim.quit();
 }
+
+#[test]
+fn the_command_line_window_is_no_place_for_a_chat() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    nvim.cmd("Acp stop");
+    nvim.keys("<Esc>:<C-f>");
+    let kind = || nvim.lua("return vim.fn.win_gettype()", ());
+    nvim.wait("the command-line window", || kind() == "command");
+    let windows = || nvim.lua("return vim.fn.winnr('$')", ());
+    let before = windows();
+    nvim.keys("iAcpChat!<Esc>");
+    let told = nvim.try_lua("require('acp').open({ new = true })", ());
+    let why = told.expect_err("it is refused");
+    assert!(why.contains("command-line window: close it"), "{why}");
+    assert_eq!(windows(), before);
+    nvim.keys("<C-w>c");
+    nvim.quit();
+}
