@@ -33,7 +33,12 @@ local function append(text)
   api.nvim_buf_set_text(buf, last - 1, #line, last - 1, #line, lines)
 end
 
----@type table<string, { row: integer, count: integer, fields: table }>
+---@class floor.Tool
+---@field row integer
+---@field count integer
+---@field fields table
+
+---@type table<string, floor.Tool>
 local tools = {}
 
 local function tool_lines(update)
@@ -48,7 +53,7 @@ end
 
 local function tool(update)
   local buf = state.transcript
-  local known = tools[update.toolCallId]
+  local known = tools[update.toolCallId] ---@type floor.Tool?
   if not known then
     append("\n")
     known = { row = api.nvim_buf_line_count(buf) - 1, count = 1, fields = {} }

@@ -49,8 +49,8 @@ end
 ---@param call acp.commands.Call
 ---@param step fun()
 local function times(call, step)
-  local count = tonumber(call.args[1] or 1)
-  if not count or count < 1 or count % 1 ~= 0 then
+  local count = tonumber(call.args[1] or 1) or 0
+  if count < 1 or count % 1 ~= 0 then
     usage(("%q is not a count: it is how many hunks to go."):format(call.rest))
   end
   -- Once around is as far as it goes: a mistyped count must not hold the editor.

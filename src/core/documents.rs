@@ -11,6 +11,10 @@ use super::event::{BufState, Stamp};
 use super::ids::BufId;
 use super::text::{LineEdit, Text};
 
+/// More edits than this are made as one, from the first to the last: each one costs Neovim and
+/// the ledger a step of its own.
+const MAX_EDITS: usize = 500;
+
 /// A loaded file buffer.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -51,6 +55,8 @@ impl Document {
             vec![whole(self.text.len().max(1), Vec::new())]
         } else if self.text.is_empty() {
             vec![whole(1, after.to_lines(0..after.len()))]
+        } else if edits.len() > MAX_EDITS {
+            vec![in_one(&edits, self.text.len(), &after)]
         } else {
             edits
         }
@@ -219,6 +225,19 @@ impl Documents {
     }
 }
 
+/// Returns one edit that does what all of them do to a text of `len` lines; `after` is the result.
+fn in_one(edits: &[LineEdit], len: usize, after: &Text) -> LineEdit {
+    let start = edits.first().map_or(0, |edit| edit.start);
+    let end = edits.last().map_or(len, |edit| edit.start + edit.removed);
+    // What lies below the last edit is the same in both texts.
+    let below = len.saturating_sub(end);
+    LineEdit {
+        start,
+        removed: end - start,
+        lines: after.to_lines(start..after.len().saturating_sub(below)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,6 +314,26 @@ mod tests {
         documents.load(BUF, path(), path(), 0, text(&["x"]));
         documents.attach(BUF, path(), path(), (0, text(&["y"])), state, None);
         assert_eq!(documents.get(BUF).expect("it is there").text, text(&["y"]));
+    }
+
+    #[test]
+    fn very_many_edits_are_made_as_one() {
+        let lines: Vec<String> = (0..3 * MAX_EDITS).map(|n| format!("line {n}")).collect();
+        let documents = document(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let document = documents.get(BUF).expect("it is there");
+        let edits: Vec<LineEdit> = (1..=MAX_EDITS + 1)
+            .map(|n| edit(2 * n, 1, &["changed", "twice"]))
+            .collect();
+        let mut want = document.text.clone();
+        want.apply_all(&edits);
+        let made = document.to_buffer(edits);
+        let [one] = made.as_slice() else {
+            panic!("{} edits", made.len());
+        };
+        assert_eq!((one.start, one.start + one.removed), (2, 2 * MAX_EDITS + 3));
+        let mut text = document.text.clone();
+        text.apply(one);
+        assert_eq!(text, want);
     }
 
     #[track_caller]

@@ -108,7 +108,8 @@ pub struct Session {
     pub transcript: Transcript,
     pub chat: ChatView,
     pub turn: Option<Turn>,
-    /// Prompts that wait for the session to be ready or for the turn to end.
+    /// Prompts that wait for the session to be ready or for the turn to end; it grows as fast as
+    /// the user writes them.
     pub queue: VecDeque<Prompt>,
     /// What goes along with the next prompt.
     pub attached: Prompt,

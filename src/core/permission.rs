@@ -17,6 +17,8 @@ use crate::acp::{
     ToolContent, client, rpc,
 };
 
+/// Open requests. An agent waits for its answers, so there are few; one that asks without end
+/// fills its own transcript first.
 #[derive(Debug, Default)]
 pub struct Permissions {
     queue: VecDeque<Permission>,

@@ -60,6 +60,9 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
 /// Neovim's own `vim.notify` asks for a key when a text is longer than the command line, and runs
 /// nothing else meanwhile: there the text is cut, and the log has all of it.
 ///
+/// A `vim.notify` of the user's that fails is theirs to mend: the text is shown without it, as is
+/// what it failed of, and nothing else is told, which would fail again and again.
+///
 /// # Errors
 /// What Neovim says of it.
 pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
@@ -78,7 +81,12 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         text = fitting(&text)?;
     }
     let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;
-    notify.call((text, level, opts))
+    if let Err(error) = notify.call::<()>((text.as_str(), level, opts)) {
+        let why = format!("(vim.notify: {})", nvim::message(&error));
+        let chunks = nvim::lua().create_sequence_from([[text], [why]])?;
+        api::<()>("nvim_echo", (chunks, true, nvim::empty()?))?;
+    }
+    Ok(())
 }
 
 /// Returns a text cut to what the command line holds.

@@ -117,36 +117,41 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
     Ok(())
 }
 
-/// A mapping of the user's that a key of the review took the place of, as |maparg()| has it.
-pub type Replaced = Table;
+/// The review keys as they were mapped in a buffer: the configuration may be another one by the
+/// time they are taken away.
+#[derive(Debug, Default)]
+pub struct ReviewKeys {
+    mapped: Vec<String>,
+    /// The user's mappings that they took the place of, as |maparg()| has them.
+    replaced: Vec<Table>,
+}
 
-/// Maps the review keys in a buffer, and returns the user's own mappings of these keys there.
+/// Maps the review keys in a buffer.
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn map_review(buf: i32) -> mlua::Result<Vec<Replaced>> {
-    let mut replaced = Vec::new();
+pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
+    let mut keys = ReviewKeys::default();
     for (name, desc) in REVIEW {
         for lhs in of("review", name) {
-            replaced.extend(mapped(buf, &lhs)?);
+            keys.replaced.extend(mapped(buf, &lhs)?);
             map(buf, "n", &lhs, desc, move || review_key(name))?;
+            keys.mapped.push(lhs);
         }
     }
-    Ok(replaced)
+    Ok(keys)
 }
 
 /// Takes the review keys away from a buffer, and gives the user's own mappings back.
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn unmap_review(buf: i32, replaced: Vec<Replaced>) -> mlua::Result<()> {
-    for (name, _) in REVIEW {
-        for lhs in of("review", name) {
-            // It may be gone already.
-            let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
-        }
+pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
+    for lhs in keys.mapped {
+        // It may be gone already.
+        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
     }
-    for mapping in replaced {
+    for mapping in keys.replaced {
         let run = nvim::lua().create_function(move |_, ()| {
             nvim::vim_fn::<Value>("mapset", ("n", false, mapping.clone())).map(drop)
         })?;

@@ -11,7 +11,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
 use super::hunk::{Drawn, Stock};
-use super::keys::Replaced;
+use super::keys::ReviewKeys;
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
 use super::state;
@@ -23,7 +23,7 @@ use crate::core::view::HunkView;
 pub struct Marks {
     by_buf: BTreeMap<i32, Shown>,
     /// Buffers that have the keys of a review, and the user's own mappings of these keys.
-    keyed: BTreeMap<i32, Vec<Replaced>>,
+    keyed: BTreeMap<i32, ReviewKeys>,
     passes: u64,
 }
 
@@ -127,10 +127,10 @@ fn with<R: Default>(body: impl FnOnce(&mut Marks) -> R) -> R {
 fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
     let has_keys = with(|marks| marks.keyed.contains_key(&buf));
     if has_hunks && !has_keys {
-        let replaced = super::keys::map_review(buf)?;
-        with(|marks| marks.keyed.insert(buf, replaced));
-    } else if !has_hunks && let Some(replaced) = with(|marks| marks.keyed.remove(&buf)) {
-        super::keys::unmap_review(buf, replaced)?;
+        let keys = super::keys::map_review(buf)?;
+        with(|marks| marks.keyed.insert(buf, keys));
+    } else if !has_hunks && let Some(keys) = with(|marks| marks.keyed.remove(&buf)) {
+        super::keys::unmap_review(buf, keys)?;
     }
     Ok(())
 }

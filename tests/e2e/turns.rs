@@ -424,3 +424,20 @@ fn two_sessions_of_two_agents_do_not_mix() {
     assert_eq!(nvim.children().len(), 2);
     nvim.quit();
 }
+
+#[test]
+fn a_notify_of_the_users_that_fails_is_called_once_and_the_text_is_shown() {
+    let nvim = talk::start(&[]);
+    nvim.lua(
+        "vim.g.calls = 0 vim.notify = function() vim.g.calls = vim.g.calls + 1 error('mine') end",
+        (),
+    );
+    nvim.cmd("AcpChat!");
+    wait_phase(&nvim, "idle");
+    nvim.lua("require('acp').cancel()", ());
+    nvim.wait("the text", || nvim.messages().contains("acp.nvim: "));
+    assert!(nvim.messages().contains("mine"));
+    talk::status(&nvim);
+    assert_eq!(nvim.lua("return vim.g.calls", ()), 1);
+    nvim.quit();
+}

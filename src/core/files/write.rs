@@ -62,7 +62,8 @@ pub(super) enum Stage {
     },
 }
 
-/// Writes under way and what waits behind them, by path.
+/// Writes under way and what waits behind them, by path: as many as an agent sends without
+/// waiting for the answers.
 #[derive(Debug, Default)]
 pub struct WriteQueue {
     busy: HashMap<PathBuf, VecDeque<Waiting>>,

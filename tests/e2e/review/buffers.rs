@@ -196,6 +196,44 @@ fn two_windows_on_a_buffer_show_the_same_review() {
 }
 
 #[test]
+fn a_write_that_changes_every_other_line_of_a_large_file_is_shown_and_rejected() {
+    let old: String = (0..4000).map(|n| format!("line {n}\n")).collect();
+    let new: String = (0..4000)
+        .map(|n| format!("{} {n}\n", if n % 2 == 0 { "line" } else { "changed" }))
+        .collect();
+    let script = Script::new().writes("a.txt", &new);
+    let project = Project::new()
+        .file("a.txt", &old)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    let hunks = || nvim.lua("return require('acp').status().review.hunks", ());
+    nvim.wait("the hunks", || hunks() == 2000);
+    nvim.cmd("Acp reject all");
+    nvim.wait("the old text", || hunks() == 0);
+    wait_file(&nvim, "a.txt", &old);
+    nvim.quit();
+}
+
+#[test]
+fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    // Neovim has such keys of its own, for all buffers.
+    let local = "return vim.fn.maparg(..., 'n', false, true).buffer == 1";
+    let mapped = |key: &str| nvim.lua(local, (key,)) == true;
+    nvim.wait("the keys", || mapped("]a"));
+    nvim.lua(
+        "require('acp').setup({ keymaps = { review = { next_hunk = ']n' } } })",
+        (),
+    );
+    nvim.cmd("Acp accept all");
+    nvim.wait("the key to be gone", || !mapped("]a"));
+    assert!(!mapped("]n"));
+    nvim.quit();
+}
+
+#[test]
 fn the_users_own_mapping_comes_back_after_the_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
@@ -278,5 +316,25 @@ fn the_mirror_follows_every_kind_of_change() {
         }
         assert_eq!(read, text, "after {change:?}");
     }
+    nvim.quit();
+}
+
+#[test]
+fn a_file_of_many_thousand_lines_is_read_merged_shown_and_rejected() {
+    let old: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    let script = Script::new()
+        .reads("a.txt", &format!("{old}unsaved\n"))
+        .writes("a.txt", "all new\n");
+    let project = Project::new()
+        .file("a.txt", &old)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    nvim.keys("Gounsaved<Esc>");
+    last_turn(&nvim);
+    nvim.wait_text("all new");
+    nvim.wait_text("1/1");
+    nvim.cmd("Acp reject file");
+    nvim.wait("the old text", || nvim.buf_lines(0).len() == 20_001);
+    assert!(!nvim.messages().contains("internal error"));
     nvim.quit();
 }
