@@ -316,7 +316,6 @@ mod tests {
         assert_eq!(documents.get(BUF).expect("it is there").text, text(&["y"]));
     }
 
-    #[track_caller]
     #[test]
     fn very_many_edits_are_made_as_one() {
         let lines: Vec<String> = (0..3 * MAX_EDITS).map(|n| format!("line {n}")).collect();
@@ -337,6 +336,7 @@ mod tests {
         assert_eq!(text, want);
     }
 
+    #[track_caller]
     fn check_to_buffer(text: &[&str], made: LineEdit, want: LineEdit) {
         let documents = document(text);
         let document = documents.get(BUF).expect("it is there");

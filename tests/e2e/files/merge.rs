@@ -283,7 +283,7 @@ fn marks_folds_cursor_and_view_of_untouched_lines_stay() {
         .writes("a.txt", &after);
     let project = Project::new().file("a.txt", &before);
     let nvim = start(project.agent("agent", &script.done()), "a.txt");
-    nvim.keys("3Gma50Gmb95Gmc:40,45fold<CR>:80,85fold<CR>60Gzt5l");
+    nvim.keys("3Gma50Gmb95Gmc:1,8fold<CR>:40,45fold<CR>:80,85fold<CR>60Gzt5l");
     let view = "local view = vim.fn.winsaveview()
         return { view.lnum - view.topline, view.col, vim.fn.getline('.') }";
     let seen = nvim.lua(view, ());
@@ -298,11 +298,14 @@ fn marks_folds_cursor_and_view_of_untouched_lines_stay() {
         (),
     );
     assert_eq!(marks, json!([3, 51, 95]));
-    let folds = nvim.lua(
-        "return { vim.fn.foldclosed(41), vim.fn.foldclosedend(41), vim.fn.foldclosed(81), vim.fn.foldclosedend(81) }",
-        (),
-    );
-    assert_eq!(folds, json!([41, 46, 81, 86]));
+    // The first one has a line in it that was changed.
+    for (line, from, to) in [(3, 1, 8), (42, 41, 46), (83, 81, 86)] {
+        let fold = nvim.lua(
+            "return { vim.fn.foldclosed(...), vim.fn.foldclosedend(...) }",
+            (line,),
+        );
+        assert_eq!(fold, json!([from, to]), "the fold over line {line}");
+    }
     nvim.quit();
 }
 
