@@ -78,8 +78,13 @@ fn setup(table: &Table) -> mlua::Result<()> {
     let Some(start) = START.get() else {
         return Ok(());
     };
-    let wiring =
-        start(PathBuf::from(log_path()), config.log_level).map_err(mlua::Error::runtime)?;
+    let log = PathBuf::from(log_path());
+    if let Some(folder) = log.parent() {
+        // Neovim makes this folder too, for its swap files, and fails when another thread is
+        // faster: so it is made here, on Neovim's own. Where it cannot be, nothing is logged.
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let wiring = start(log, config.log_level).map_err(mlua::Error::runtime)?;
     SHUT_DOWN.set(Some(wiring.shut_down));
     state::install(state::Editor {
         inbox: wiring.inbox,
