@@ -398,13 +398,14 @@ fn two_sessions_merge_from_what_each_has_seen() {
             (session.clone(),),
         );
     };
-    for session in [json!(1), other.clone(), json!(1), other.clone()] {
-        prompt(&session);
+    let sessions = [json!(1), other.clone(), json!(1), other.clone()];
+    for (turns, session) in (1..).zip(&sessions) {
+        prompt(session);
+        // The phase is idle before the turn, too.
         nvim.wait("the turn's end", || {
-            nvim.lua(
-                "return require('acp').status({ session = ... }).phase",
-                (session.clone(),),
-            ) == "idle"
+            let events = nvim.user_events();
+            let ended = events.iter().filter(|event| event.name == "AcpTurnEnded");
+            ended.count() == turns
         });
     }
     nvim.wait_script("agent");
