@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::event::{AgentSpec, Stamp};
 use super::format::Format;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::Frame;
 
@@ -35,6 +36,35 @@ pub enum HostEffect {
     },
     /// Deletes a file; answered by `DiskWritten`.
     DeleteDisk { token: Token, path: PathBuf },
+    /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
+    /// reports what changes by `DiskChanged`. Once more: nothing.
+    OpenProject { root: PathBuf },
+    /// No session works there any more.
+    CloseProject { root: PathBuf },
+    /// Looks at every file of an open project, reports what has changed, and keeps the state of
+    /// all; answered by `CheckpointTaken`.
+    Checkpoint { token: Token, root: PathBuf },
+    /// Files that are watched though `.gitignore` hides them: open ones, ones an agent has named.
+    Track { root: PathBuf, paths: Vec<PathBuf> },
+    /// The files under review: what the user's repository has of them is told by `Committed`.
+    Reviewed { root: PathBuf, paths: Vec<PathBuf> },
+    /// Keeps reviews for a Neovim that comes after this one; the last ones count.
+    KeepReviews {
+        root: PathBuf,
+        files: Vec<KeptReview>,
+    },
+    /// Puts back what was at a path: content, kind and mode; answered by `DiskWritten`.
+    Restore {
+        token: Token,
+        path: PathBuf,
+        state: FileState,
+    },
+    /// Moves a file where nothing is; answered by `DiskWritten`.
+    MoveDisk {
+        token: Token,
+        from: PathBuf,
+        to: PathBuf,
+    },
     /// Answered by `Timer` after `ms` milliseconds.
     Timer { token: Token, ms: u64 },
     /// Runs [`super::markdown::preload`] for a language; answered by `LanguageReady`.
@@ -61,6 +91,8 @@ pub enum EditorEffect {
     },
     /// A buffer's file was deleted because the user wanted that: nothing to complain about.
     Deleted { buf: BufId },
+    /// A buffer's file was moved: the buffer gets its new name.
+    Moved { buf: BufId, path: PathBuf },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.
@@ -79,6 +111,15 @@ pub enum Save {
     OverIfClean(Option<Stamp>),
     /// Not saved, and unmodified all the same: the file is deleted next.
     Deleted,
+    /// Not saved: what the file with this stamp has is in the buffer now. Neovim shall ask
+    /// nothing about it, now or at the next `:write`.
+    Merged {
+        stamp: Option<Stamp>,
+        /// The buffer has nothing else: it is unmodified.
+        is_clean: bool,
+        /// How the file is written by now.
+        format: Format,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

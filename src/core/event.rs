@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
 use super::model::Limits;
+use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -154,6 +155,30 @@ pub enum Event {
         token: Token,
         result: Result<(), String>,
     },
+    /// Files of a project have changed on disk, whoever did it.
+    DiskChanged {
+        root: PathBuf,
+        changes: Vec<FileChange>,
+    },
+    /// The answer to `Checkpoint`; all that had changed before has been told by `DiskChanged`.
+    CheckpointTaken {
+        token: Token,
+        result: Result<Checkpoint, String>,
+    },
+    /// The user's repository has other versions of files under review than before.
+    Committed {
+        files: Vec<Committed>,
+    },
+    /// Reviews that a Neovim before this one has left, when a project is opened.
+    ReviewsKept {
+        root: PathBuf,
+        files: Vec<KeptReview>,
+    },
+    /// The files of a project can no longer be watched; the words say why and what to do.
+    WatchLimited {
+        root: PathBuf,
+        why: String,
+    },
     Timer {
         token: Token,
     },
@@ -232,6 +257,13 @@ pub enum ReviewAction {
 pub enum Scope {
     /// The hunk at `row` of a buffer.
     Hunk { buf: BufId, row: usize },
+    /// The hunks that have a line in these rows of a buffer, or lie at one of them.
+    Rows {
+        buf: BufId,
+        rows: std::ops::Range<usize>,
+    },
+    /// The hunk at `row` of a file, in a buffer or not.
+    At { path: PathBuf, row: usize },
     /// All hunks of one file.
     File { path: PathBuf },
     /// All hunks of all files.

@@ -20,6 +20,7 @@ pub mod markdown;
 pub mod model;
 pub mod ops;
 pub mod permission;
+pub mod project;
 pub mod rawview;
 pub mod removed;
 pub mod reviews;

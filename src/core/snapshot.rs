@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::ids::SessionKey;
 use super::ledger::Review;
 use super::model::{Model, Phase, Usage};
+use super::project::Whole;
 use super::toolview;
 use crate::acp::{OptionKind, PermissionOption};
 
@@ -50,7 +51,10 @@ pub struct PermissionInfo {
 #[derive(Debug, Clone)]
 pub struct ReviewInfo {
     pub path: PathBuf,
+    pub session: SessionKey,
     pub hunks: Arc<Vec<HunkInfo>>,
+    /// What happened to the file as a whole, next to its hunks.
+    pub whole: Vec<Whole>,
 }
 
 /// One hunk: rows are 0-based, `old` and `new` are its lines.
@@ -108,7 +112,9 @@ impl Model {
                 .filter(|(_, file)| !file.info.is_empty())
                 .map(|(path, file)| ReviewInfo {
                     path: path.clone(),
+                    session: file.session,
                     hunks: Arc::clone(&file.info),
+                    whole: file.whole(),
                 })
                 .collect(),
         }

@@ -103,6 +103,11 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.jobs.retain(|_, job| !job.is_timeout_of(agent));
             model.agent_exited(agent, status, &stderr, fx);
         }
+        Event::DiskChanged { .. }
+        | Event::CheckpointTaken { .. }
+        | Event::Committed { .. }
+        | Event::ReviewsKept { .. }
+        | Event::WatchLimited { .. } => {}
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }

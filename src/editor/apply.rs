@@ -49,6 +49,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             edit::run(edit)
         }
         EditorEffect::Deleted { buf } => edit::deleted(buf),
+        EditorEffect::Moved { .. } => Ok(()),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

@@ -151,7 +151,7 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
         nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
     }
     match edit.save {
-        Save::No => Ok(None),
+        Save::No | Save::Merged { .. } => Ok(None),
         Save::Deleted => {
             nvim::set_buf_option(buf, "modified", false)?;
             Ok(None)

@@ -172,6 +172,14 @@ impl Host {
                 self.file(path, operation);
             }
             HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
+            HostEffect::OpenProject { .. }
+            | HostEffect::CloseProject { .. }
+            | HostEffect::Checkpoint { .. }
+            | HostEffect::Track { .. }
+            | HostEffect::Reviewed { .. }
+            | HostEffect::KeepReviews { .. }
+            | HostEffect::Restore { .. }
+            | HostEffect::MoveDisk { .. } => {}
             HostEffect::Timer { token, ms } => {
                 let inbox = self.tools.inbox.clone();
                 self.tools.spawn("a timer", async move {

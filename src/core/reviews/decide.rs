@@ -122,6 +122,11 @@ impl Model {
                 let path = self.path_of(buf).into_iter();
                 path.map(|path| (path, Which::Row(row))).collect()
             }
+            Scope::Rows { buf, rows } => {
+                let path = self.path_of(buf).into_iter();
+                path.map(|path| (path, Which::Rows(rows.clone()))).collect()
+            }
+            Scope::At { path, row } => vec![(path, Which::Row(row))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
                 let all = self.reviews.iter();

@@ -17,6 +17,7 @@ use super::format::Format;
 use super::ids::SessionKey;
 use super::ledger::Review;
 use super::model::{Effects, emit};
+use super::project::Whole;
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -47,6 +48,14 @@ pub struct FileReview {
     announced: usize,
     /// The hunks as the public API shows them, made anew when they change.
     pub(super) info: Arc<Vec<HunkInfo>>,
+}
+
+impl FileReview {
+    /// Returns what happened to the file as a whole.
+    pub fn whole(&self) -> Vec<Whole> {
+        let created = self.created && !self.ledger.hunks().is_empty();
+        created.then_some(Whole::Created).into_iter().collect()
+    }
 }
 
 impl Reviews {

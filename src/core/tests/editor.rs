@@ -300,8 +300,20 @@ impl Editor {
         let over = match save {
             Save::Over(stamp) => Some(stamp),
             Save::OverIfClean(stamp) => (!was_modified).then_some(stamp),
-            Save::No | Save::Deleted => None,
+            Save::No | Save::Deleted | Save::Merged { .. } => None,
         };
+        if let Save::Merged {
+            is_clean, format, ..
+        } = save
+        {
+            buffer.modified = !is_clean;
+            buffer.format = format;
+            if is_clean {
+                buffer.saved = buffer.text.clone();
+            }
+            let state = buffer.state();
+            out.push(Event::BufChanged { buf, state });
+        }
         if save == Save::Deleted {
             buffer.modified = false;
             let state = buffer.state();

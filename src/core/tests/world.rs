@@ -177,7 +177,10 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
-            EditorEffect::Notify { .. } | EditorEffect::Emit(_) | EditorEffect::Deleted { .. } => {}
+            EditorEffect::Notify { .. }
+            | EditorEffect::Emit(_)
+            | EditorEffect::Deleted { .. }
+            | EditorEffect::Moved { .. } => {}
         }
         self.to_core.extend(out);
         true
@@ -259,7 +262,8 @@ impl World {
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
                         EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
-                        | EditorEffect::Deleted { .. } => {}
+                        | EditorEffect::Deleted { .. }
+                        | EditorEffect::Moved { .. } => {}
                     }
                     self.to_editor.push_back(effect);
                 }
@@ -294,7 +298,15 @@ impl World {
             }
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Preload { language } => self.to_load.push_back(language),
-            HostEffect::Log { .. } => {}
+            HostEffect::OpenProject { .. }
+            | HostEffect::CloseProject { .. }
+            | HostEffect::Checkpoint { .. }
+            | HostEffect::Track { .. }
+            | HostEffect::Reviewed { .. }
+            | HostEffect::KeepReviews { .. }
+            | HostEffect::Restore { .. }
+            | HostEffect::MoveDisk { .. }
+            | HostEffect::Log { .. } => {}
         }
     }
 
