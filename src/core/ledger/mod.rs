@@ -9,6 +9,7 @@
 
 mod diff;
 mod history;
+mod landed;
 mod lcs;
 mod merge;
 mod offers;
@@ -198,7 +199,10 @@ impl Review {
     /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        let hit: Vec<Hunk> = self.hit(which).to_vec();
+        self.accept_hunks(self.hit(which).to_vec())
+    }
+
+    fn accept_hunks(&mut self, hit: Vec<Hunk>) -> Vec<LineEdit> {
         let changes = self.track.changes.iter().enumerate();
         let changes = changes.filter(|(_, change)| hit.iter().any(|hunk| hunk.holds(change)));
         let changes: Vec<usize> = changes.map(|(at, _)| at).collect();
