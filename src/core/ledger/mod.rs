@@ -9,6 +9,7 @@
 
 mod diff;
 mod history;
+mod landed;
 mod lcs;
 mod merge;
 mod offers;
@@ -201,7 +202,11 @@ impl Review {
     /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        let hit: Vec<Hunk> = self.hit(which).to_vec();
+        self.accept_hunks(self.hit(which).to_vec(), which)
+    }
+
+    /// Accepts these hunks, as far as they are meant.
+    fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
         let parts = self.parts(which, &hit);
         self.history.accept(&Accepted::of(&self.track, &parts));
         self.track.accept(&parts);
