@@ -8,7 +8,14 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod checkpoints;
+mod compare;
+mod excludes;
 mod limits;
+mod manifest;
+mod reading;
+mod rules;
+mod scan;
 mod shadow;
 mod store;
 
@@ -169,8 +176,9 @@ async fn run(
     store: Arc<Store>,
     tools: Tools,
 ) {
+    let excludes = excludes::excludes_file(&tools.environment);
     let worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store))),
+        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
         root,
         tools,
     };
