@@ -14,6 +14,7 @@ mod excludes;
 mod limits;
 mod manifest;
 mod reading;
+mod restore;
 mod rules;
 mod scan;
 mod shadow;
@@ -27,8 +28,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 pub use self::limits::Limits;
+pub(super) use self::restore::{move_to, restore};
 use self::shadow::{Looked, Shadow};
-use self::store::Store;
+pub(super) use self::store::Store;
 use super::Tools;
 use crate::core::effect::Turns;
 use crate::core::event::Event;
