@@ -8,6 +8,7 @@ use crate::acp::{RpcError, rpc};
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::format::Format;
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -40,6 +41,7 @@ impl Model {
                 let path = document.path.clone();
                 self.reviews.ensure(&path, &disk.real, write.session, &ours);
             }
+            let save = merged_from(document, &disk, &foreign.edits);
             let (edits, conflicts) = (document.to_buffer(foreign.edits), foreign.conflicts);
             write.stage = Stage::Foreign {
                 buf,
@@ -47,7 +49,7 @@ impl Model {
                 conflicts,
             };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, edits, Save::No));
+            fx.push(edit(token, buf, tick, edits, save));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
@@ -202,6 +204,27 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
              reads; ask the user to load it again",
         ),
         None => Ok(document.saved.clone()),
+    }
+}
+
+/// Returns how a buffer ends that others' text on disk is merged into.
+fn merged_from(document: &Document, disk: &DiskFile, edits: &[LineEdit]) -> Save {
+    let Some(now) = &disk.content else {
+        return Save::No;
+    };
+    let mut after = document.text.clone();
+    after.apply_all(edits);
+    let encoding = match now.text.is_ascii() {
+        true => document.state.format.encoding,
+        false => now.format.encoding,
+    };
+    Save::Merged {
+        stamp: disk.stamp,
+        is_clean: after == now.text,
+        format: Format {
+            encoding,
+            ..now.format
+        },
     }
 }
 
