@@ -8,7 +8,6 @@ use crate::acp::{RpcError, rpc};
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
-use crate::core::format::Format;
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -97,8 +96,10 @@ impl Model {
                 conflicts,
             } => {
                 self.offer_foreign(buf, conflicts, fx);
-                if let Some(now) = &disk.content {
-                    self.documents.set_disk(buf, now.text.clone(), disk.stamp);
+                let document = self.documents.get(buf);
+                let now = document.zip(disk.content.as_ref());
+                if let Some(now) = now.map(|(document, content)| document.reads(content)) {
+                    self.documents.set_disk(buf, now.text, disk.stamp);
                 }
                 self.write_over(write, Ok(disk), fx);
             }
@@ -194,9 +195,9 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
         // Nobody has written since; bytes that are no text look different in a buffer.
         return Ok(document.saved.clone());
     }
-    let encoding = document.state.format.encoding;
-    if content.format.encoding == encoding || content.text.is_ascii() {
-        return Ok(Some(content.text.clone()));
+    let now = document.reads(content);
+    if now.format.encoding == document.state.format.encoding {
+        return Ok(Some(now.text));
     }
     match document.stamp {
         Some(_) => Err(
@@ -209,22 +210,16 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
 
 /// Returns how a buffer ends that others' text on disk is merged into.
 fn merged_from(document: &Document, disk: &DiskFile, edits: &[LineEdit]) -> Save {
-    let Some(now) = &disk.content else {
+    let Some(content) = &disk.content else {
         return Save::No;
     };
+    let now = document.reads(content);
     let mut after = document.text.clone();
     after.apply_all(edits);
-    let encoding = match now.text.is_ascii() {
-        true => document.state.format.encoding,
-        false => now.format.encoding,
-    };
     Save::Merged {
         stamp: disk.stamp,
         is_clean: after == now.text,
-        format: Format {
-            encoding,
-            ..now.format
-        },
+        format: now.format,
     }
 }
 
