@@ -8,6 +8,7 @@ use crate::acp::{RpcError, rpc};
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::format::Encoding;
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -196,7 +197,8 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
         return Ok(document.saved.clone());
     }
     let now = document.reads(content);
-    if now.format.encoding == document.state.format.encoding {
+    let encoding = document.state.format.encoding;
+    if encoding == now.format.encoding || encoding != Encoding::Other {
         return Ok(Some(now.text));
     }
     match document.stamp {

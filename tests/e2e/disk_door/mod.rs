@@ -1,6 +1,7 @@
 //! Files that change behind the editor's back, under buffers that have them.
 
 mod buffers;
+mod look;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +22,7 @@ impl Door {
     fn new(project: Project, before: impl AsRef<[u8]>, after: &str) -> Self {
         // What the agent writes is there already and cannot be written: so all that is left of it
         // is that others' text is merged.
-        let script = Script::new().writes_in_vain("a.txt", after, -32603, "read-only");
+        let script = Script::new().writes_in_vain("a.txt", after, -32603, "");
         let project = project.file("a.txt", before);
         let nvim = start(project.agent("agent", &script.done()), "a.txt");
         nvim.cmd("set nomore");
