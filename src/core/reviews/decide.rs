@@ -71,8 +71,8 @@ impl FileReview {
     /// Decides about hunks, and returns what has to be done to the text.
     fn plan(&mut self, action: ReviewAction, which: &Which) -> Plan {
         let edits = match action {
-            ReviewAction::Accept => self.ledger.accept(which),
-            ReviewAction::Reject => self.ledger.reject(which),
+            ReviewAction::Accept => self.accept(which),
+            ReviewAction::Reject => self.reject(which),
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
@@ -265,7 +265,7 @@ impl Model {
             End::Stays => {}
             End::Users => {
                 if let Some(review) = self.reviews.get_mut(path) {
-                    review.ledger.accept(&Which::All);
+                    review.accept(&Which::All);
                     review.created = false;
                     self.reviews.touch(path);
                 }
@@ -301,7 +301,7 @@ impl Model {
             _ => (Text::default(), End::Deleted),
         };
         match (self.reviews.get_mut(&job.path), buf) {
-            (Some(review), None) => review.ledger.agent_wrote(text),
+            (Some(review), None) => review.agent_wrote(text),
             (_, Some(buf)) if end == End::Deleted => {
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
