@@ -308,7 +308,8 @@ fn empty_view() -> ListView {
     for text in [
         "No change of the agent's to review.",
         "",
-        "What it changes from now on appears here by itself.",
+        "What it changes from now on",
+        "appears here by itself.",
     ] {
         view.push(diffview::whole(text.into(), "AcpDim"), None);
     }

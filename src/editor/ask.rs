@@ -74,24 +74,22 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
         (buf, true, config(title, lines, &choices)?),
     )?;
     nvim::set_win_option(win, "wrap", true)?;
-    let leave = move || close(win, home);
+    let leave = move || go_back(win, home);
     for key in ["q", "<Esc>", "n"] {
         keys::map(buf, "n", key, "Leaves it as it is", leave)?;
     }
     for choice in choices {
         let (key, run) = (choice.key.to_string(), choice.run);
         keys::map(buf, "n", &key, &choice.word, move || {
-            close(win, home)?;
+            go_back(win, home)?;
             run()
         })?;
     }
+    let gone = guard::callback("question", move |()| close(win))?;
     let on_leave = guard::callback("WinLeave", move |_: Table| {
-        let valid: bool = api("nvim_win_is_valid", win)?;
-        if valid {
-            api("nvim_win_close", (win, true))
-        } else {
-            Ok(())
-        }
+        // Not before the window is left.
+        let schedule: mlua::Function = nvim::vim()?.get("schedule")?;
+        schedule.call::<()>(&gone)
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
@@ -102,11 +100,14 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
     Ok(())
 }
 
-fn close(win: i32, home: i32) -> mlua::Result<()> {
+fn go_back(win: i32, home: i32) -> mlua::Result<()> {
     if api("nvim_win_is_valid", home)? {
-        // Leaving it closes it.
         api::<()>("nvim_set_current_win", home)?;
     }
+    close(win)
+}
+
+fn close(win: i32) -> mlua::Result<()> {
     match api("nvim_win_is_valid", win)? {
         true => api("nvim_win_close", (win, true)),
         false => Ok(()),

@@ -99,7 +99,7 @@ pub fn show(view: ListView) -> mlua::Result<()> {
     }
     write(buf, &old.lines, &view.lines)?;
     for (win, row) in cursors {
-        api::<()>("nvim_win_set_cursor", (win, (row + 1, 0)))?;
+        api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?;
     }
     set_title(&view.title)?;
     moved()
@@ -118,7 +118,7 @@ pub fn preview(view: &PreviewView) -> mlua::Result<()> {
         let title = bar(&[(view.title.clone(), "AcpPath")]);
         nvim::set_win_option(win, "winbar", title)?;
         // What has changed stands at the top.
-        api::<()>("nvim_win_set_cursor", (win, (1, 0)))?;
+        api::<()>("nvim_win_set_cursor", (win, vec![1, 0]))?;
     }
     Ok(())
 }
@@ -299,7 +299,7 @@ fn set_title(title: &[(String, Group)]) -> mlua::Result<()> {
     let mut bar = bar(title);
     if let Some(key) = keys::of("review_list", "help").first() {
         let key = keys::shown(key).replace('%', "%%");
-        bar.push_str(&format!("%=%#AcpDim#{key} shows the keys "));
+        bar.push_str(&format!("%<%=%#AcpDim#{key} keys "));
     }
     for win in nvim::windows_of(buf)? {
         nvim::set_win_option(win, "winbar", bar.as_str())?;

@@ -1,6 +1,6 @@
 //! How the list and its preview look.
 
-use super::{changed, listed, wait_at};
+use super::{changed, wait_at};
 use crate::files::{Script, start};
 use crate::harness::{Nvim, Project};
 
@@ -61,7 +61,10 @@ fn without_any_change_it_says_so() {
 
 #[test]
 fn the_keys_are_shown_on_demand() {
-    let nvim = listed(small());
+    let nvim = changed(small());
+    without_chat(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("3 files");
     nvim.keys("?");
     nvim.wait_text("Takes the last decision back");
     check!(nvim);
@@ -82,6 +85,7 @@ fn on_a_narrow_screen_the_preview_stands_above() {
     nvim.cmd("Acp review");
     nvim.wait_text("3 files");
     nvim.keys("gg");
+    nvim.wait_text("+ TWO");
     check!(nvim);
     nvim.quit();
 }
