@@ -25,7 +25,7 @@ use crate::core::format::{Encoding, Format};
 use crate::core::text::Text;
 
 /// How the name of every temporary file here begins; whoever watches a folder may ignore these.
-const TEMP_PREFIX: &str = ".acp-";
+pub(super) const TEMP_PREFIX: &str = ".acp-";
 
 /// What all names of a file's extended attributes take at most, and each value (Linux' limits).
 const ATTRIBUTE_BYTES: usize = 64 << 10;

@@ -5,6 +5,7 @@
 mod agents;
 mod ending;
 mod files;
+mod git;
 mod languages;
 
 use std::path::{Path, PathBuf};
