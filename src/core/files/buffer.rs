@@ -129,7 +129,7 @@ impl Model {
             return;
         }
         for conflict in conflicts {
-            review.ledger.offer(conflict);
+            review.offer(conflict);
         }
         self.reviews.touch(&path);
         let text = format!(
@@ -159,7 +159,7 @@ impl Model {
             for mut conflict in conflicts {
                 conflict.rows =
                     moved(conflict.rows.start, &hooks)..moved(conflict.rows.end, &hooks);
-                review.ledger.offer(conflict);
+                review.offer(conflict);
             }
             review.written = review.ledger.current().clone();
         }

@@ -87,13 +87,13 @@ impl Model {
         review.created |= created;
         if *review.ledger.current() != before {
             // What others have written since is no change of the agent's.
-            review.ledger.user_wrote(before);
+            review.user_wrote(before);
         }
-        review.ledger.agent_wrote(after.clone());
+        review.agent_wrote(after.clone());
         review.written = after;
         let told = conflict_error(&write.path, &conflicts);
         for conflict in conflicts {
-            review.ledger.offer(conflict);
+            review.offer(conflict);
         }
         self.reviews.touch(&path);
         self.finish_write(&write, told.map_or(Ok(()), Err), fx);

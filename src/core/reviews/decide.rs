@@ -71,8 +71,8 @@ impl FileReview {
     /// Decides about hunks, and returns what has to be done to the text.
     fn plan(&mut self, action: ReviewAction, which: &Which) -> Plan {
         let edits = match action {
-            ReviewAction::Accept => self.ledger.accept(which),
-            ReviewAction::Reject => self.ledger.reject(which),
+            ReviewAction::Accept => self.accept(which),
+            ReviewAction::Reject => self.reject(which),
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
@@ -240,11 +240,16 @@ impl Model {
             }
             Err(EditError::Stale { .. } | EditError::Gone) => {
                 // The hunk that was meant has moved with what was typed meanwhile.
-                let which = match (which, self.reviews.get(&path)) {
-                    (Which::Row(row), Some(review)) => {
-                        Which::Row(moved(row, &diff(&before, review.ledger.current())))
+                let typed = match self.reviews.get(&path) {
+                    Some(review) => diff(&before, review.ledger.current()),
+                    None => Vec::new(),
+                };
+                let which = match which {
+                    Which::Row(row) => Which::Row(moved(row, &typed)),
+                    Which::Rows(rows) => {
+                        Which::Rows(moved(rows.start, &typed)..moved(rows.end, &typed))
                     }
-                    (which, _) => which,
+                    Which::All => Which::All,
                 };
                 self.review_file(action, &path, which, fx);
             }
@@ -259,7 +264,7 @@ impl Model {
             End::Stays => {}
             End::Users => {
                 if let Some(review) = self.reviews.get_mut(path) {
-                    review.ledger.accept(&Which::All);
+                    review.accept(&Which::All);
                     review.created = false;
                     self.reviews.touch(path);
                 }
@@ -295,7 +300,7 @@ impl Model {
             _ => (Text::default(), End::Deleted),
         };
         match (self.reviews.get_mut(&job.path), buf) {
-            (Some(review), None) => review.ledger.agent_wrote(text),
+            (Some(review), None) => review.agent_wrote(text),
             (_, Some(buf)) if end == End::Deleted => {
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }

@@ -33,7 +33,7 @@ impl Model {
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
-            review.ledger.user_wrote(text);
+            review.user_wrote(text);
         }
         // Without a review as well: the buffer may show that of another name it had.
         self.reviews.touch(&path);
@@ -82,8 +82,8 @@ impl Model {
             return;
         };
         match hand {
-            Hand::Agent => review.ledger.agent_edited(&edit),
-            Hand::Others => review.ledger.user_edited(&edit),
+            Hand::Agent => review.agent_edited(&edit),
+            Hand::Others => review.user_edited(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -112,7 +112,7 @@ impl Model {
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)
         {
-            review.ledger.agent_done();
+            review.agent_done();
         }
     }
 
@@ -141,7 +141,7 @@ impl Model {
                 .map_or(review.format, |content| content.format);
             let text = content.map(|content| content.text).unwrap_or_default();
             if text != *review.ledger.current() {
-                review.ledger.user_wrote(text);
+                review.user_wrote(text);
             }
             self.reviews.touch(path);
         }

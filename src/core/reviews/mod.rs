@@ -4,20 +4,19 @@
 //! review bears the buffer's name.
 
 mod decide;
+mod file;
 mod follow;
 
 pub use decide::ReviewJob;
+pub use file::FileReview;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::effect::Announcement;
-use super::format::Format;
 use super::ids::SessionKey;
-use super::ledger::Review;
 use super::model::{Effects, emit};
-use super::project::Whole;
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -29,33 +28,6 @@ pub struct Reviews {
     touched: BTreeSet<PathBuf>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
-}
-
-#[derive(Debug)]
-pub struct FileReview {
-    pub ledger: Review,
-    pub session: SessionKey,
-    /// The file's path with symbolic links resolved.
-    pub real: PathBuf,
-    /// How the file is written while no buffer holds it.
-    pub format: Format,
-    /// How it was written before the agent did, where no buffer held it.
-    pub base_format: Option<Format>,
-    /// The agent made the file: rejecting all of it deletes it.
-    pub created: bool,
-    /// The text as the agent last left it: what differs since is the user's.
-    pub written: Text,
-    announced: usize,
-    /// The hunks as the public API shows them, made anew when they change.
-    pub(super) info: Arc<Vec<HunkInfo>>,
-}
-
-impl FileReview {
-    /// Returns what happened to the file as a whole.
-    pub fn whole(&self) -> Vec<Whole> {
-        let created = self.created && !self.ledger.hunks().is_empty();
-        created.then_some(Whole::Created).into_iter().collect()
-    }
 }
 
 impl Reviews {
@@ -90,17 +62,7 @@ impl Reviews {
     ) -> &mut FileReview {
         self.files
             .entry(path.to_owned())
-            .or_insert_with(|| FileReview {
-                ledger: Review::new(base.clone()),
-                session,
-                real: real.to_owned(),
-                format: Format::default(),
-                base_format: None,
-                created: false,
-                written: base.clone(),
-                announced: 0,
-                info: Arc::default(),
-            })
+            .or_insert_with(|| FileReview::new(base, real, session))
     }
 
     /// Gives a file's review another name of the same file, its buffer's.

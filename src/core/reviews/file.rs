@@ -1,0 +1,96 @@
+//! The review of one file: its ledger, and what there is to know of the file beside its lines.
+//!
+//! Invariant: the ledger hears of nothing but through the methods here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::core::format::Format;
+use crate::core::ids::SessionKey;
+use crate::core::ledger::{Conflict, Review, Which};
+use crate::core::project::Whole;
+use crate::core::snapshot::HunkInfo;
+use crate::core::text::{LineEdit, Text};
+
+#[derive(Debug)]
+pub struct FileReview {
+    /// Looked at by everyone, changed by the methods here alone.
+    pub ledger: Review,
+    pub session: SessionKey,
+    /// The file's path with symbolic links resolved.
+    pub real: PathBuf,
+    /// How the file is written while no buffer holds it.
+    pub format: Format,
+    /// How it was written before the agent did, where no buffer held it.
+    pub base_format: Option<Format>,
+    /// The agent made the file: rejecting all of it deletes it.
+    pub created: bool,
+    /// The text as the agent last left it: what differs since is the user's.
+    pub written: Text,
+    pub(super) announced: usize,
+    /// The hunks as the public API shows them, made anew when they change.
+    pub(in crate::core) info: Arc<Vec<HunkInfo>>,
+}
+
+impl FileReview {
+    /// Begins a review with everything accepted.
+    pub(super) fn new(base: &Text, real: &Path, session: SessionKey) -> Self {
+        Self {
+            ledger: Review::new(base.clone()),
+            session,
+            real: real.to_owned(),
+            format: Format::default(),
+            base_format: None,
+            created: false,
+            written: base.clone(),
+            announced: 0,
+            info: Arc::default(),
+        }
+    }
+
+    /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
+    pub fn agent_wrote(&mut self, text: Text) {
+        self.ledger.agent_wrote(text);
+    }
+
+    /// Takes in a whole text that the user, or somebody else, wrote.
+    pub fn user_wrote(&mut self, text: Text) {
+        self.ledger.user_wrote(text);
+    }
+
+    /// Takes in an edit that was made for the agent, or by the client itself.
+    pub fn agent_edited(&mut self, edit: &LineEdit) {
+        self.ledger.agent_edited(edit);
+    }
+
+    /// Takes in an edit of the user's.
+    pub fn user_edited(&mut self, edit: &LineEdit) {
+        self.ledger.user_edited(edit);
+    }
+
+    /// Says that the edits of one block are complete (see [`Review::agent_done`]).
+    pub fn agent_done(&mut self) {
+        self.ledger.agent_done();
+    }
+
+    /// Takes in lines of the agent's that the user's text won over.
+    pub fn offer(&mut self, conflict: Conflict) {
+        self.ledger.offer(conflict);
+    }
+
+    /// Accepts hunks, and returns what has to be done to the text (see [`Review::accept`]).
+    pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
+        self.ledger.accept(which)
+    }
+
+    /// Returns what has to be done to the text for hunks to be gone (see [`Review::reject`]).
+    pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
+        self.ledger.reject(which)
+    }
+
+    /// Returns what happened to the file as a whole.
+    pub fn whole(&self) -> Vec<Whole> {
+        let created = self.created && !self.ledger.hunks().is_empty();
+        created.then_some(Whole::Created).into_iter().collect()
+    }
+}
