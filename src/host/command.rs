@@ -49,19 +49,19 @@ impl Environment {
 
     /// Returns whether a variable has this value.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
-        self.get(name).is_some_and(|is| is == value)
+        self.value(name).is_some_and(|v| v == value)
     }
 
     /// Returns the value of a variable.
-    pub(super) fn get(&self, name: &str) -> Option<OsString> {
+    pub(super) fn value(&self, name: &str) -> Option<OsString> {
         let variables = self.variables();
-        let mut same = variables.iter().rev().filter(|(n, _)| n == name);
-        same.next().map(|(_, value)| value.clone())
+        let found = variables.iter().rev().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.clone())
     }
 
     /// Returns the value of a variable that is a number.
     pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.get(name)?.to_str()?.parse().ok()
+        self.value(name)?.to_str()?.parse().ok()
     }
 
     /// Returns the names of all variables.
@@ -119,7 +119,7 @@ pub(super) fn command(spec: &AgentSpec, environment: &Environment) -> Result<Com
 /// environment; `None` when there is no such program.
 pub(super) fn tool(name: &str, folder: &Path, environment: &Environment) -> Option<Command> {
     let user = environment.variables();
-    let path = environment.get("PATH");
+    let path = environment.value("PATH");
     // A relative entry would find a program that the project brings along.
     let nowhere = Path::new("/");
     let mut command = Command::new(find(name, path.as_deref(), nowhere).ok()?);

@@ -73,9 +73,12 @@ impl Attention {
         }
     }
 
-    /// Begins to watch; returns the paths to look at once more.
-    pub(super) async fn start(&mut self, folders: Vec<PathBuf>) -> Vec<PathBuf> {
-        self.watches(move |watch| watch.start(folders)).await
+    /// Begins to watch: the folders of the tree, and files that are hidden in it.
+    pub(super) async fn start(&mut self, folders: Vec<PathBuf>, files: Vec<PathBuf>) {
+        self.watches(move |watch| watch.start(folders)).await;
+        self.watches(move |watch| watch.track(&files)).await;
+        // The tree may have changed since it was walked; a checkpoint would see that as well.
+        self.told.lock().gather.everything(Instant::now());
     }
 
     /// Follows the folders of the tree; returns the paths to look at once more.
@@ -96,11 +99,6 @@ impl Attention {
     /// Tells what the user's repository has of the files under review, if that is news.
     pub(super) async fn committed(&mut self) {
         self.ask(None).await;
-    }
-
-    /// Sees to it that everything is looked at soon, if nobody does before.
-    pub(super) fn look_soon(&self) {
-        self.told.lock().gather.everything(Instant::now());
     }
 
     pub(super) fn turns(&mut self, turns: Turns) {

@@ -9,10 +9,17 @@
 //! it. Each checkpoint is answered once, after the changes it has found.
 
 mod attend;
+mod checkpoints;
 mod committed;
+mod compare;
+mod excludes;
 mod gather;
 mod git;
 mod limits;
+mod manifest;
+mod reading;
+mod rules;
+mod scan;
 mod shadow;
 mod store;
 mod told;
@@ -64,6 +71,7 @@ pub(super) struct Project {
 /// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
 #[derive(Debug)]
 enum Operation {
+    Look(Vec<PathBuf>),
     /// These files are known and watched though `.gitignore` hides them.
     Track(Vec<PathBuf>),
     /// These files are under review.
@@ -73,6 +81,12 @@ enum Operation {
 }
 
 impl Project {
+    /// Has these paths compared with what is known of them (a folder: all below it); what has
+    /// changed is told by `DiskChanged`.
+    pub(super) fn look(&self, paths: Vec<PathBuf>) {
+        self.send(Operation::Look(paths));
+    }
+
     fn send(&self, operation: Operation) {
         // Without a worker the host is ending.
         let _ = self.operations.send(operation);
@@ -125,6 +139,11 @@ impl Projects {
         }
     }
 
+    /// Returns the door to an open project.
+    pub(super) fn project(&self, root: &Path) -> Option<Project> {
+        self.lock().get(root).cloned()
+    }
+
     pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>) {
         self.send(root, Operation::Keep(files));
     }
@@ -170,9 +189,10 @@ async fn run(
     store: Arc<Store>,
     tools: Tools,
 ) {
+    let excludes = excludes::excludes_file(&tools.environment);
     let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
     let mut worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store))),
+        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
         attention: Attention::new(&root, git.clone(), &tools),
         root,
         tools,
@@ -203,20 +223,21 @@ impl Worker {
     async fn open(&mut self, git: Git) {
         let root = self.root.clone();
         let open = move |shadow: &mut Shadow| {
-            shadow.include(git.tracked_although_ignored(&root));
             shadow.open();
-            shadow.folders().map(Path::to_owned).collect()
+            let tracked = git.tracked_although_ignored(&root);
+            shadow.include(tracked.clone());
+            (shadow.folders().collect(), tracked)
         };
-        let folders: Option<Vec<PathBuf>> = self.on_shadow("opening a project", open).await;
-        let fresh = self.attention.start(folders.unwrap_or_default()).await;
-        if !fresh.is_empty() {
-            // The tree may have changed while it was walked; a checkpoint would see that as well.
-            self.attention.look_soon();
-        }
+        let open = self.on_shadow("opening a project", open).await;
+        let (folders, tracked) = open.unwrap_or_default();
+        self.attention.start(folders, tracked).await;
     }
 
     async fn carry_out(&mut self, operation: Operation) {
         match operation {
+            Operation::Look(paths) => {
+                self.look(Where::At(paths.into_iter().collect())).await;
+            }
             Operation::Checkpoint(token, turns) => {
                 self.attention.turns(turns);
                 self.checkpoint(token).await;

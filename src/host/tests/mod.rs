@@ -7,6 +7,8 @@ mod ending;
 mod files;
 mod git;
 mod languages;
+mod project;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};
