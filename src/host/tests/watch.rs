@@ -239,6 +239,19 @@ fn tracked_files_are_watched_wherever_they_are() {
 }
 
 #[test]
+fn tracked_files_outside_the_project_are_watched() {
+    let project = Project::new(&[]);
+    let outside = project.run.path("outside");
+    project.track(&outside.join("a"));
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(outside.join("a"), "one\n").expect("a file");
+    let name = outside.join("a");
+    project.check(name.to_str().expect("a path"), Some("one\n"));
+    fs::write(outside.join("a"), "two\n").expect("a file");
+    project.check(name.to_str().expect("a path"), Some("two\n"));
+}
+
+#[test]
 fn without_enough_watches_files_are_compared_while_a_turn_runs() {
     let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];
     let project = Project::with(&files, |config| {
