@@ -146,10 +146,11 @@ impl Host {
             agents: Arc::default(),
             limits: config.limits,
         };
+        let projects = Projects::new(&config.state_path, tools.limits.project.clone());
         Ok(Self {
             runtime: Some(runtime),
-            disk: Disk::new(tools.limits.file_bytes, panic),
-            projects: Projects::new(&config.state_path, tools.limits.project.clone()),
+            disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
+            projects,
             tools,
         })
     }
@@ -193,7 +194,12 @@ impl Host {
             HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
             HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
-            HostEffect::Restore { .. } | HostEffect::MoveDisk { .. } => {}
+            HostEffect::Restore { token, path, state } => {
+                self.file(path, Operation::Restore { token, state });
+            }
+            HostEffect::MoveDisk { token, from, to } => {
+                self.file(from, Operation::Move { token, to });
+            }
             HostEffect::Timer { token, ms } => {
                 let inbox = self.tools.inbox.clone();
                 self.tools.spawn("a timer", async move {

@@ -4,11 +4,14 @@
 //! text in quotes, `-` for nothing, and has its mode only where that is another.
 
 mod changes;
+mod restore;
 
 use std::fs;
 
 use super::*;
 use crate::core::effect::Turns;
+use crate::core::event::DiskText;
+use crate::core::format::Format;
 use crate::core::project::{Body, Checkpoint, FileChange, FileState};
 
 pub(super) const CHECKPOINT: Token = Token(11);
@@ -149,5 +152,26 @@ fn state(state: &FileState, shows_mode: bool) -> String {
     match state.mode {
         Some(mode) if shows_mode => format!("{body} {mode:o}"),
         _ => body,
+    }
+}
+
+impl Work {
+    /// Returns a state with this text, and no mode.
+    pub(super) fn text(&self, text: &str) -> FileState {
+        let (format, text) = Format::decode(text.as_bytes());
+        FileState {
+            body: Body::Text(DiskText { text, format }),
+            mode: None,
+            stamp: None,
+        }
+    }
+
+    /// Returns the files of all contents that are kept.
+    pub(super) fn blobs(&self) -> Vec<PathBuf> {
+        let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+        let shards = below(self.run.path("acp.state/blobs")).map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = shards.flat_map(below).map(|entry| entry.path()).collect();
+        files.sort();
+        files
     }
 }
