@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use super::Tools;
 use super::guard::guarded;
 use super::write::write;
-use crate::core::event::{DiskFile, DiskText, Event};
+use crate::core::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ids::Token;
 use crate::core::text::Text;
@@ -32,6 +32,7 @@ pub(super) enum Operation {
     },
     Write {
         token: Token,
+        over: Option<Stamp>,
         text: Text,
         format: Format,
     },
@@ -147,23 +148,23 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
         }
         Operation::Write {
             token,
+            over,
             text,
             format,
         } => {
-            let work = move || write(&file, &text, format);
+            let work = move || write(&file, over, &text, format);
             let result = tools.blocking("writing a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("written"))),
+                result: result.unwrap_or_else(|| Err(panicked("written").into())),
             }
         }
         Operation::Delete { token } => {
-            let result = tools
-                .blocking("deleting a file", move || delete(&file))
-                .await;
+            let work = move || delete(&file).map(|()| None).map_err(WriteError::from);
+            let result = tools.blocking("deleting a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("deleted"))),
+                result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
             }
         }
     };
