@@ -43,6 +43,9 @@ local function scope_of(call)
   if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
     usage(("%q is not a scope: it is `hunk`, `file` or `all`."):format(call.rest))
   end
+  if scope == "hunk" and call.context then
+    return { first = call.context.first, last = call.context.last }
+  end
   return scope
 end
 

@@ -107,9 +107,9 @@
 ---@field cancel? string|string[]|false
 
 ---@class acp.Config.Keymaps.Review
---- Accepts the hunk at the cursor.
+--- Accepts the hunk at the cursor; in visual mode what lies in the selected lines.
 ---@field accept_hunk? string|string[]|false
---- Rejects the hunk at the cursor.
+--- Rejects the hunk at the cursor; in visual mode what lies in the selected lines.
 ---@field reject_hunk? string|string[]|false
 --- Accepts all hunks of the buffer.
 ---@field accept_file? string|string[]|false

@@ -45,7 +45,12 @@ pub enum HostEffect {
     CloseProject { root: PathBuf },
     /// Looks at every file of an open project, reports what has changed, and keeps the state of
     /// all; answered by `CheckpointTaken`.
-    Checkpoint { token: Token, root: PathBuf },
+    Checkpoint {
+        token: Token,
+        root: PathBuf,
+        /// What holds from now on, over all sessions of the project.
+        turns: Turns,
+    },
     /// Files that are watched though `.gitignore` hides them: open ones, ones an agent has named.
     Track { root: PathBuf, paths: Vec<PathBuf> },
     /// The files under review: what the user's repository has of them is told by `Committed`.
@@ -122,6 +127,16 @@ pub enum Save {
         /// How the file is written by now.
         format: Format,
     },
+}
+
+/// Whether a turn runs in a project: its files are compared again and again then, should the
+/// system not be able to watch them. Never otherwise: idle costs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// The checkpoint begins one, or others go on after the one it ends.
+    Running,
+    /// The checkpoint ends the last one.
+    Over,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -260,7 +260,7 @@ pub enum ReviewAction {
 pub enum Scope {
     /// The hunk at `row` of a buffer.
     Hunk { buf: BufId, row: usize },
-    /// The hunks that have a line in these rows of a buffer, or lie at one of them.
+    /// The lines of hunks that lie in these rows of a buffer; a hunk without lines at one of them.
     Rows {
         buf: BufId,
         rows: std::ops::Range<usize>,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::effect::{Effect, HostEffect, Level};
+use super::effect::{Effect, HostEffect, Level, Turns};
 use super::ids::SessionKey;
 use super::model::{Effects, Job, Model, Session, notify};
 use super::project::Checkpoint;
@@ -64,12 +64,15 @@ impl Model {
     }
 
     fn take_checkpoint(&mut self, session: SessionKey, root: PathBuf, fx: &mut Effects) {
+        let mut here = self.sessions.values();
+        let runs = here.any(|session| session.project == root && session.turn.is_some());
+        let turns = if runs { Turns::Running } else { Turns::Over };
         let job = Job::Checkpoint {
             session,
             root: root.clone(),
         };
         let token = self.token(job);
-        fx.push(Effect::Host(HostEffect::Checkpoint { token, root }));
+        fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
     }
 
     /// Has the window of a session that is closed closed as well, when all is told.

@@ -308,7 +308,11 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         ("accept", ReviewAction::Accept),
         ("reject", ReviewAction::Reject),
     ] {
-        let body = move |scope: Option<String>| review(action, scope.as_deref().unwrap_or("hunk"));
+        let body = move |scope: Value| match scope {
+            Value::Table(rows) => review_rows(action, rows.get("first")?..rows.get("last")?),
+            Value::String(scope) => review(action, &scope.to_string_lossy()),
+            _ => review(action, "hunk"),
+        };
         module.set(name, function(name, body)?)?;
     }
     for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
@@ -380,6 +384,17 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             return Err(mlua::Error::runtime(message));
         }
     };
+    send(Event::Review { action, scope });
+    Ok(())
+}
+
+/// Accepts or rejects what of the hunks lies in rows of the current buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn review_rows(action: ReviewAction, rows: std::ops::Range<usize>) -> mlua::Result<()> {
+    let buf = BufId(api("nvim_get_current_buf", ())?);
+    let scope = Scope::Rows { buf, rows };
     send(Event::Review { action, scope });
     Ok(())
 }

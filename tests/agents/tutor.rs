@@ -21,7 +21,7 @@ fn greets_and_lists_the_lessons() {
     let other = user.prompt("what is\nthis?");
     other.check("end_turn", &["> what is\n> this?", "`help`"]);
     assert!(!other.said.contains("# Hello!"));
-    user.prompt("hello").check("end_turn", &["8. **finish**"]);
+    user.prompt("hello").check("end_turn", &["10. **finish**"]);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn offers_the_lessons_as_commands() {
     let update = client.recv()["params"]["update"].clone();
     assert_eq!(update["sessionUpdate"], "available_commands_update");
     assert_eq!(update["availableCommands"][0]["name"], "help");
-    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 9);
+    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 11);
     // The greeting is there before anything is asked.
     let mut kinds = (0..2).map(|_| client.recv()["params"]["update"]["sessionUpdate"].clone());
     assert_eq!(kinds.next(), Some(json!("session_info_update")));
@@ -228,6 +228,51 @@ fn edits_in_three_hunks_and_sees_what_was_kept() {
     );
     // It looks once.
     assert_eq!(user.prompt("done").methods(), [""; 0]);
+}
+
+#[test]
+fn proposes_a_change_and_makes_it_only_when_allowed() {
+    let mut user = User::start("0");
+    user.prompt("propose")
+        .check("end_turn", &["`acp-practice.lua` is there"]);
+    let practice = user.practice();
+    let before = user.buffers[&practice].clone();
+    user.answer = option("reject_once");
+    let no = user.prompt("propose");
+    no.check("end_turn", &["stays as it was"]);
+    assert_eq!(no.tools(), ["failed"]);
+    assert_eq!(user.buffers[&practice], before);
+    user.answer = option("allow_once");
+    let yes = user.prompt("propose");
+    yes.check("end_turn", &["It is written"]);
+    let question = yes
+        .asked
+        .iter()
+        .find(|m| m["params"]["toolCall"].is_object());
+    let diff = &question.unwrap()["params"]["toolCall"]["content"][0];
+    assert_eq!(diff["oldText"], before);
+    assert_eq!(diff["newText"], user.buffers[&practice]);
+    let done = user.prompt("done");
+    done.check("end_turn", &["greeting: **kept**", "count: **kept**"]);
+}
+
+#[test]
+fn writes_to_the_disk_without_a_word_to_the_client() {
+    let mut user = User::start("0");
+    user.prompt("disk")
+        .check("end_turn", &["`acp-practice.lua` is there"]);
+    let practice = user.practice();
+    let before = user.buffers[&practice].clone();
+    let heard = user.prompt("disk");
+    heard.check("end_turn", &["`:Acp review`", "`:Acp undo-turn`"]);
+    assert_eq!(heard.methods(), [""; 0]);
+    assert_eq!(heard.tools(), ["completed"]);
+    assert_eq!(user.buffers[&practice], before);
+    let on_disk = std::fs::read_to_string(&practice).unwrap();
+    let changed = before
+        .lines()
+        .filter(|line| !on_disk.lines().any(|l| l == *line));
+    assert_eq!(changed.count(), 5);
 }
 
 #[test]

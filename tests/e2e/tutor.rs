@@ -50,7 +50,7 @@ fn hunks(nvim: &Nvim) -> usize {
 fn the_greeting_says_what_to_type_and_that_works() {
     let nvim = try_it("0");
     wait_said(&nvim, "Write `help`");
-    ask(&nvim, "help", "8. **finish**");
+    ask(&nvim, "help", "10. **finish**");
     ask(&nvim, "next", "## Text comes in a stream");
     ask(&nvim, "next", "Plan 4/4");
     ask(&nvim, "finish", ":AcpChat claude");

@@ -8,9 +8,9 @@ use crate::practice::{self, Edit, Fate, HUNKS, Review};
 use crate::prompt::Prompt;
 use crate::turn::{Choice, Step, Stop, Turn};
 
-const NO_READ: &str =
+pub const NO_READ: &str =
     "This client does not let agents read its files (`fs.readTextFile`), so I cannot show this.\n";
-const NO_WRITE: &str =
+pub const NO_WRITE: &str =
     "This client does not let agents write files (`fs.writeTextFile`), so I cannot show this.\n";
 
 pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
@@ -219,7 +219,7 @@ fn file(turn: &mut Turn<'_>, prompt: &Prompt) -> Step<Option<PathBuf>> {
 }
 
 /// Returns the text of the practice file; `None` where there is no such file yet.
-fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
+pub fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
     match turn.read(path)? {
         // Some clients say "" for a file that is not there.
         Ok(text) if text.is_empty() && !path.exists() => Ok(None),
@@ -233,7 +233,7 @@ fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
 }
 
 /// Writes the practice file, if the user lets it; its review is the user's first one.
-fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
+pub fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
     let name = practice::NAME;
     let title = format!("Write {name}");
     let diff: Value = json!([
@@ -242,13 +242,11 @@ fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
     let fields = json!({"content": diff, "locations": [{"path": path}]});
     let tool = turn.tool(&title, "edit", fields);
     let asked = json!({"title": title, "kind": "edit", "content": diff});
-    let names = [
-        "Write it",
-        "Write it, and do not ask again",
-        "Do not write it",
-        "Never write it",
+    let offered = [
+        (Choice::AllowOnce, "Write it"),
+        (Choice::RejectOnce, "Do not write it"),
     ];
-    match turn.permission(&tool, asked, names)? {
+    match turn.permission(&tool, asked, &offered)? {
         Choice::AllowOnce | Choice::AllowAlways => {}
         Choice::RejectOnce | Choice::RejectAlways => {
             turn.tool_end(&tool, "failed", "Not written.");

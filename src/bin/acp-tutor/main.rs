@@ -6,6 +6,7 @@
 //! Invariant: stdin is read on the main thread and nothing there waits, so a cancel, an answer and
 //! the end of stdin are seen at once, whatever the turns are doing.
 
+mod changes;
 mod files;
 mod lessons;
 mod practice;

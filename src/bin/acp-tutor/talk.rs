@@ -10,7 +10,7 @@ use crate::wire::Remembered;
 pub const GREETING: &str = "# Hello!\n\n\
     I am the tutor: a small agent that lives in this plugin. No network, no account, no model. \
     What I do here, any agent can do.\n\n\
-    Write `help` in the window below and send it with `<CR>`: there are eight short lessons. \
+    Write `help` in the window below and send it with `<CR>`: there are ten short lessons. \
     `next` takes you from one to the next.\n";
 
 /// Lists the lessons to somebody who says hello.
@@ -103,11 +103,11 @@ pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Step {
             let choice = turn.permission(
                 &tool,
                 json!({"title": COMMAND, "kind": "execute", "rawInput": input}),
-                [
-                    "Run it",
-                    "Run it, and do not ask again",
-                    "Do not run it",
-                    "Never run it",
+                &[
+                    (Choice::AllowOnce, "Run it"),
+                    (Choice::AllowAlways, "Run it, and do not ask again"),
+                    (Choice::RejectOnce, "Do not run it"),
+                    (Choice::RejectAlways, "Never run it"),
                 ],
             )?;
             turn.session(|session| {

@@ -40,6 +40,18 @@ pub enum Choice {
     RejectAlways,
 }
 
+impl Choice {
+    /// Returns the option's kind, which is its id as well.
+    fn kind(self) -> &'static str {
+        match self {
+            Choice::AllowOnce => "allow_once",
+            Choice::AllowAlways => "allow_always",
+            Choice::RejectOnce => "reject_once",
+            Choice::RejectAlways => "reject_always",
+        }
+    }
+}
+
 /// One running turn of a session.
 pub struct Turn<'a> {
     wire: &'a Wire,
@@ -170,22 +182,23 @@ impl<'a> Turn<'a> {
         self.tool_update(tool, json!({"content": content}));
     }
 
-    /// Asks for permission; `cancelled` as the answer ends the turn.
-    pub fn permission(&self, tool: &Tool, fields: Value, names: [&str; 4]) -> Step<Choice> {
-        const KINDS: [(&str, Choice); 4] = [
-            ("allow_once", Choice::AllowOnce),
-            ("allow_always", Choice::AllowAlways),
-            ("reject_once", Choice::RejectOnce),
-            ("reject_always", Choice::RejectAlways),
-        ];
+    /// Asks for permission, with these options; `cancelled` as the answer ends the turn.
+    pub fn permission(
+        &self,
+        tool: &Tool,
+        fields: Value,
+        offered: &[(Choice, &str)],
+    ) -> Step<Choice> {
         let mut call = Map::from_iter([("toolCallId".to_owned(), json!(tool.0))]);
         if let Value::Object(fields) = fields {
             call.extend(fields);
         }
-        let options: Vec<Value> = KINDS
+        let options: Vec<Value> = offered
             .iter()
-            .zip(names)
-            .map(|((kind, _), name)| json!({"optionId": kind, "name": name, "kind": kind}))
+            .map(|(choice, name)| {
+                let kind = choice.kind();
+                json!({"optionId": kind, "name": name, "kind": kind})
+            })
             .collect();
         let params = json!({"sessionId": self.session, "toolCall": call, "options": options});
         let answer = self
@@ -201,10 +214,10 @@ impl<'a> Turn<'a> {
             return Err(Stop::Cancelled);
         }
         let id = outcome.get("optionId").and_then(Value::as_str);
-        KINDS
+        offered
             .iter()
-            .find(|(kind, _)| Some(*kind) == id)
-            .map(|(_, choice)| *choice)
+            .map(|(choice, _)| *choice)
+            .find(|choice| Some(choice.kind()) == id)
             .ok_or_else(|| Stop::Failed(format!("I never offered the option {outcome}.")))
     }
 

@@ -7,7 +7,7 @@
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, SaveError, Stamp};
-use crate::core::format::Format;
+use crate::core::format::Encoding;
 use crate::core::ids::{BufId, SessionKey, Token};
 use crate::core::ledger::{Conflict, Merge, merge};
 use crate::core::model::{Effects, Model, notify};
@@ -73,11 +73,7 @@ impl DiskMerge {
             Some(content) => Save::Merged {
                 stamp: disk.stamp,
                 is_clean,
-                format: Format {
-                    // What is no UTF-8 only Neovim can tell.
-                    encoding: document.state.format.encoding,
-                    ..content.format
-                },
+                format: document.reads(content).format,
             },
         };
         let edit = BufferEdit {
@@ -99,6 +95,15 @@ impl DiskMerge {
         (merge, edit)
     }
 
+    /// Says that the disk has more by now, which comes next: Neovim cannot take it for the text
+    /// that it has read.
+    pub fn passing(edit: BufferEdit) -> BufferEdit {
+        BufferEdit {
+            save: Save::No,
+            ..edit
+        }
+    }
+
     /// Returns whether the user has changed lines that the disk has others of.
     pub fn has_conflicts(&self) -> bool {
         !self.conflicts.is_empty()
@@ -113,7 +118,8 @@ impl Model {
             return false;
         };
         let path = document.path.clone();
-        let is_stale = done.saved == Some(Err(SaveError::Stale)) || document.stamp != merge.over;
+        let is_stale = done.saved == Some(Err(SaveError::Stale));
+        let was_saved = document.stamp != merge.over;
         if let Some(session) = merge.by {
             self.agent_has_left(session, &merge.disk.real, &merge.base, &merge.theirs);
             if let Some(review) = self.reviews.get_mut(&path) {
@@ -124,10 +130,11 @@ impl Model {
         let DiskMerge {
             buf, disk, theirs, ..
         } = merge;
-        if !is_stale {
+        if !was_saved {
+            // Also where the disk has more by now: what it had is in the buffer.
             self.documents.set_disk(buf, theirs, disk.stamp);
         }
-        !is_stale
+        !is_stale && !was_saved
     }
 
     /// Offers the user what the disk has over lines that the user has changed too.
@@ -192,9 +199,10 @@ pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text
         // Nobody has written since; bytes that are no text look different in a buffer.
         return Ok(document.saved.clone());
     }
+    let now = document.reads(content);
     let encoding = document.state.format.encoding;
-    if content.format.encoding == encoding || content.text.is_ascii() {
-        return Ok(Some(content.text.clone()));
+    if encoding == now.format.encoding || encoding != Encoding::Other {
+        return Ok(Some(now.text));
     }
     match document.stamp {
         Some(_) => Err(

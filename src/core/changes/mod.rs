@@ -249,11 +249,10 @@ impl Model {
             return self.change_is_over(&path, fx);
         };
         let is_known = document.stamp.is_some() && document.stamp == disk.stamp;
-        let disk = match as_told(&change.change) {
-            // Somebody else's change comes next: what is there now is not this one's alone.
-            Some(told) if !is_known && self.is_anothers_next(&change) => told,
-            _ => disk,
-        };
+        // Where somebody else's change comes next, what is there now is not this one's alone.
+        let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
+        let is_passing = told.is_some();
+        let disk = told.unwrap_or(disk);
         let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => {
@@ -278,6 +277,10 @@ impl Model {
         let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, change.by);
         let (name, real) = (document.path.clone(), document.real.clone());
+        let edit = match is_passing {
+            true => DiskMerge::passing(edit),
+            false => edit,
+        };
         // What is in the buffer already the user has written there, or this client.
         let is_agents = change.by.is_some() && !edit.is_empty();
         if is_agents || merge.has_conflicts() {

@@ -5,7 +5,7 @@
 use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
 use crate::acp::{RpcError, rpc};
-use crate::core::changes::{DiskMerge, Writer, known_on_disk};
+use crate::core::changes::{DiskMerge, known_on_disk};
 use crate::core::effect::{EditorEffect, Effect, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
 use crate::core::ids::{BufId, Token};
@@ -35,14 +35,8 @@ impl Model {
         if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
             && saved != now
         {
-            let told = self.told_of(&disk.real, saved);
-            let (disk, by) = told.unwrap_or_else(|| {
-                let by = self.writer_at(&disk.real);
-                (disk, by)
-            });
-            let theirs = disk.content.as_ref().map(|content| content.text.clone());
-            let texts = (saved.clone(), theirs.unwrap_or_else(|| now.clone()));
-            return self.merge_foreign(write, buf, (disk, by), texts, fx);
+            let (saved, now) = (saved.clone(), now.clone());
+            return self.merge_foreign(write, buf, disk, (saved, now), fx);
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
         let path = document.path.clone();
@@ -80,16 +74,31 @@ impl Model {
         &mut self,
         mut write: Write,
         buf: BufId,
-        (disk, by): (DiskFile, Writer),
-        texts: (Text, Text),
+        disk: DiskFile,
+        (saved, now): (Text, Text),
         fx: &mut Effects,
     ) {
+        // What was told comes first, one change after the other: not all may be the same hand's.
+        let told = self.told_of(&disk.real, &saved);
+        let is_passing = told.is_some();
+        let (disk, by) = told.unwrap_or_else(|| {
+            let by = self.writer_at(&disk.real);
+            (disk, by)
+        });
         let Some(document) = self.documents.get(buf) else {
             return self.retry_write(write, fx);
         };
         let (path, ours) = (document.path.clone(), document.text.clone());
-        let origin = FileState::of_text(texts.0.clone(), document.state.format);
-        let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, by);
+        let origin = FileState::of_text(saved.clone(), document.state.format);
+        let theirs = match (&disk.content, is_passing) {
+            (Some(content), true) => document.reads(content).text,
+            _ => now,
+        };
+        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
+        let edit = match is_passing {
+            true => DiskMerge::passing(edit),
+            false => edit,
+        };
         if by.is_some() || merge.has_conflicts() {
             // Begun here, so that what others wrote is no change of the agent's.
             let (real, session) = (&merge.disk.real, by.unwrap_or(write.session));
@@ -121,7 +130,7 @@ impl Model {
             Stage::Foreign(merge) => {
                 self.disk_is_merged(*merge, &done, fx);
                 // The disk may have more by now.
-                self.start_write(write, fx);
+                self.retry_write(write, fx);
             }
             Stage::Merging { .. } if done.saved == Some(Err(SaveError::Stale)) => {
                 self.retry_write(write, fx);

@@ -249,11 +249,16 @@ impl Model {
             }
             Err(EditError::Stale { .. } | EditError::Gone) => {
                 // The hunk that was meant has moved with what was typed meanwhile.
-                let which = match (which, self.reviews.get(&path)) {
-                    (Which::Row(row), Some(review)) => {
-                        Which::Row(moved(row, &diff(&before, review.ledger.current())))
+                let typed = match self.reviews.get(&path) {
+                    Some(review) => diff(&before, review.ledger.current()),
+                    None => Vec::new(),
+                };
+                let which = match which {
+                    Which::Row(row) => Which::Row(moved(row, &typed)),
+                    Which::Rows(rows) => {
+                        Which::Rows(moved(rows.start, &typed)..moved(rows.end, &typed))
                     }
-                    (which, _) => which,
+                    Which::All => Which::All,
                 };
                 self.review_file(action, &path, which, fx);
             }

@@ -328,7 +328,7 @@ impl World {
             HostEffect::Preload { language } => self.to_load.push_back(language),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
             HostEffect::CloseProject { root } => self.shadow.closes(&root),
-            HostEffect::Checkpoint { token, root } => self.shadow.is_asked(token, &root),
+            HostEffect::Checkpoint { token, root, .. } => self.shadow.is_asked(token, &root),
             HostEffect::Restore { ref path, .. } | HostEffect::MoveDisk { from: ref path, .. } => {
                 let path = path.clone();
                 self.disk.queue(path, effect);
