@@ -9,10 +9,14 @@
 //! it. Each checkpoint is answered once, after the changes it has found.
 
 mod checkpoints;
+mod codec;
 mod compare;
 mod excludes;
+mod kept;
+mod life;
 mod limits;
 mod manifest;
+mod prune;
 mod reading;
 mod restore;
 mod rules;
