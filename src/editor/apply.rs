@@ -4,7 +4,7 @@ use nvim_oxi::mlua::{self, Value};
 
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
-use super::{chat, permission, review};
+use super::{chat, outside, permission, review};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::view::{Frame, Patch};
 
@@ -48,8 +48,8 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
-        EditorEffect::Deleted { buf } => edit::deleted(buf),
-        EditorEffect::Moved { .. } => Ok(()),
+        EditorEffect::Deleted { buf } => outside::deleted(buf),
+        EditorEffect::Moved { buf, path } => outside::moved_to(buf, &path),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

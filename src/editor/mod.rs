@@ -16,6 +16,7 @@ mod layout;
 mod lines;
 mod loading;
 mod nvim;
+mod outside;
 mod pen;
 mod permission;
 mod rest;
@@ -103,6 +104,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     wake::start()?;
     decor::start()?;
     documents::start()?;
+    outside::start()?;
     permission::start()?;
     review::start()?;
     layout::start()?;

@@ -8,10 +8,14 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod attend;
 mod checkpoints;
 mod codec;
+mod committed;
 mod compare;
 mod excludes;
+mod gather;
+mod git;
 mod kept;
 mod life;
 mod limits;
@@ -23,20 +27,26 @@ mod rules;
 mod scan;
 mod shadow;
 mod store;
+mod told;
+mod watch;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
 
+use self::attend::Attention;
+use self::gather::{Due, Where};
+use self::git::Git;
+use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
 use self::shadow::{Looked, Shadow};
 pub(super) use self::store::Store;
 use super::Tools;
-use crate::core::effect::Turns;
+use crate::core::effect::{Level, Turns};
 use crate::core::event::Event;
 use crate::core::ids::Token;
 use crate::core::project::{Checkpoint, KeptReview};
@@ -50,8 +60,10 @@ pub(super) struct Projects {
 #[derive(Debug)]
 struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
+    /// Those of closed projects too: their reviews may go on.
+    keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
     /// How many workers run, those of closed projects too.
-    busy: watch::Sender<usize>,
+    busy: tokio::sync::watch::Sender<usize>,
     store: Arc<Store>,
 }
 
@@ -68,28 +80,20 @@ pub(super) struct Project {
 /// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
 #[derive(Debug)]
 enum Operation {
+    #[cfg(test)]
     Look(Vec<PathBuf>),
-    LookAll,
-    Include(Vec<PathBuf>),
+    /// These files are known and watched though `.gitignore` hides them.
+    Track(Vec<PathBuf>),
+    /// These files are under review.
+    Review(Vec<PathBuf>),
     Checkpoint(Token, Turns),
-    Keep(Vec<KeptReview>),
 }
 
 impl Project {
-    /// Has these paths compared with what is known of them (a folder: all below it); what has
-    /// changed is told by `DiskChanged`.
+    /// Has these paths compared with what is known of them, as when the watches tell of them.
+    #[cfg(test)]
     pub(super) fn look(&self, paths: Vec<PathBuf>) {
         self.send(Operation::Look(paths));
-    }
-
-    /// As `look`, for everything.
-    pub(super) fn look_all(&self) {
-        self.send(Operation::LookAll);
-    }
-
-    /// Has these files known though `.gitignore` hides them, as they are now.
-    pub(super) fn include(&self, paths: Vec<PathBuf>) {
-        self.send(Operation::Include(paths));
     }
 
     fn send(&self, operation: Operation) {
@@ -104,7 +108,8 @@ impl Projects {
         Self {
             shared: Arc::new(Shared {
                 open: Mutex::default(),
-                busy: watch::Sender::new(0),
+                keepers: Mutex::default(),
+                busy: tokio::sync::watch::Sender::new(0),
                 store: Arc::new(Store::new(folder, limits)),
             }),
         }
@@ -124,8 +129,10 @@ impl Projects {
         open.insert(root.clone(), Project { operations });
         self.shared.busy.send_modify(|busy| *busy += 1);
         let (shared, here) = (Arc::clone(&self.shared), tools.clone());
+        let keeper = self.keeper(&root);
         tools.runtime.spawn(async move {
-            let work = run(root, queue, Arc::clone(&shared.store), here.clone());
+            let store = Arc::clone(&shared.store);
+            let work = run(root, queue, keeper, store, here.clone());
             super::guarded("a project", &here.inbox, work).await;
             shared.busy.send_modify(|busy| *busy -= 1);
         });
@@ -145,19 +152,53 @@ impl Projects {
     }
 
     /// Returns the door to an open project.
+    #[cfg(test)]
     pub(super) fn project(&self, root: &Path) -> Option<Project> {
         self.lock().get(root).cloned()
     }
 
-    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>) {
+    /// Keeps reviews, a moment later: what comes until then counts instead.
+    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, tools: &Tools) {
+        let keeper = self.keeper(root);
+        if !keeper.note(files) {
+            return;
+        }
+        let here = tools.clone();
+        tools.spawn("keeping reviews", async move {
+            tokio::time::sleep(here.limits.project.keep_after).await;
+            flush(&keeper, &here).await;
+        });
+    }
+
+    pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Track(paths));
+    }
+
+    pub(super) fn review(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Review(paths));
+    }
+
+    fn send(&self, root: &Path, operation: Operation) {
         if let Some(project) = self.lock().get(root) {
-            project.send(Operation::Keep(files));
+            project.send(operation);
         }
     }
 
+    fn keeper(&self, root: &Path) -> Arc<Keeper> {
+        let keepers = self.shared.keepers.lock();
+        let mut keepers = keepers.unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Keeper::new(root, self.store()));
+        Arc::clone(keepers.entry(root.to_owned()).or_insert_with(new))
+    }
+
     /// Closes all projects, and waits until what was asked of them is done.
-    pub(super) async fn end(&self) {
+    pub(super) async fn end(&self, tools: &Tools) {
         self.lock().clear();
+        let keepers = self.shared.keepers.lock();
+        let keepers = std::mem::take(&mut *keepers.unwrap_or_else(PoisonError::into_inner));
+        for keeper in keepers.values() {
+            flush(keeper, tools).await;
+        }
         // The sender is a field of this very value, so it cannot be gone.
         let _ = self
             .shared
@@ -179,30 +220,34 @@ impl Projects {
 async fn run(
     root: PathBuf,
     mut operations: UnboundedReceiver<Operation>,
+    keeper: Arc<Keeper>,
     store: Arc<Store>,
     tools: Tools,
 ) {
     let excludes = excludes::excludes_file(&tools.environment);
-    let worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
+    let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
+    let mut worker = Worker {
+        shadow: Arc::new(Mutex::new(Shadow::new(
+            root.clone(),
+            Arc::clone(&store),
+            excludes,
+        ))),
+        keeper,
+        store,
+        attention: Attention::new(&root, git.clone(), &tools),
         root,
         tools,
     };
-    worker.on_shadow("opening a project", Shadow::open).await;
-    while let Some(operation) = operations.recv().await {
-        match operation {
-            Operation::Look(paths) => {
-                worker.look(move |shadow| shadow.look(&paths)).await;
-            }
-            Operation::LookAll => {
-                worker.look(Shadow::look_all).await;
-            }
-            Operation::Include(paths) => {
-                let work = move |shadow: &mut Shadow| shadow.include(paths);
-                worker.on_shadow("reading files", work).await;
-            }
-            Operation::Checkpoint(token, _turns) => worker.checkpoint(token).await,
-            Operation::Keep(_) => {}
+    worker.open(git).await;
+    loop {
+        // What was asked goes first: a checkpoint covers what is told meanwhile.
+        tokio::select! {
+            biased;
+            operation = operations.recv() => match operation {
+                Some(operation) => worker.carry_out(operation).await,
+                None => return,
+            },
+            due = worker.attention.next() => worker.attend(due).await,
         }
     }
 }
@@ -211,10 +256,86 @@ async fn run(
 struct Worker {
     root: PathBuf,
     shadow: Arc<Mutex<Shadow>>,
+    keeper: Arc<Keeper>,
+    store: Arc<Store>,
+    attention: Attention,
     tools: Tools,
 }
 
 impl Worker {
+    async fn open(&mut self, git: Git) {
+        let root = self.root.clone();
+        let keeper = Arc::clone(&self.keeper);
+        let open = move |shadow: &mut Shadow| {
+            let life = keeper.life();
+            shadow.open(life.as_ref().ok().cloned());
+            let tracked = git.tracked_although_ignored(&root);
+            shadow.include(tracked.clone());
+            let kept = shadow.keep().map(|_| life.map(|_| ()));
+            let trouble = kept.map_or_else(Some, Result::err);
+            (shadow.folders().collect(), tracked, trouble)
+        };
+        let open = self.on_shadow("opening a project", open).await;
+        let (folders, tracked, trouble) = open.unwrap_or_default();
+        self.warn(trouble);
+        self.take_over().await;
+        self.attention.start(folders, tracked).await;
+    }
+
+    /// Tells of the reviews that Neovims before this one have left.
+    async fn take_over(&self) {
+        let keeper = Arc::clone(&self.keeper);
+        let taken = self
+            .tools
+            .blocking("taking over reviews", move || keeper.take_over());
+        match taken.await {
+            Some(Ok(files)) if !files.is_empty() => {
+                let root = self.root.clone();
+                self.tools.inbox.send(Event::ReviewsKept { root, files });
+            }
+            Some(Err(why)) => self.warn(Some(why)),
+            _ => {}
+        }
+    }
+
+    fn warn(&self, why: Option<String>) {
+        if let Some(why) = why {
+            self.tools.log.line(Level::Warn, "project", &why);
+        }
+    }
+
+    async fn carry_out(&mut self, operation: Operation) {
+        match operation {
+            #[cfg(test)]
+            Operation::Look(paths) => {
+                self.look(Where::At(paths.into_iter().collect())).await;
+            }
+            Operation::Checkpoint(token, turns) => {
+                self.attention.turns(turns);
+                self.checkpoint(token).await;
+            }
+            Operation::Track(paths) => {
+                let known = paths.clone();
+                let work = move |shadow: &mut Shadow| shadow.include(known);
+                self.on_shadow("reading files", work).await;
+                let fresh = self.attention.track(paths).await;
+                self.look(Where::At(fresh.into_iter().collect())).await;
+            }
+            Operation::Review(paths) => self.attention.review(paths).await,
+        }
+    }
+
+    async fn attend(&mut self, due: Due) {
+        if let Some(place) = due.tree {
+            let start = Instant::now();
+            self.look(place).await;
+            self.attention.rest(start.elapsed());
+        }
+        if due.repository {
+            self.attention.committed().await;
+        }
+    }
+
     /// Runs work on the shadow, where blocking is allowed; `None` when it panicked.
     async fn on_shadow<T: Send + 'static>(
         &self,
@@ -226,23 +347,51 @@ impl Worker {
         self.tools.blocking(place, work).await
     }
 
-    /// Has the shadow look, and tells the core what has changed.
-    async fn look(
-        &self,
-        work: impl FnOnce(&mut Shadow) -> Looked + Send + 'static,
-    ) -> Option<Option<String>> {
-        let looked = self.on_shadow("looking at a project", work).await?;
-        if !looked.changes.is_empty() {
-            self.tools.inbox.send(Event::DiskChanged {
-                root: self.root.clone(),
-                changes: looked.changes,
-            });
+    /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
+    /// what the look did not cover, or `None` when it panicked.
+    async fn look(&mut self, place: Where) -> Option<Option<String>> {
+        let (mut place, mut limited) = (place, None);
+        while place != Where::At(BTreeSet::new()) {
+            let looked = self.look_once(place).await?;
+            limited = looked.limited.or(limited);
+            let (new, gone) = (looked.new_folders, looked.gone_folders);
+            // Files may have come into a new folder before it was watched.
+            let fresh = self.attention.follow(new, gone).await;
+            place = Where::At(fresh.into_iter().collect());
         }
-        Some(looked.limited)
+        Some(limited)
     }
 
-    async fn checkpoint(&self, token: Token) {
-        let result = match self.look(Shadow::look_all).await {
+    async fn look_once(&mut self, place: Where) -> Option<Looked> {
+        let start = Instant::now();
+        if place == Where::Everything {
+            self.attention.looking_at_everything();
+        }
+        let what = match &place {
+            Where::Everything => "everything".to_owned(),
+            Where::At(paths) => format!("{} paths", paths.len()),
+        };
+        let work = move |shadow: &mut Shadow| match place {
+            Where::Everything => shadow.look_all(),
+            Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
+        };
+        let mut looked = self.on_shadow("looking at a project", work).await?;
+        let took = start.elapsed();
+        let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
+        let found = changes.len();
+        let line = format!(
+            "{}: looked at {what} in {took:.1?}: {found} changes",
+            root.display()
+        );
+        self.tools.log.line(Level::Debug, "project", &line);
+        if found > 0 {
+            self.tools.inbox.send(Event::DiskChanged { root, changes });
+        }
+        Some(looked)
+    }
+
+    async fn checkpoint(&mut self, token: Token) {
+        let result = match self.look(Where::Everything).await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
                 files
@@ -252,6 +401,25 @@ impl Worker {
             None => Err(failed(&self.root)),
         };
         answer(&self.tools, token, result);
+        let (store, tools) = (Arc::clone(&self.store), self.tools.clone());
+        self.tools.spawn("pruning", async move {
+            let pruned = tools
+                .blocking("pruning", move || prune::prune(&store))
+                .await;
+            if let Some(Err(error)) = pruned {
+                let line = format!("what nobody needs any more was not removed: {error}");
+                tools.log.line(Level::Warn, "project", &line);
+            }
+        });
+    }
+}
+
+/// Writes down what is to be kept.
+async fn flush(keeper: &Arc<Keeper>, tools: &Tools) {
+    let keeper = Arc::clone(keeper);
+    let kept = tools.blocking("keeping reviews", move || keeper.flush());
+    if let Some(Err(why)) = kept.await {
+        tools.log.line(Level::Warn, "project", &why);
     }
 }
 

@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use super::checkpoints;
 use super::compare::{Difference, differences, is_same};
+use super::life::Life;
 use super::manifest::{Entries, Entry, What};
+use super::prune;
 use super::reading::{self, Budget, Need, Wanted, nanoseconds, read_all};
 use super::rules::{Rules, is_never_seen};
 use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
@@ -28,7 +30,8 @@ pub(super) struct Shadow {
     store: Arc<Store>,
     /// The user's excludes for all of git.
     excludes: Option<PathBuf>,
-    /// By paths below the root, as all that follows.
+    /// By paths below the root, as all that follows; included files that lie elsewhere have
+    /// absolute ones.
     entries: Entries,
     /// Files that are known though rules hide them.
     included: BTreeSet<PathBuf>,
@@ -38,6 +41,8 @@ pub(super) struct Shadow {
     gaps: Gaps,
     /// The checkpoint that holds `entries`, as long as it does.
     kept: Option<PathBuf>,
+    /// This Neovim's, as the others see it.
+    life: Option<Arc<Life>>,
 }
 
 /// What the last look at everything did not cover.
@@ -86,27 +91,34 @@ impl Shadow {
             last_look: 0,
             gaps: Gaps::default(),
             kept: None,
+            life: None,
         }
     }
 
     /// Takes everything as it is; what a Neovim before this one has kept saves reading it.
-    pub(super) fn open(&mut self) -> Looked {
-        if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
-            self.entries = entries;
-            self.kept = Some(path);
+    pub(super) fn open(&mut self, life: Option<Arc<Life>>) -> Looked {
+        self.life = life;
+        {
+            // Until it is said what we build upon, nobody shall prune that.
+            let _hold = prune::hold(&self.store);
+            if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
+                self.entries = entries;
+                self.kept = Some(path);
+                self.build_upon();
+            }
         }
         self.look_at_all(News::Taken)
     }
 
     /// Compares these paths with what is known of them; a folder stands for everything below it.
     ///
-    /// Paths that are hidden, or not below the root, are no news.
+    /// Paths that are hidden, or not below the root, are no news, unless they are included.
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
         let mut rules = self.rules();
         let mut folders = RealFolders::default();
         let mut targets = BTreeSet::new();
         for path in paths {
-            if let Some(path) = self.below_root(path) {
+            if let Some(path) = self.key(path) {
                 let target = self.first_that_is_no_folder(path, &mut folders);
                 if target.file_name().is_some_and(|name| name == ".gitignore") {
                     targets.extend(target.parent().map(Path::to_owned));
@@ -122,6 +134,8 @@ impl Shadow {
                 continue;
             }
             match spot(&self.root, target.clone()) {
+                // Nobody wants to know what else is there.
+                _ if target.is_absolute() => {}
                 Spot::Folder if !rules.hides(&target, true) => {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
@@ -144,10 +158,7 @@ impl Shadow {
 
     /// Has these files known though rules hide them, as they are now.
     pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
-        let paths: Vec<PathBuf> = paths
-            .iter()
-            .filter_map(|path| self.below_root(path))
-            .collect();
+        let paths: Vec<PathBuf> = paths.iter().filter_map(|path| self.key(path)).collect();
         let is_new = |path: &PathBuf| !self.entries.contains_key(path);
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
         self.included.extend(paths);
@@ -175,7 +186,16 @@ impl Shadow {
             None => checkpoints::keep(&self.store, &self.real, &self.entries)?,
         };
         self.kept = Some(path);
+        self.build_upon();
         Ok(self.entries.len())
+    }
+
+    /// Says which checkpoint holds what is known here.
+    fn build_upon(&self) {
+        if let (Some(life), Some(path)) = (&self.life, &self.kept) {
+            // The worst that can come of it: others think that it is not needed, and it is young.
+            let _ = life.build_upon(path);
+        }
     }
 
     fn look_at_all(&mut self, news: News) -> Looked {
@@ -204,7 +224,7 @@ impl Shadow {
         news: News,
     ) -> Looked {
         let mut looked = Looked::default();
-        self.update_folders(&scan, scopes, &mut looked);
+        self.update_folders(&scan, scopes, rules, &mut looked);
         let mut found: BTreeMap<PathBuf, Seen> = BTreeMap::new();
         found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
         let mut gone = Vec::new();
@@ -344,16 +364,26 @@ impl Shadow {
         paths.into_iter().collect()
     }
 
-    fn update_folders(&mut self, scan: &Scan, scopes: &[PathBuf], looked: &mut Looked) {
+    fn update_folders(
+        &mut self,
+        scan: &Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        looked: &mut Looked,
+    ) {
         let walked: HashSet<&PathBuf> = scan.folders.iter().collect();
         for scope in scopes {
             let here = |folder: &&PathBuf| folder.starts_with(scope);
             let known = self.folders.range(scope.clone()..).take_while(here);
-            let is_gone = |folder: &&PathBuf| {
-                !walked.contains(folder)
-                    && !matches!(spot(&self.root, folder.to_path_buf()), Spot::Folder)
-            };
-            let gone: Vec<PathBuf> = known.filter(is_gone).cloned().collect();
+            let left = known.filter(|folder| !walked.contains(folder));
+            // Others were not reached, or could not be listed.
+            let gone: Vec<PathBuf> = left
+                .filter(|folder| {
+                    let spot = spot(&self.root, folder.to_path_buf());
+                    !matches!(spot, Spot::Folder | Spot::Hidden) || rules.hides(folder, true)
+                })
+                .cloned()
+                .collect();
             for folder in gone {
                 self.folders.remove(&folder);
                 looked.gone_folders.push(self.spelt(&folder));
@@ -410,13 +440,18 @@ impl Shadow {
         first.unwrap_or(path)
     }
 
-    /// Returns a path relative to the root, if it lies below it and anybody may see it.
-    fn below_root(&self, path: &Path) -> Option<PathBuf> {
+    /// Returns a path relative to the root, or as it is if it lies elsewhere; `None` if nobody may
+    /// see it.
+    fn key(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.root);
-        let below = below.or_else(|_| path.strip_prefix(&self.real)).ok()?;
+        let below = below.or_else(|_| path.strip_prefix(&self.real));
+        let key = below.unwrap_or(path);
+        let mut parts = key
+            .components()
+            .skip_while(|part| *part == Component::RootDir);
         let is_plain =
             |part: Component| matches!(part, Component::Normal(name) if !is_never_seen(name));
-        below.components().all(is_plain).then(|| below.to_owned())
+        parts.all(is_plain).then(|| key.to_owned())
     }
 
     /// Returns a path below the root as the core spells it.
