@@ -62,8 +62,6 @@ struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
     /// Those of closed projects too: their reviews may go on.
     keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
-    /// How many workers run, those of closed projects too.
-    busy: tokio::sync::watch::Sender<usize>,
     store: Arc<Store>,
 }
 
@@ -109,7 +107,6 @@ impl Projects {
             shared: Arc::new(Shared {
                 open: Mutex::default(),
                 keepers: Mutex::default(),
-                busy: tokio::sync::watch::Sender::new(0),
                 store: Arc::new(Store::new(folder, limits)),
             }),
         }
@@ -127,14 +124,12 @@ impl Projects {
         }
         let (operations, queue) = unbounded_channel();
         open.insert(root.clone(), Project { operations });
-        self.shared.busy.send_modify(|busy| *busy += 1);
         let (shared, here) = (Arc::clone(&self.shared), tools.clone());
         let keeper = self.keeper(&root);
         tools.runtime.spawn(async move {
             let store = Arc::clone(&shared.store);
             let work = run(root, queue, keeper, store, here.clone());
             super::guarded("a project", &here.inbox, work).await;
-            shared.busy.send_modify(|busy| *busy -= 1);
         });
     }
 
@@ -184,28 +179,24 @@ impl Projects {
         }
     }
 
-    fn keeper(&self, root: &Path) -> Arc<Keeper> {
-        let keepers = self.shared.keepers.lock();
-        let mut keepers = keepers.unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Keeper::new(root, self.store()));
-        Arc::clone(keepers.entry(root.to_owned()).or_insert_with(new))
-    }
-
-    /// Closes all projects, and waits until what was asked of them is done.
+    /// Closes all projects, and waits until their reviews are kept; looks that are under way are
+    /// of no use to anybody any more.
     pub(super) async fn end(&self, tools: &Tools) {
         self.lock().clear();
-        let keepers = self.shared.keepers.lock();
-        let keepers = std::mem::take(&mut *keepers.unwrap_or_else(PoisonError::into_inner));
+        let keepers = std::mem::take(&mut *self.keepers());
         for keeper in keepers.values() {
             flush(keeper, tools).await;
         }
-        // The sender is a field of this very value, so it cannot be gone.
-        let _ = self
-            .shared
-            .busy
-            .subscribe()
-            .wait_for(|&busy| busy == 0)
-            .await;
+    }
+
+    fn keeper(&self, root: &Path) -> Arc<Keeper> {
+        let new = || Arc::new(Keeper::new(root, self.store()));
+        Arc::clone(self.keepers().entry(root.to_owned()).or_insert_with(new))
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
+        let keepers = self.shared.keepers.lock();
+        keepers.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {

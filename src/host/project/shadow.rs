@@ -14,7 +14,7 @@ use super::compare::{Difference, differences, is_same};
 use super::life::Life;
 use super::manifest::{Entries, Entry, What};
 use super::prune;
-use super::reading::{self, Budget, Need, Wanted, nanoseconds, read_all};
+use super::reading::{self, Budget, Need, Wanted, is_settled, read_all};
 use super::rules::{Rules, is_never_seen};
 use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
 use super::store::Store;
@@ -275,7 +275,10 @@ impl Shadow {
     fn out_of_sight(&self, found: &BTreeMap<PathBuf, Seen>, gone: &[PathBuf]) -> OutOfSight {
         let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
         let changed = found.iter().filter(|(path, _)| is_rule(path));
-        let changed = changed.filter(|(path, seen)| self.differs(path, seen));
+        let changed = changed.filter(|(path, seen)| {
+            let known = self.entries.get(*path);
+            known.is_none_or(|known| known.stat != seen.stat)
+        });
         let rules = changed
             .map(|(path, _)| path)
             .chain(gone.iter().filter(|path| is_rule(path)));
@@ -473,7 +476,7 @@ struct OutOfSight {
 impl OutOfSight {
     /// Returns whether a new file was there when everything was looked at last.
     fn holds(&self, change: &Difference) -> bool {
-        let is_old = |after: &Entry| nanoseconds(after.stat.changed) < self.last_look;
+        let is_old = |after: &Entry| is_settled(&after.stat, self.last_look);
         change.after.as_ref().is_some_and(is_old)
             && self
                 .folders
