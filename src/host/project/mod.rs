@@ -10,13 +10,17 @@
 
 mod attend;
 mod checkpoints;
+mod codec;
 mod committed;
 mod compare;
 mod excludes;
 mod gather;
 mod git;
+mod kept;
+mod life;
 mod limits;
 mod manifest;
+mod prune;
 mod reading;
 mod restore;
 mod rules;
