@@ -175,11 +175,13 @@ impl Host {
             HostEffect::WriteDisk {
                 token,
                 path,
+                over,
                 text,
                 format,
             } => {
                 let operation = Operation::Write {
                     token,
+                    over,
                     text,
                     format,
                 };
