@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::format::Format;
-use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::text::{LineEdit, Text};
@@ -58,6 +58,8 @@ pub enum Event {
         action: ReviewAction,
         scope: Scope,
     },
+    /// Something in the window of the review list.
+    List(ListEvent),
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
@@ -255,6 +257,24 @@ pub enum ReviewAction {
     Reject,
 }
 
+/// What happens in the window of the review list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListEvent {
+    /// It is there, and shows paths relative to this folder.
+    Opened { cwd: PathBuf },
+    /// No window shows the list any more.
+    Closed,
+    /// A preview of this item is wanted, or none.
+    At { item: Option<ItemKey> },
+    /// Files and hunks are decided.
+    Decide {
+        action: ReviewAction,
+        items: Vec<ItemKey>,
+    },
+    /// The last decision is taken back.
+    Undo,
+}
+
 /// Which hunks a review action is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -267,6 +287,11 @@ pub enum Scope {
     },
     /// The hunk at `row` of a file, in a buffer or not.
     At { path: PathBuf, row: usize },
+    /// As `Rows`, of a file in a buffer or not.
+    Span {
+        path: PathBuf,
+        rows: std::ops::Range<usize>,
+    },
     /// All hunks of one file.
     File { path: PathBuf },
     /// All hunks of all files.

@@ -24,6 +24,7 @@ pub mod permission;
 pub mod project;
 pub mod rawview;
 pub mod removed;
+pub mod reviewlist;
 pub mod reviews;
 pub mod snapshot;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::frame::FrameState;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::reviewlist::ReviewList;
 use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
 use super::transcript::Transcript;
@@ -31,6 +32,7 @@ pub struct Model {
     pub sessions: BTreeMap<SessionKey, Session>,
     pub documents: Documents,
     pub reviews: Reviews,
+    pub(super) list: ReviewList,
     pub permissions: Permissions,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,

@@ -45,6 +45,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::List(event) => model.list(event, fx),
         Event::Configure { limits } => model.limits = limits,
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}

@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, decor, layout, permission, walk};
+use super::{chat, decor, layout, permission, reviewlist, walk};
 use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
@@ -327,6 +327,8 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         };
         module.set(name, function(name, body)?)?;
     }
+    let open = function("review_list", |()| reviewlist::open())?;
+    module.set("review_list", open)?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
             Some(buf) => Some(api("nvim_buf_get_name", buf)?),

@@ -136,6 +136,7 @@ impl Model {
                 path.map(|path| (path, Which::Rows(rows.clone()))).collect()
             }
             Scope::At { path, row } => vec![(path, Which::Row(row))],
+            Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
                 let all = self.reviews.iter();

@@ -22,6 +22,7 @@ mod languages;
 mod lifecycle;
 mod permissions;
 mod random;
+mod review_list;
 mod reviews;
 mod slices;
 mod turns;
