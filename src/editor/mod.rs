@@ -23,6 +23,7 @@ mod rest;
 mod review;
 mod spans;
 mod state;
+mod swap;
 mod trace;
 mod wake;
 mod walk;
