@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, decor, layout, permission, walk};
+use super::{chat, decor, layout, permission, reviewlist, walk};
 use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
@@ -166,6 +166,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         .iter()
         .map(|root| crate::paths::resolved(root))
         .collect();
+    let project = crate::paths::resolved(&cwd);
     roots.extend(real);
     state::refresh_environment();
     send(Event::Open {
@@ -178,6 +179,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
             cwd,
         },
         roots,
+        project,
     });
     Ok(key)
 }
@@ -325,6 +327,8 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         };
         module.set(name, function(name, body)?)?;
     }
+    let open = function("review_list", |()| reviewlist::open())?;
+    module.set("review_list", open)?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
             Some(buf) => Some(api("nvim_buf_get_name", buf)?),

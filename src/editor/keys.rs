@@ -103,7 +103,10 @@ pub fn input(buf: i32, key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Types a key past all mappings, before whatever has been typed meanwhile.
-fn feed(key: &str) -> mlua::Result<()> {
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn feed(key: &str) -> mlua::Result<()> {
     let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
     api("nvim_feedkeys", (keys, "in", false))
 }
@@ -219,7 +222,7 @@ fn review_key(name: &str) -> mlua::Result<()> {
 }
 
 /// Returns a key as the user types it: `<LocalLeader>` and `<Leader>` are what they are set to.
-fn shown(key: &str) -> String {
+pub fn shown(key: &str) -> String {
     let globals = nvim::vim().and_then(|vim| vim.get::<Table>("g"));
     let leader = |name: &str| -> String {
         let set = globals

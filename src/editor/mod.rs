@@ -4,6 +4,7 @@
 
 mod api;
 mod apply;
+mod ask;
 mod chat;
 mod config;
 mod decor;
@@ -21,6 +22,7 @@ mod pen;
 mod permission;
 mod rest;
 mod review;
+mod reviewlist;
 mod spans;
 mod state;
 mod swap;
@@ -98,6 +100,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         attached: RefCell::default(),
         float: RefCell::default(),
         marks: RefCell::default(),
+        list: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

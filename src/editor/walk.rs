@@ -83,6 +83,24 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
     Ok(true)
 }
 
+/// Goes to a row of a file, from a window that shows none: to the one before it if it can be.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()> {
+    api::<()>("nvim_command", "silent! wincmd p")?;
+    leave_chat()?;
+    if in_split {
+        api::<()>("nvim_command", "split")?;
+        let pattern: String = nvim::vim_fn("fnameescape", path.to_string_lossy().into_owned())?;
+        api::<()>("nvim_command", format!("hide edit {pattern}"))?;
+    } else {
+        show_file(path)?;
+    }
+    api::<()>("nvim_command", "normal! m'")?;
+    row.map_or(Ok(()), jump)
+}
+
 /// Goes to a window of the tab page that shows a file, or shows it in the current one.
 fn show_file(path: &Path) -> mlua::Result<()> {
     let name = path.to_string_lossy().into_owned();

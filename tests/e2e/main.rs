@@ -18,6 +18,7 @@ mod panics;
 mod permission;
 mod picture;
 mod review;
+mod review_list;
 mod talk;
 mod turns;
 mod tutor;

@@ -141,6 +141,12 @@ impl Review {
         self.settle(Step::Whole);
     }
 
+    /// Sets what the user has accepted so far; what is there stays.
+    pub fn rebase(&mut self, base: Text) {
+        self.track.set_whole_base(base);
+        self.settle(Step::Whole);
+    }
+
     /// Takes in an edit that was made for the agent, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         let Some(edit) = self.trimmed(edit) else {

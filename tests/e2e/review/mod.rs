@@ -47,7 +47,7 @@ fn wait_shown(nvim: &Nvim) {
 
 /// Waits until a file has this content.
 #[track_caller]
-fn wait_file(nvim: &Nvim, path: &str, content: &str) {
+pub fn wait_file(nvim: &Nvim, path: &str, content: &str) {
     let place = nvim.project.path(path);
     nvim.wait(&format!("{path} to be {content:?}"), || {
         std::fs::read_to_string(&place).is_ok_and(|there| there == content)
@@ -56,7 +56,7 @@ fn wait_file(nvim: &Nvim, path: &str, content: &str) {
 
 /// Returns the row of the cursor.
 #[track_caller]
-fn row(nvim: &Nvim) -> usize {
+pub fn row(nvim: &Nvim) -> usize {
     let line = nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]", ());
     line.as_u64().expect("a line") as usize - 1
 }
