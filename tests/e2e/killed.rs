@@ -118,6 +118,8 @@ fn wait_swap(nvim: &Nvim, text: &str) {
         let there = std::fs::read(&swap).unwrap_or_default();
         String::from_utf8_lossy(&there).contains(text)
     });
+    // What is being written to it has been written when the next question is answered.
+    nvim.lua("return 0", ());
 }
 
 /// Checks that every file is whole, or that its swap file has all of it.
