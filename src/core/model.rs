@@ -15,7 +15,7 @@ use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
 use super::reviewlist::ReviewList;
-use super::reviews::{ReviewJob, Reviews};
+use super::reviews::{ReviewJob, Reviews, ShiftJob};
 use super::text::Text;
 use super::transcript::Transcript;
 use crate::acp::client::{self, Initialized};
@@ -183,6 +183,7 @@ pub enum Job {
     },
     File(FileJob),
     Review(ReviewJob),
+    Shift(ShiftJob),
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
 }

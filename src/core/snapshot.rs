@@ -25,6 +25,8 @@ pub struct Snapshot {
 pub struct SessionInfo {
     pub session: SessionKey,
     pub agent: String,
+    /// The project it works in.
+    pub cwd: PathBuf,
     pub phase: Phase,
     pub stop_reason: Option<String>,
     pub mode: Option<String>,
@@ -125,6 +127,7 @@ impl Model {
         Some(SessionInfo {
             session: key,
             agent: session.spec.name.clone(),
+            cwd: session.spec.cwd.clone(),
             phase: self.phase(key),
             stop_reason: session.stop_reason.clone(),
             mode: session.mode.clone(),

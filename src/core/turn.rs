@@ -72,6 +72,7 @@ impl Model {
         let embeds = info.is_some_and(|info| info.embedded_context);
         let (shown, echo) = (shown(&prompt), prompt.text.clone());
         session.transcript.begin_turn(&shown);
+        self.reviews.turns.begins(key, &shown);
         session.stop_reason = None;
         let params = client::prompt(&id, blocks(prompt, embeds));
         let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {

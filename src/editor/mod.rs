@@ -17,6 +17,7 @@ mod layout;
 mod lines;
 mod loading;
 mod nvim;
+mod outside;
 mod pen;
 mod permission;
 mod rest;
@@ -106,6 +107,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     wake::start()?;
     decor::start()?;
     documents::start()?;
+    outside::start()?;
     permission::start()?;
     review::start()?;
     layout::start()?;

@@ -49,12 +49,14 @@ impl Environment {
 
     /// Returns whether a variable has this value.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        self.value(name).is_some_and(|v| v == value)
+    }
+
+    /// Returns the value of a variable.
+    pub(super) fn value(&self, name: &str) -> Option<OsString> {
         let variables = self.variables();
-        variables
-            .iter()
-            .rev()
-            .find(|(n, _)| n == name)
-            .is_some_and(|(_, v)| v == value)
+        let found = variables.iter().rev().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.clone())
     }
 
     fn variables(&self) -> Variables {

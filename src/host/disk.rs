@@ -18,10 +18,12 @@ use tokio::sync::watch;
 
 use super::Tools;
 use super::guard::guarded;
+use super::project::{self, Store};
 use super::write::write;
 use crate::core::event::{DiskFile, DiskText, Event};
 use crate::core::format::Format;
 use crate::core::ids::Token;
+use crate::core::project::FileState;
 use crate::core::text::Text;
 
 /// An operation on a file.
@@ -37,6 +39,14 @@ pub(super) enum Operation {
     },
     Delete {
         token: Token,
+    },
+    Restore {
+        token: Token,
+        state: FileState,
+    },
+    Move {
+        token: Token,
+        to: PathBuf,
     },
 }
 
@@ -55,16 +65,19 @@ struct Shared {
     /// The next read shall panic (see [`super::HostConfig`]).
     panic: AtomicBool,
     file_cap: u64,
+    /// The contents that states name.
+    store: Arc<Store>,
 }
 
 impl Disk {
-    pub(super) fn new(file_cap: u64, panic: bool) -> Self {
+    pub(super) fn new(file_cap: u64, store: Arc<Store>, panic: bool) -> Self {
         Self {
             shared: Arc::new(Shared {
                 queues: Mutex::default(),
                 busy: watch::Sender::new(0),
                 panic: AtomicBool::new(panic),
                 file_cap,
+                store,
             }),
         }
     }
@@ -164,6 +177,22 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("deleted"))),
+            }
+        }
+        Operation::Restore { token, state } => {
+            let work = move || project::restore(&file, &state, &here.store);
+            let result = tools.blocking("restoring a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("restored"))),
+            }
+        }
+        Operation::Move { token, to } => {
+            let work = move || project::move_to(&file, &to);
+            let result = tools.blocking("moving a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("moved"))),
             }
         }
     };

@@ -143,10 +143,11 @@ impl Host {
             agents: Arc::default(),
             limits: config.limits,
         };
+        let projects = Projects::new(&config.state_path, tools.limits.project.clone());
         Ok(Self {
             runtime: Some(runtime),
-            disk: Disk::new(tools.limits.file_bytes, panic),
-            projects: Projects::new(&config.state_path, tools.limits.project.clone()),
+            disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
+            projects,
             tools,
         })
     }
@@ -188,10 +189,13 @@ impl Host {
                 self.projects.checkpoint(token, &root, turns, &self.tools);
             }
             HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
-            HostEffect::Track { .. }
-            | HostEffect::Reviewed { .. }
-            | HostEffect::Restore { .. }
-            | HostEffect::MoveDisk { .. } => {}
+            HostEffect::Restore { token, path, state } => {
+                self.file(path, Operation::Restore { token, state });
+            }
+            HostEffect::MoveDisk { token, from, to } => {
+                self.file(from, Operation::Move { token, to });
+            }
+            HostEffect::Track { .. } | HostEffect::Reviewed { .. } => {}
             HostEffect::Timer { token, ms } => {
                 let inbox = self.tools.inbox.clone();
                 self.tools.spawn("a timer", async move {

@@ -8,6 +8,7 @@ mod agents;
 mod chat;
 mod chat_windows;
 mod cost;
+mod disk_door;
 mod files;
 mod harness;
 mod harness_tests;

@@ -8,6 +8,7 @@ use crate::acp::{RpcError, rpc};
 use crate::core::documents::Document;
 use crate::core::effect::{EditorEffect, Effect, Level, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::format::Encoding;
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -40,6 +41,7 @@ impl Model {
                 let path = document.path.clone();
                 self.reviews.ensure(&path, &disk.real, write.session, &ours);
             }
+            let save = merged_from(document, &disk, &foreign.edits);
             let (edits, conflicts) = (document.to_buffer(foreign.edits), foreign.conflicts);
             write.stage = Stage::Foreign {
                 buf,
@@ -47,7 +49,7 @@ impl Model {
                 conflicts,
             };
             let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, edits, Save::No));
+            fx.push(edit(token, buf, tick, edits, save));
             return;
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
@@ -63,6 +65,9 @@ impl Model {
         let edits = document.to_buffer(edits);
         let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
         review.created |= disk.content.is_none();
+        if disk.content.is_none() {
+            review.created_in_turn();
+        }
         write.stage = Stage::Merging {
             real: disk.real,
             theirs,
@@ -95,8 +100,10 @@ impl Model {
                 conflicts,
             } => {
                 self.offer_foreign(buf, conflicts, fx);
-                if let Some(now) = &disk.content {
-                    self.documents.set_disk(buf, now.text.clone(), disk.stamp);
+                let document = self.documents.get(buf);
+                let now = document.zip(disk.content.as_ref());
+                if let Some(now) = now.map(|(document, content)| document.reads(content)) {
+                    self.documents.set_disk(buf, now.text, disk.stamp);
                 }
                 self.write_over(write, Ok(disk), fx);
             }
@@ -192,9 +199,10 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
         // Nobody has written since; bytes that are no text look different in a buffer.
         return Ok(document.saved.clone());
     }
+    let now = document.reads(content);
     let encoding = document.state.format.encoding;
-    if content.format.encoding == encoding || content.text.is_ascii() {
-        return Ok(Some(content.text.clone()));
+    if encoding == now.format.encoding || encoding != Encoding::Other {
+        return Ok(Some(now.text));
     }
     match document.stamp {
         Some(_) => Err(
@@ -202,6 +210,21 @@ fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &
              reads; ask the user to load it again",
         ),
         None => Ok(document.saved.clone()),
+    }
+}
+
+/// Returns how a buffer ends that others' text on disk is merged into.
+fn merged_from(document: &Document, disk: &DiskFile, edits: &[LineEdit]) -> Save {
+    let Some(content) = &disk.content else {
+        return Save::No;
+    };
+    let now = document.reads(content);
+    let mut after = document.text.clone();
+    after.apply_all(edits);
+    Save::Merged {
+        stamp: disk.stamp,
+        is_clean: after == now.text,
+        format: now.format,
     }
 }
 

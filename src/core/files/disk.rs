@@ -85,6 +85,9 @@ impl Model {
         review.format = formats.1;
         review.base_format.get_or_insert(formats.0);
         review.created |= created;
+        if created {
+            review.created_in_turn();
+        }
         if *review.ledger.current() != before {
             // What others have written since is no change of the agent's.
             review.user_wrote(before);

@@ -94,6 +94,12 @@ impl Track {
         self.changes = Arc::new(slid(&self.base, &self.current));
     }
 
+    /// Sets the whole base, and finds out what differs now.
+    pub fn set_whole_base(&mut self, base: Text) {
+        self.base = base;
+        self.changes = Arc::new(slid(&self.base, &self.current));
+    }
+
     /// Puts parts of changes, by rising index, into the base.
     pub fn accept(&mut self, parts: &[Part]) {
         if parts.is_empty() {

@@ -117,7 +117,12 @@ impl FileReview {
 
 impl Model {
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
+        let turn = match scope {
+            Scope::Turn { session } => Some(session),
+            _ => None,
+        };
         let targets: Vec<(PathBuf, Which)> = match scope {
+            Scope::Turn { .. } => Vec::new(),
             Scope::Hunk { buf, row } => {
                 let path = self.path_of(buf).into_iter();
                 path.map(|path| (path, Which::Row(row))).collect()
@@ -134,7 +139,10 @@ impl Model {
                 all.map(|(path, _)| (path.clone(), Which::All)).collect()
             }
         };
-        let mut hit = false;
+        let mut hit = match turn {
+            Some(session) => self.review_turn(action, session, fx),
+            None => false,
+        };
         for (path, which) in targets {
             hit |= self.review_file(action, &path, which, fx);
         }
@@ -301,7 +309,7 @@ impl Model {
             _ => (Text::default(), End::Deleted),
         };
         match (self.reviews.get_mut(&job.path), buf) {
-            (Some(review), None) => review.agent_wrote(text),
+            (Some(review), None) => review.decision_wrote(text),
             (_, Some(buf)) if end == End::Deleted => {
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }

@@ -6,9 +6,14 @@
 mod decide;
 mod file;
 mod follow;
+mod shift;
+mod turns;
+mod undo;
 
 pub use decide::ReviewJob;
 pub use file::FileReview;
+pub use shift::ShiftJob;
+pub use turns::{Of, Turns};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,6 +31,9 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    pub(super) turns: Turns,
+    /// Turns that were undone, the last one last.
+    undone: Vec<shift::Undone>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
 }
@@ -60,9 +68,11 @@ impl Reviews {
         session: SessionKey,
         base: &Text,
     ) -> &mut FileReview {
-        self.files
-            .entry(path.to_owned())
-            .or_insert_with(|| FileReview::new(base, real, session))
+        let turn = self.turns.current(session);
+        let file = self.files.entry(path.to_owned());
+        let file = file.or_insert_with(|| FileReview::new(base, real, session));
+        file.enter_turn(turn);
+        file
     }
 
     /// Gives a file's review another name of the same file, its buffer's.

@@ -25,3 +25,4 @@ mod review_list;
 mod reviews;
 mod slices;
 mod turns;
+mod undo_turn;

@@ -8,7 +8,15 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod checkpoints;
+mod compare;
+mod excludes;
 mod limits;
+mod manifest;
+mod reading;
+mod restore;
+mod rules;
+mod scan;
 mod shadow;
 mod store;
 
@@ -20,8 +28,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 pub use self::limits::Limits;
+pub(super) use self::restore::{move_to, restore};
 use self::shadow::{Looked, Shadow};
-use self::store::Store;
+pub(super) use self::store::Store;
 use super::Tools;
 use crate::core::effect::Turns;
 use crate::core::event::Event;
@@ -169,8 +178,9 @@ async fn run(
     store: Arc<Store>,
     tools: Tools,
 ) {
+    let excludes = excludes::excludes_file(&tools.environment);
     let worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store))),
+        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
         root,
         tools,
     };

@@ -6,6 +6,7 @@ mod agents;
 mod ending;
 mod files;
 mod languages;
+mod project;
 
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};
