@@ -223,6 +223,14 @@ impl Documents {
         }
     }
 
+    /// Gives a document the name that its file has been moved to.
+    pub fn rename(&mut self, buf: BufId, path: &Path) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            path.clone_into(&mut document.path);
+            path.clone_into(&mut document.real);
+        }
+    }
+
     /// Notes what others have written to the file.
     pub fn set_disk(&mut self, buf: BufId, text: Text, stamp: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {

@@ -22,6 +22,8 @@ pub enum Event {
         /// The folders the agent may read and write in, `spec.cwd` among them, each also with
         /// its symbolic links resolved.
         roots: Vec<PathBuf>,
+        /// `spec.cwd` with its symbolic links resolved: the project's root.
+        project: PathBuf,
     },
     /// The user sends a prompt.
     Prompt {
@@ -158,9 +160,10 @@ pub enum Event {
         token: Token,
         result: Result<DiskFile, String>,
     },
+    /// The stamp is that of what is there now.
     DiskWritten {
         token: Token,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {
@@ -337,6 +340,21 @@ pub enum EditError {
     Gone,
     /// Neovim refused, in its own words.
     Refused(String),
+}
+
+/// Why a file was not written, restored, moved or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteError {
+    /// Another file is there than the one that was read: nothing is overwritten.
+    Stale,
+    /// A sentence with the path and the next step.
+    Failed(String),
+}
+
+impl From<String> for WriteError {
+    fn from(why: String) -> Self {
+        WriteError::Failed(why)
+    }
 }
 
 /// What is on disk at a path.

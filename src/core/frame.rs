@@ -205,9 +205,9 @@ impl Model {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }
         let (files, hunks) = self.reviews.counts(key);
-        if hunks > 0 {
+        if files > 0 {
             let mut text = plural(hunks, "hunk");
-            if files > 1 {
+            if files > 1 || hunks == 0 {
                 text.push_str(&format!(" in {}", plural(files, "file")));
             }
             title.push((text, "AcpSign"));

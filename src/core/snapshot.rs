@@ -111,7 +111,7 @@ impl Model {
             sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
             permissions: self.permission_infos(),
             reviews: reviews
-                .filter(|(_, file)| !file.info.is_empty())
+                .filter(|(_, file)| file.is_pending())
                 .map(|(path, file)| ReviewInfo {
                     path: path.clone(),
                     session: file.session,

@@ -166,6 +166,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         .iter()
         .map(|root| crate::paths::resolved(root))
         .collect();
+    let project = crate::paths::resolved(&cwd);
     roots.extend(real);
     state::refresh_environment();
     send(Event::Open {
@@ -178,6 +179,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
             cwd,
         },
         roots,
+        project,
     });
     Ok(key)
 }

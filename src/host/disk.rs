@@ -20,7 +20,7 @@ use super::Tools;
 use super::guard::guarded;
 use super::project::{self, Store};
 use super::write::write;
-use crate::core::event::{DiskFile, DiskText, Event};
+use crate::core::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ids::Token;
 use crate::core::project::FileState;
@@ -34,6 +34,7 @@ pub(super) enum Operation {
     },
     Write {
         token: Token,
+        over: Option<Stamp>,
         text: Text,
         format: Format,
     },
@@ -160,39 +161,48 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
         }
         Operation::Write {
             token,
+            over,
             text,
             format,
         } => {
-            let work = move || write(&file, &text, format);
+            let work = move || write(&file, over, &text, format);
             let result = tools.blocking("writing a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("written"))),
+                result: result.unwrap_or_else(|| Err(panicked("written").into())),
             }
         }
         Operation::Delete { token } => {
-            let result = tools
-                .blocking("deleting a file", move || delete(&file))
-                .await;
+            let work = move || -> Result<_, WriteError> {
+                delete(&file)?;
+                Ok(None)
+            };
+            let result = tools.blocking("deleting a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("deleted"))),
+                result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
             }
         }
         Operation::Restore { token, state } => {
-            let work = move || project::restore(&file, &state, &here.store);
+            let work = move || -> Result<_, WriteError> {
+                project::restore(&file, &state, &here.store)?;
+                Ok(crate::paths::stamp(&file))
+            };
             let result = tools.blocking("restoring a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("restored"))),
+                result: result.unwrap_or_else(|| Err(panicked("restored").into())),
             }
         }
         Operation::Move { token, to } => {
-            let work = move || project::move_to(&file, &to);
+            let work = move || -> Result<_, WriteError> {
+                project::move_to(&file, &to)?;
+                Ok(crate::paths::stamp(&to))
+            };
             let result = tools.blocking("moving a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("moved"))),
+                result: result.unwrap_or_else(|| Err(panicked("moved").into())),
             }
         }
     };

@@ -127,7 +127,7 @@ impl Host {
     ///
     /// # Errors
     /// The system gives no threads or no event queue.
-    pub fn start(inbox: Inbox, config: HostConfig) -> io::Result<Self> {
+    pub fn start(inbox: Inbox, mut config: HostConfig) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(32)
@@ -135,6 +135,9 @@ impl Host {
             .enable_all()
             .build()?;
         let panic = config.environment.has("ACP_TEST_PANIC", "host");
+        if let Some(watches) = config.environment.number("ACP_TEST_WATCHES") {
+            config.limits.project.watches = watches;
+        }
         let tools = Tools {
             runtime: runtime.handle().clone(),
             inbox,
@@ -172,11 +175,13 @@ impl Host {
             HostEffect::WriteDisk {
                 token,
                 path,
+                over,
                 text,
                 format,
             } => {
                 let operation = Operation::Write {
                     token,
+                    over,
                     text,
                     format,
                 };
@@ -189,13 +194,14 @@ impl Host {
                 self.projects.checkpoint(token, &root, turns, &self.tools);
             }
             HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
+            HostEffect::Track { root, paths } => self.projects.track(&root, paths),
+            HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
             HostEffect::Restore { token, path, state } => {
                 self.file(path, Operation::Restore { token, state });
             }
             HostEffect::MoveDisk { token, from, to } => {
                 self.file(from, Operation::Move { token, to });
             }
-            HostEffect::Track { .. } | HostEffect::Reviewed { .. } => {}
             HostEffect::Timer { token, ms } => {
                 let inbox = self.tools.inbox.clone();
                 self.tools.spawn("a timer", async move {

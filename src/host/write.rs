@@ -21,6 +21,7 @@ use rustix::fs::{Access, Gid, Mode, Uid, XattrFlags};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::disk::{Refusal, is_missing};
+use crate::core::event::{Stamp, WriteError};
 use crate::core::format::{Encoding, Format};
 use crate::core::text::Text;
 
@@ -33,14 +34,24 @@ const ATTRIBUTE_BYTES: usize = 64 << 10;
 /// How many symbolic links are followed; as many as Linux does.
 const LINKS: usize = 40;
 
-/// Replaces the content of the file at `path`, or creates it and the folders above it.
+/// Replaces the content of the file at `path` if it still has the stamp `over`, or creates it and
+/// the folders above it; returns the stamp it has then.
 ///
 /// # Errors
-/// A sentence with the path and the next step; then nothing has changed.
-pub(super) fn write(path: &Path, text: &Text, format: Format) -> Result<(), String> {
-    encode(text, format)
-        .and_then(|bytes| write_bytes(path, &bytes))
-        .map_err(|refusal| refusal.words(path, "written"))
+/// Another file is there by now, or it cannot be written; then nothing has changed.
+pub(super) fn write(
+    path: &Path,
+    over: Option<Stamp>,
+    text: &Text,
+    format: Format,
+) -> Result<Option<Stamp>, WriteError> {
+    let failed = |refusal: Refusal| WriteError::Failed(refusal.words(path, "written"));
+    let bytes = encode(text, format).map_err(failed)?;
+    if crate::paths::stamp(path) != over {
+        return Err(WriteError::Stale);
+    }
+    write_bytes(path, &bytes).map_err(failed)?;
+    Ok(crate::paths::stamp(path))
 }
 
 /// Returns the bytes of a text.

@@ -148,7 +148,7 @@ impl Review {
         self.settle(Step::Whole);
     }
 
-    /// Sets what the user has accepted.
+    /// Sets what the user has accepted so far; what is there stays.
     pub fn rebase(&mut self, base: Text) {
         self.track.set_whole_base(base);
         self.settle(Step::Whole);

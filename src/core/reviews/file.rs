@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
-use crate::core::format::Format;
+use crate::core::changes::advance;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Review, Which};
-use crate::core::project::Whole;
+use crate::core::project::{FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
 
@@ -20,12 +20,13 @@ pub struct FileReview {
     pub session: SessionKey,
     /// The file's path with symbolic links resolved.
     pub real: PathBuf,
-    /// How the file is written while no buffer holds it.
-    pub format: Format,
-    /// How it was written before the agent did, where no buffer held it.
-    pub base_format: Option<Format>,
-    /// The agent made the file: rejecting all of it deletes it.
-    pub created: bool,
+    /// The file as the user has accepted it: what a reject of the whole comes back to. The text
+    /// of it is the ledger's base.
+    pub origin: FileState,
+    /// The file as it is now; the text of it is the ledger's.
+    pub now: FileState,
+    /// Where it was before the agent moved it.
+    pub from: Option<PathBuf>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
     /// What each turn has done, the oldest first.
@@ -39,20 +40,29 @@ pub struct FileReview {
 
 impl FileReview {
     /// Begins a review with everything accepted.
-    pub(super) fn new(base: &Text, real: &Path, session: SessionKey) -> Self {
+    pub(super) fn new(base: &Text, real: &Path, session: SessionKey, origin: FileState) -> Self {
         Self {
             ledger: Review::new(base.clone()),
             session,
             real: real.to_owned(),
-            format: Format::default(),
-            base_format: None,
-            created: false,
+            now: origin.clone(),
+            origin,
+            from: None,
             written: base.clone(),
             turns: Vec::new(),
             turn: None,
             announced: 0,
             info: Arc::default(),
         }
+    }
+
+    /// Begins anew: nothing is to be decided, and an agent of `session` changes what is there.
+    pub(super) fn begin(&mut self, session: SessionKey, origin: FileState) {
+        self.session = session;
+        let mode = origin.mode.or(self.now.mode);
+        self.origin = FileState { mode, ..origin };
+        self.now = self.origin.clone();
+        self.from = None;
     }
 
     /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
@@ -65,6 +75,25 @@ impl FileReview {
     pub fn user_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.user_wrote(text);
+    }
+
+    /// Sets what the user has accepted: some of it was the agent's, as has turned out.
+    pub fn rebase(&mut self, base: Text) {
+        self.ledger.rebase(base);
+    }
+
+    /// Takes in what the agent has left on disk, where `before` had been.
+    pub fn agent_left(&mut self, before: &Text, after: &Text) {
+        advance(&mut self.written, before, after);
+    }
+
+    /// Takes in what happened to the file as a whole.
+    pub fn take_note(&mut self, change: &FileChange, by: Option<SessionKey>) {
+        let (before, after) = (&change.before, change.after.clone());
+        match by {
+            Some(_) => self.now = after,
+            None => self.others_left(before, after),
+        }
     }
 
     /// Takes in an edit that was made for the agent, or by the client itself.
@@ -102,11 +131,6 @@ impl FileReview {
         self.ledger.agent_done();
     }
 
-    /// Sets what the user has accepted.
-    pub fn rebase(&mut self, base: Text) {
-        self.ledger.rebase(base);
-    }
-
     /// Takes in lines of the agent's that the user's text won over.
     pub fn offer(&mut self, conflict: Conflict) {
         self.ledger.offer(conflict);
@@ -114,17 +138,17 @@ impl FileReview {
 
     /// Accepts hunks, and returns what has to be done to the text (see [`Review::accept`]).
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        self.ledger.accept(which)
+        let edits = self.ledger.accept(which);
+        if *which == Which::All {
+            self.accept_whole();
+        } else if self.ledger.hunks().is_empty() {
+            self.accept_content();
+        }
+        edits
     }
 
     /// Returns what has to be done to the text for hunks to be gone (see [`Review::reject`]).
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
         self.ledger.reject(which)
-    }
-
-    /// Returns what happened to the file as a whole.
-    pub fn whole(&self) -> Vec<Whole> {
-        let created = self.created && !self.ledger.hunks().is_empty();
-        created.then_some(Whole::Created).into_iter().collect()
     }
 }

@@ -9,6 +9,7 @@ use crate::core::event::{Author, BufState, DiskFile};
 use crate::core::files::Hand;
 use crate::core::ids::{BufId, Token};
 use crate::core::model::{Effects, Job, Model};
+use crate::core::project::FileState;
 use crate::core::text::LineEdit;
 
 impl Model {
@@ -105,6 +106,7 @@ impl Model {
         match self.jobs.get(&token) {
             Some(Job::File(job)) => job.hand(),
             Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
+            Some(Job::Change(job)) => job.hand(),
             _ => Hand::Agent,
         }
     }
@@ -141,11 +143,16 @@ impl Model {
     pub(super) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
         if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
-            let content = disk.content;
-            review.format = content
-                .as_ref()
-                .map_or(review.format, |content| content.format);
-            let text = content.map(|content| content.text).unwrap_or_default();
+            let now = match disk.content {
+                Some(content) => FileState::of_text(content.text, content.format),
+                None => FileState::missing(),
+            };
+            let text = now.text().unwrap_or_default();
+            review.now = FileState {
+                mode: review.now.mode,
+                stamp: disk.stamp,
+                ..now
+            };
             if text != *review.ledger.current() {
                 review.user_wrote(text);
             }

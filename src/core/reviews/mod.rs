@@ -9,6 +9,7 @@ mod follow;
 mod shift;
 mod turns;
 mod undo;
+mod whole;
 
 pub use decide::ReviewJob;
 pub use file::FileReview;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use super::effect::Announcement;
 use super::ids::SessionKey;
 use super::model::{Effects, emit};
+use super::project::FileState;
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -60,23 +62,29 @@ impl Reviews {
         known.map_or(path, |(name, _)| name).to_owned()
     }
 
-    /// Returns a file's review, begun with `base` if there is none.
-    pub fn ensure(
+    /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
+    /// the file is to be decided.
+    pub fn begin(
         &mut self,
         path: &Path,
         real: &Path,
         session: SessionKey,
         base: &Text,
+        origin: FileState,
     ) -> &mut FileReview {
         let turn = self.turns.current(session);
         let file = self.files.entry(path.to_owned());
-        let file = file.or_insert_with(|| FileReview::new(base, real, session));
-        file.enter_turn(turn);
+        let file =
+            file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        file.enter_turn(turn, &origin);
+        if !file.is_pending() {
+            file.begin(session, origin);
+        }
         file
     }
 
     /// Gives a file's review another name of the same file, its buffer's.
-    fn rename(&mut self, from: &Path, to: &Path) {
+    pub fn rename(&mut self, from: &Path, to: &Path) {
         if from != to
             && !self.files.contains_key(to)
             && let Some(review) = self.files.remove(from)
@@ -97,14 +105,12 @@ impl Reviews {
         self.touched.contains(path)
     }
 
-    /// Returns the number of files with hunks, and of hunks, of one session.
+    /// Returns the number of files with anything to decide, and of hunks, of one session.
     pub fn counts(&self, session: SessionKey) -> (usize, usize) {
         let of_session = self.files.values().filter(|file| file.session == session);
         of_session.fold((0, 0), |(files, hunks), file| {
-            match file.ledger.hunks().len() {
-                0 => (files, hunks),
-                count => (files + 1, hunks + count),
-            }
+            let here = usize::from(file.is_pending());
+            (files + here, hunks + file.ledger.hunks().len())
         })
     }
 

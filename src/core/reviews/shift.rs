@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use super::turns::Of;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
 use crate::core::ids::{BufId, TurnKey};
 use crate::core::ledger::{Conflict, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
+use crate::core::project::{Body, FileState};
 use crate::core::text::{LineEdit, Text};
 
 /// A move that waits for an effect.
@@ -39,13 +40,16 @@ pub(super) struct Moved {
     path: PathBuf,
     text: (Text, Text),
     base: (Text, Text),
-    /// The file was deleted in that.
-    was_deleted: bool,
+    /// The file as a whole, if that was another one.
+    whole: Option<(FileState, FileState)>,
+    /// Where it was moved to.
+    to: Option<PathBuf>,
 }
 
 impl Moved {
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Returns where the file is after the move.
+    pub fn place(&self) -> &Path {
+        self.to.as_deref().unwrap_or(&self.path)
     }
 }
 
@@ -64,6 +68,10 @@ enum Stage {
     Editing(Box<Moving>),
     /// The disk gets the text, or the file is deleted there.
     Writing(Box<Moving>),
+    /// The file of a buffer is deleted, or gets its permissions back.
+    Whole(FileState),
+    /// The file is moved.
+    Moving,
 }
 
 /// A move that is being carried out.
@@ -72,15 +80,29 @@ struct Moving {
     moved: Moved,
     edits: Vec<LineEdit>,
     conflicts: Vec<Conflict>,
-    end: End,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Stays,
-    Deleted,
+impl Moving {
+    /// Returns the file as a whole after the move, if it is another one than before.
+    fn whole(&self) -> Option<&FileState> {
+        self.moved.whole.as_ref().map(|(_, after)| after)
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.whole().is_some_and(FileState::is_missing)
+    }
+
     /// There was no file, and now there is one again.
-    Made,
+    fn is_made(&self) -> bool {
+        let whole = self.moved.whole.as_ref();
+        whole.is_some_and(|(before, after)| before.is_missing() && !after.is_missing())
+    }
+}
+
+impl ShiftJob {
+    pub(super) fn path(&self) -> &PathBuf {
+        &self.path
+    }
 }
 
 impl FileReview {
@@ -100,15 +122,11 @@ impl FileReview {
                         path: path.to_owned(),
                         text: (current, plan.after),
                         base: (base, after),
-                        was_deleted: plan.is_deleted,
+                        whole: plan.whole.map(|whole| (self.now.clone(), whole)),
+                        to: plan.to,
                     },
                     edits: plan.edits,
                     conflicts: plan.conflicts,
-                    end: if plan.is_deleted {
-                        End::Deleted
-                    } else {
-                        End::Stays
-                    },
                 })
             }
             Aim::Back(moved) => {
@@ -118,22 +136,34 @@ impl FileReview {
                 let bases = merge(&moved.base.1, &base, &moved.base.0);
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
-                let is_made = moved.was_deleted && current.is_empty();
+                let whole = moved.whole.as_ref();
+                let whole = whole.filter(|(_, now)| self.now.is_like(now));
+                let back = moved.to.as_ref().map(|_| moved.path.clone());
                 Some(Moving {
                     moved: Moved {
                         turn: moved.turn,
                         path: path.to_owned(),
+                        whole: whole.map(|(before, _)| (self.now.clone(), with(before, &after))),
                         text: (current, after),
                         base: (base, new_base),
-                        was_deleted: false,
+                        to: back.filter(|back| back != path),
                     },
                     edits: text.edits,
                     conflicts: text.conflicts,
-                    end: if is_made { End::Made } else { End::Stays },
                 })
             }
         }
     }
+}
+
+/// Returns a file with another text, if it is one.
+fn with(file: &FileState, text: &Text) -> FileState {
+    let mut file = file.clone();
+    if let Body::Text(content) = &mut file.body {
+        content.text.clone_from(text);
+    }
+    file.stamp = None;
+    file
 }
 
 impl Model {
@@ -176,10 +206,10 @@ impl Model {
         if moving.edits.is_empty() {
             return self.shift_ended(&path, moving, fx);
         }
-        let save = match moving.end {
-            End::Deleted => Save::Deleted,
-            End::Made => Save::Over(None),
-            End::Stays => Save::OverIfClean(document.stamp),
+        let save = match document.stamp {
+            _ if moving.is_deleted() => Save::Deleted,
+            _ if moving.is_made() => Save::Over(None),
+            stamp => Save::OverIfClean(stamp),
         };
         let tick = document.state.tick;
         let edits = document.to_buffer(moving.edits.clone());
@@ -239,6 +269,7 @@ impl Model {
             Ok(disk) => disk,
             Err(why) => return fx.push(notify(Level::Error, why)),
         };
+        let over = disk.stamp;
         self.review_from_disk(&job.path, disk);
         if self.documents.find(&job.path).is_some() {
             self.shift(&job.path, job.aim, fx);
@@ -250,66 +281,82 @@ impl Model {
         let Some(moving) = review.moving(&job.path, &job.aim) else {
             return;
         };
-        if moving.edits.is_empty() {
+        let is_base = moving.moved.text.1 == moving.moved.base.1;
+        let (now, origin) = (review.now.format(), review.origin.format());
+        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        let (path, whole) = (job.path.clone(), moving.whole().cloned());
+        if moving.edits.is_empty() && whole.is_none() {
             return self.shift_ended(&job.path, moving, fx);
         }
-        let is_base = moving.moved.text.1 == moving.moved.base.1;
-        let format = match review.base_format {
-            Some(format) if is_base => format,
-            _ => review.format,
-        };
-        let (path, end) = (job.path.clone(), moving.end);
         let text = moving.moved.text.1.clone();
         let token = self.token(Job::Shift(ShiftJob {
             stage: Stage::Writing(Box::new(moving)),
             ..job
         }));
-        fx.push(Effect::Host(match end {
-            End::Deleted => HostEffect::DeleteDisk { token, path },
-            End::Stays | End::Made => HostEffect::WriteDisk {
+        fx.push(Effect::Host(match whole {
+            Some(state) if state.is_missing() => HostEffect::DeleteDisk { token, path },
+            Some(state) => HostEffect::Restore { token, path, state },
+            None => HostEffect::WriteDisk {
                 token,
                 path,
+                over,
                 text,
                 format,
             },
         }));
     }
 
-    /// Goes on when the disk has the text, or the file is deleted.
+    /// Goes on when the disk has the text, or the file is deleted or moved.
     pub(in crate::core) fn shift_written(
         &mut self,
         job: ShiftJob,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
         fx: &mut Effects,
     ) {
-        if let Err(why) = result {
-            return fx.push(notify(Level::Error, why));
-        }
-        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
-        let Stage::Writing(moving) = job.stage else {
-            // A buffer's file, which is deleted now.
-            if let Some(buf) = buf {
-                fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+        let stamp = match result {
+            Ok(stamp) => stamp,
+            Err(WriteError::Stale) => {
+                self.shift(&job.path, job.aim, fx);
+                return;
             }
-            return;
+            Err(WriteError::Failed(why)) => return fx.push(notify(Level::Error, why)),
         };
-        if let (Some(review), None) = (self.reviews.get_mut(&job.path), buf) {
-            review.decision_wrote(moving.moved.text.1.clone());
+        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
+        let review = self.reviews.get_mut(&job.path);
+        match (job.stage, review, buf) {
+            (Stage::Writing(moving), Some(review), None) => {
+                if let Some(whole) = moving.whole() {
+                    review.now = whole.clone();
+                }
+                review.now.stamp = stamp;
+                review.decision_wrote(moving.moved.text.1.clone());
+                self.shift_ended(&job.path, *moving, fx);
+            }
+            (Stage::Whole(state), review, buf) => {
+                if let (Some(buf), true) = (buf, state.is_missing()) {
+                    fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+                }
+                if let Some(review) = review {
+                    review.now = FileState { stamp, ..state };
+                }
+                self.reviews.touch(&job.path);
+            }
+            // It is in a buffer by now: all that is left is what others have done to it there.
+            (Stage::Writing(moving), _, _) => self.shift_ended(&job.path, *moving, fx),
+            // What is where is told by the disk.
+            _ => {}
         }
-        self.shift_ended(&job.path, *moving, fx);
     }
 
-    /// The text is where it shall be: so is what is accepted of it.
+    /// The text is where it shall be: so is what is accepted of it, and the file as a whole.
     fn shift_ended(&mut self, path: &Path, moving: Moving, fx: &mut Effects) {
-        let buf = self.documents.find(path).map(|(buf, _)| buf);
+        let document = self.documents.find(path);
+        let is_clean = document.map(|(_, document)| !document.state.modified);
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
         let Moving {
-            moved,
-            conflicts,
-            end,
-            ..
+            moved, conflicts, ..
         } = moving;
         // What save hooks have changed, or others meanwhile, is not lost in that.
         let mut base = review.ledger.base().clone();
@@ -322,17 +369,58 @@ impl Model {
             review.offer(conflict);
         }
         self.reviews.touch(path);
-        if let (Some(_), End::Deleted) = (buf, end) {
-            let job = ShiftJob {
-                path: path.to_owned(),
-                aim: Aim::Back(Box::new(moved.clone())),
-                stage: Stage::Reading,
-            };
-            let token = self.token(Job::Shift(job));
-            let path = path.to_owned();
-            fx.push(Effect::Host(HostEffect::DeleteDisk { token, path }));
+        let whole = moved.whole.as_ref().map(|(_, after)| after.clone());
+        if let (Some(is_clean), Some(state)) = (is_clean, whole) {
+            self.shift_whole(path, state, is_clean, &moved, fx);
+        }
+        if let Some(to) = moved.to.clone() {
+            let job = self.rest_of(path, &moved, Stage::Moving);
+            let (token, from) = (self.token(Job::Shift(job)), path.to_owned());
+            fx.push(Effect::Host(HostEffect::MoveDisk { token, from, to }));
         }
         self.reviews.note_undone(moved);
+    }
+
+    /// Brings back what lines do not show of a buffer's file, or deletes it.
+    fn shift_whole(
+        &mut self,
+        path: &Path,
+        state: FileState,
+        is_clean: bool,
+        moved: &Moved,
+        fx: &mut Effects,
+    ) {
+        let mut state = state;
+        if let (Body::Text(content), Some((_, document))) =
+            (&mut state.body, self.documents.find(path))
+        {
+            // How it is written is the buffer's affair; its text was saved just now.
+            *content = DiskText {
+                text: document.text.clone(),
+                format: document.state.format,
+            };
+        }
+        if !is_clean && !state.is_missing() {
+            let text = format!(
+                "{} has changes that are not saved: its permissions stay as they are.",
+                path.display()
+            );
+            return fx.push(notify(Level::Warn, text));
+        }
+        let job = self.rest_of(path, moved, Stage::Whole(state.clone()));
+        let (token, path) = (self.token(Job::Shift(job)), path.to_owned());
+        fx.push(Effect::Host(match state.is_missing() {
+            true => HostEffect::DeleteDisk { token, path },
+            false => HostEffect::Restore { token, path, state },
+        }));
+    }
+
+    fn rest_of(&self, path: &Path, moved: &Moved, stage: Stage) -> ShiftJob {
+        ShiftJob {
+            path: path.to_owned(),
+            aim: Aim::Back(Box::new(moved.clone())),
+            stage,
+        }
     }
 }
 

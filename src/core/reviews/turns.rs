@@ -5,10 +5,12 @@
 //! at most, so an accepted change can still be undone. The last [`TURNS`] turns are kept.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, diff, merge};
+use crate::core::project::{Body, FileState};
 use crate::core::text::{LineEdit, Text};
 
 /// How many turns' changes of a file are kept.
@@ -30,8 +32,10 @@ pub struct TurnReview {
     pub ledger: Review,
     /// The text as the agent last left it in this turn: what differs since is others'.
     written: Text,
-    /// There was no such file before.
-    pub created: bool,
+    /// The file before the turn; the text of it is the ledger's base.
+    pub origin: FileState,
+    /// Where it was before the turn moved it.
+    pub from: Option<PathBuf>,
 }
 
 /// How a file loses what a turn has done to it.
@@ -44,8 +48,10 @@ pub struct TurnPlan {
     pub base: Text,
     /// Places that the user has changed since, in rows of `after`: their text stays there.
     pub conflicts: Vec<Conflict>,
-    /// Nothing is left of a file that the turn has made.
-    pub is_deleted: bool,
+    /// The file as a whole after that, where it is another one now than lines can make it.
+    pub whole: Option<FileState>,
+    /// Where it is moved to then.
+    pub to: Option<PathBuf>,
 }
 
 /// Which changes of a turn are meant.
@@ -83,18 +89,14 @@ impl Turns {
 }
 
 impl TurnReview {
-    fn new(turn: TurnKey, base: Text) -> Self {
+    fn new(turn: TurnKey, base: Text, origin: FileState) -> Self {
         Self {
             turn,
             written: base.clone(),
             ledger: Review::brief(base, STATES),
-            created: false,
+            origin,
+            from: None,
         }
-    }
-
-    /// Returns whether there is anything to undo.
-    pub fn is_left(&self) -> bool {
-        !self.ledger.hunks().is_empty()
     }
 
     /// Returns the rows of a hunk that others have changed since the agent wrote them.
@@ -110,20 +112,22 @@ impl TurnReview {
 
 impl FileReview {
     /// Notes whose turn the agent's next changes belong to.
-    pub(super) fn enter_turn(&mut self, turn: TurnKey) {
+    pub(super) fn enter_turn(&mut self, turn: TurnKey, origin: &FileState) {
         self.turn = Some(turn);
         if self.turns.iter().all(|known| known.turn != turn) {
             let base = self.ledger.current().clone();
-            self.turns.push(TurnReview::new(turn, base));
+            self.turns.push(TurnReview::new(turn, base, origin.clone()));
             let many = self.turns.len().saturating_sub(TURNS);
             self.turns.drain(..many);
         }
     }
 
-    /// Notes that the turn that is running has made the file.
-    pub fn created_in_turn(&mut self) {
-        if let Some(turn) = self.turns.last_mut() {
-            turn.created = true;
+    /// Notes that the turn that is running has moved the file.
+    pub fn moved_in_turn(&mut self, from: &Path) {
+        let running = self.turn;
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|turn| Some(turn.turn) == running) {
+            turn.from.get_or_insert_with(|| from.to_owned());
         }
     }
 
@@ -198,7 +202,7 @@ impl FileReview {
     /// where it is mixed with lines the turn has replaced, all of it stays and the text before is
     /// offered.
     pub fn without_turn(&self, turn: TurnKey, of: Of) -> Option<TurnPlan> {
-        let known = self.of_turn(turn).filter(|known| known.is_left())?;
+        let known = self.of_turn(turn)?;
         let current = self.ledger.current();
         let since = diff(current, &known.written);
         let mut edits: Vec<LineEdit> = Vec::new();
@@ -233,9 +237,6 @@ impl FileReview {
             }
             edits.extend(new);
         }
-        if edits.is_empty() && conflicts.is_empty() {
-            return None;
-        }
         let (mut after, mut base) = (current.clone(), self.ledger.base().clone());
         // Edit by edit, so that the base takes each for itself.
         for edit in edits.iter().rev() {
@@ -253,13 +254,39 @@ impl FileReview {
             }
             base = decided.base().clone();
         }
+        let whole = self.whole_without(known, &after);
+        let to = known.from.clone().filter(|_| !self.now.is_missing());
+        let is_nothing = edits.is_empty() && conflicts.is_empty();
+        if is_nothing && whole.is_none() && to.is_none() {
+            return None;
+        }
         Some(TurnPlan {
-            is_deleted: known.created && after.is_empty(),
             edits,
             after,
             base,
             conflicts,
+            whole,
+            to,
         })
+    }
+
+    /// Returns the file as it was before a turn, with this text, if it is another one as a whole
+    /// now.
+    fn whole_without(&self, turn: &TurnReview, after: &Text) -> Option<FileState> {
+        let origin = &turn.origin;
+        if self.now.is_like(origin) {
+            return None;
+        }
+        let mut whole = origin.clone();
+        whole.stamp = None;
+        match &mut whole.body {
+            Body::Text(content) => content.text.clone_from(after),
+            // Lines of the user's in it keep it.
+            Body::Missing if !after.is_empty() => return None,
+            Body::Bytes { blob: None, .. } | Body::Unreadable(_) => return None,
+            _ => {}
+        }
+        Some(whole)
     }
 
     /// Returns the edits that put the text before a turn's change back, split where some of it is

@@ -13,6 +13,7 @@ use crate::core::event::{ReviewAction, UndoStep};
 use crate::core::frame::plural;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::model::{Effects, Model, notify};
+use crate::core::project::FileState;
 use crate::core::view::{Line, UndoView};
 
 /// How many undone turns can be brought back.
@@ -64,7 +65,7 @@ impl Model {
             return fx.push(notify(Level::Info, text));
         };
         for moved in self.reviews.undone.remove(at).files {
-            let path = moved.path().to_owned();
+            let path = moved.place().to_owned();
             self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
     }
@@ -129,17 +130,34 @@ impl Model {
             let short = cwd.as_ref().and_then(|cwd| path.strip_prefix(cwd).ok());
             let name = short.unwrap_or(&path).display();
             let (added, removed) = counts(review.ledger.current(), &plan.after);
-            let mut text = match plan.is_deleted {
-                true => format!(" delete   {name}"),
-                false => format!(" restore  {name}  +{added} -{removed}"),
+            let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
+            let is_back = review.now.is_missing() && plan.whole.is_some() && !is_deleted;
+            let mut text = match (is_deleted, is_back, &plan.to) {
+                (true, ..) => format!(" delete      {name}"),
+                (_, true, _) => format!(" bring back  {name}  +{added}"),
+                (.., Some(to)) => {
+                    let short = cwd.as_ref().and_then(|cwd| to.strip_prefix(cwd).ok());
+                    let to = short.unwrap_or(to).display();
+                    format!(" move        {name} back to {to}  +{added} -{removed}")
+                }
+                _ if added + removed == 0 => format!(" restore     {name}"),
+                _ => format!(" restore     {name}  +{added} -{removed}"),
             };
+            if let Some(whole) = &plan.whole
+                && !is_deleted
+                && let (Some(old), Some(new)) = (whole.mode, review.now.mode)
+                && old != new
+            {
+                let (new, old) = (new & 0o7777, old & 0o7777);
+                text.push_str(&format!("  mode {new:o} → {old:o}"));
+            }
             if !plan.conflicts.is_empty() {
                 let places = plural(plan.conflicts.len(), "place");
                 text.push_str(&format!(
                     "  ({places} changed since: stays, and is offered)"
                 ));
             }
-            let group = if plan.is_deleted {
+            let group = if is_deleted {
                 "AcpSignDelete"
             } else {
                 "AcpPath"

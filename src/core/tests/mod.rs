@@ -10,6 +10,7 @@ mod editor;
 mod golden;
 mod laws;
 mod screen;
+mod shadow;
 mod steps;
 mod story;
 mod verbs;

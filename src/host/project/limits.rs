@@ -21,6 +21,10 @@ pub struct Limits {
     pub store_bytes: u64,
     /// From a change of what is under review until that is on disk.
     pub keep_after: Duration,
+    /// The folders of a project that are watched; `ACP_TEST_WATCHES` in the environment is less.
+    pub watches: usize,
+    /// How often everything is compared while a turn runs in a project that cannot be watched.
+    pub compare_every: Duration,
 }
 
 impl Default for Limits {
@@ -34,6 +38,8 @@ impl Default for Limits {
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,
             keep_after: Duration::from_millis(200),
+            watches: 1 << 16,
+            compare_every: Duration::from_secs(2),
         }
     }
 }

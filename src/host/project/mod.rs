@@ -8,9 +8,13 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod attend;
 mod checkpoints;
+mod committed;
 mod compare;
 mod excludes;
+mod gather;
+mod git;
 mod limits;
 mod manifest;
 mod reading;
@@ -19,20 +23,25 @@ mod rules;
 mod scan;
 mod shadow;
 mod store;
+mod told;
+mod watch;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
 
+use self::attend::Attention;
+use self::gather::{Due, Where};
+use self::git::Git;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
 use self::shadow::{Looked, Shadow};
 pub(super) use self::store::Store;
 use super::Tools;
-use crate::core::effect::Turns;
+use crate::core::effect::{Level, Turns};
 use crate::core::event::Event;
 use crate::core::ids::Token;
 use crate::core::project::{Checkpoint, KeptReview};
@@ -47,7 +56,7 @@ pub(super) struct Projects {
 struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
     /// How many workers run, those of closed projects too.
-    busy: watch::Sender<usize>,
+    busy: tokio::sync::watch::Sender<usize>,
     store: Arc<Store>,
 }
 
@@ -65,8 +74,10 @@ pub(super) struct Project {
 #[derive(Debug)]
 enum Operation {
     Look(Vec<PathBuf>),
-    LookAll,
-    Include(Vec<PathBuf>),
+    /// These files are known and watched though `.gitignore` hides them.
+    Track(Vec<PathBuf>),
+    /// These files are under review.
+    Review(Vec<PathBuf>),
     Checkpoint(Token, Turns),
     Keep(Vec<KeptReview>),
 }
@@ -76,16 +87,6 @@ impl Project {
     /// changed is told by `DiskChanged`.
     pub(super) fn look(&self, paths: Vec<PathBuf>) {
         self.send(Operation::Look(paths));
-    }
-
-    /// As `look`, for everything.
-    pub(super) fn look_all(&self) {
-        self.send(Operation::LookAll);
-    }
-
-    /// Has these files known though `.gitignore` hides them, as they are now.
-    pub(super) fn include(&self, paths: Vec<PathBuf>) {
-        self.send(Operation::Include(paths));
     }
 
     fn send(&self, operation: Operation) {
@@ -100,7 +101,7 @@ impl Projects {
         Self {
             shared: Arc::new(Shared {
                 open: Mutex::default(),
-                busy: watch::Sender::new(0),
+                busy: tokio::sync::watch::Sender::new(0),
                 store: Arc::new(Store::new(folder, limits)),
             }),
         }
@@ -146,8 +147,20 @@ impl Projects {
     }
 
     pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>) {
+        self.send(root, Operation::Keep(files));
+    }
+
+    pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Track(paths));
+    }
+
+    pub(super) fn review(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Review(paths));
+    }
+
+    fn send(&self, root: &Path, operation: Operation) {
         if let Some(project) = self.lock().get(root) {
-            project.send(Operation::Keep(files));
+            project.send(operation);
         }
     }
 
@@ -179,26 +192,23 @@ async fn run(
     tools: Tools,
 ) {
     let excludes = excludes::excludes_file(&tools.environment);
-    let worker = Worker {
+    let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
+    let mut worker = Worker {
         shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
+        attention: Attention::new(&root, git.clone(), &tools),
         root,
         tools,
     };
-    worker.on_shadow("opening a project", Shadow::open).await;
-    while let Some(operation) = operations.recv().await {
-        match operation {
-            Operation::Look(paths) => {
-                worker.look(move |shadow| shadow.look(&paths)).await;
-            }
-            Operation::LookAll => {
-                worker.look(Shadow::look_all).await;
-            }
-            Operation::Include(paths) => {
-                let work = move |shadow: &mut Shadow| shadow.include(paths);
-                worker.on_shadow("reading files", work).await;
-            }
-            Operation::Checkpoint(token, _turns) => worker.checkpoint(token).await,
-            Operation::Keep(_) => {}
+    worker.open(git).await;
+    loop {
+        // What was asked goes first: a checkpoint covers what is told meanwhile.
+        tokio::select! {
+            biased;
+            operation = operations.recv() => match operation {
+                Some(operation) => worker.carry_out(operation).await,
+                None => return,
+            },
+            due = worker.attention.next() => worker.attend(due).await,
         }
     }
 }
@@ -207,10 +217,56 @@ async fn run(
 struct Worker {
     root: PathBuf,
     shadow: Arc<Mutex<Shadow>>,
+    attention: Attention,
     tools: Tools,
 }
 
 impl Worker {
+    async fn open(&mut self, git: Git) {
+        let root = self.root.clone();
+        let open = move |shadow: &mut Shadow| {
+            shadow.open();
+            let tracked = git.tracked_although_ignored(&root);
+            shadow.include(tracked.clone());
+            (shadow.folders().collect(), tracked)
+        };
+        let open = self.on_shadow("opening a project", open).await;
+        let (folders, tracked) = open.unwrap_or_default();
+        self.attention.start(folders, tracked).await;
+    }
+
+    async fn carry_out(&mut self, operation: Operation) {
+        match operation {
+            Operation::Look(paths) => {
+                self.look(Where::At(paths.into_iter().collect())).await;
+            }
+            Operation::Checkpoint(token, turns) => {
+                self.attention.turns(turns);
+                self.checkpoint(token).await;
+            }
+            Operation::Track(paths) => {
+                let known = paths.clone();
+                let work = move |shadow: &mut Shadow| shadow.include(known);
+                self.on_shadow("reading files", work).await;
+                let fresh = self.attention.track(paths).await;
+                self.look(Where::At(fresh.into_iter().collect())).await;
+            }
+            Operation::Review(paths) => self.attention.review(paths).await,
+            Operation::Keep(_) => {}
+        }
+    }
+
+    async fn attend(&mut self, due: Due) {
+        if let Some(place) = due.tree {
+            let start = Instant::now();
+            self.look(place).await;
+            self.attention.rest(start.elapsed());
+        }
+        if due.repository {
+            self.attention.committed().await;
+        }
+    }
+
     /// Runs work on the shadow, where blocking is allowed; `None` when it panicked.
     async fn on_shadow<T: Send + 'static>(
         &self,
@@ -222,23 +278,51 @@ impl Worker {
         self.tools.blocking(place, work).await
     }
 
-    /// Has the shadow look, and tells the core what has changed.
-    async fn look(
-        &self,
-        work: impl FnOnce(&mut Shadow) -> Looked + Send + 'static,
-    ) -> Option<Option<String>> {
-        let looked = self.on_shadow("looking at a project", work).await?;
-        if !looked.changes.is_empty() {
-            self.tools.inbox.send(Event::DiskChanged {
-                root: self.root.clone(),
-                changes: looked.changes,
-            });
+    /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
+    /// what the look did not cover, or `None` when it panicked.
+    async fn look(&mut self, place: Where) -> Option<Option<String>> {
+        let (mut place, mut limited) = (place, None);
+        while place != Where::At(BTreeSet::new()) {
+            let looked = self.look_once(place).await?;
+            limited = looked.limited.or(limited);
+            let (new, gone) = (looked.new_folders, looked.gone_folders);
+            // Files may have come into a new folder before it was watched.
+            let fresh = self.attention.follow(new, gone).await;
+            place = Where::At(fresh.into_iter().collect());
         }
-        Some(looked.limited)
+        Some(limited)
     }
 
-    async fn checkpoint(&self, token: Token) {
-        let result = match self.look(Shadow::look_all).await {
+    async fn look_once(&mut self, place: Where) -> Option<Looked> {
+        let start = Instant::now();
+        if place == Where::Everything {
+            self.attention.looking_at_everything();
+        }
+        let what = match &place {
+            Where::Everything => "everything".to_owned(),
+            Where::At(paths) => format!("{} paths", paths.len()),
+        };
+        let work = move |shadow: &mut Shadow| match place {
+            Where::Everything => shadow.look_all(),
+            Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
+        };
+        let mut looked = self.on_shadow("looking at a project", work).await?;
+        let took = start.elapsed();
+        let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
+        let found = changes.len();
+        let line = format!(
+            "{}: looked at {what} in {took:.1?}: {found} changes",
+            root.display()
+        );
+        self.tools.log.line(Level::Debug, "project", &line);
+        if found > 0 {
+            self.tools.inbox.send(Event::DiskChanged { root, changes });
+        }
+        Some(looked)
+    }
+
+    async fn checkpoint(&mut self, token: Token) {
+        let result = match self.look(Where::Everything).await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
                 files

@@ -140,12 +140,20 @@ pub(super) enum Way {
 }
 
 impl RealFolders {
-    /// Returns whether a folder below the root is one, and all above it are.
+    /// Returns whether a folder below the root is one, and all above it are; elsewhere links may
+    /// lead to it.
     pub(super) fn way(&mut self, root: &Path, folder: &Path) -> Way {
         let Some(parent) = folder.parent() else {
             // The root itself may be a link.
             return Way::Open;
         };
+        if folder.is_absolute() {
+            return match fs::metadata(folder) {
+                Ok(meta) if meta.is_dir() => Way::Open,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Way::Shut,
+                _ => Way::None,
+            };
+        }
         if let Some(way) = self.known.get(folder) {
             return *way;
         }

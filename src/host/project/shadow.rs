@@ -28,7 +28,8 @@ pub(super) struct Shadow {
     store: Arc<Store>,
     /// The user's excludes for all of git.
     excludes: Option<PathBuf>,
-    /// By paths below the root, as all that follows.
+    /// By paths below the root, as all that follows; included files that lie elsewhere have
+    /// absolute ones.
     entries: Entries,
     /// Files that are known though rules hide them.
     included: BTreeSet<PathBuf>,
@@ -94,19 +95,21 @@ impl Shadow {
         if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
             self.entries = entries;
             self.kept = Some(path);
+            // Who had included files that lie elsewhere is gone.
+            self.entries.retain(|path, _| path.is_relative());
         }
         self.look_at_all(News::Taken)
     }
 
     /// Compares these paths with what is known of them; a folder stands for everything below it.
     ///
-    /// Paths that are hidden, or not below the root, are no news.
+    /// Paths that are hidden, or not below the root, are no news, unless they are included.
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
         let mut rules = self.rules();
         let mut folders = RealFolders::default();
         let mut targets = BTreeSet::new();
         for path in paths {
-            if let Some(path) = self.below_root(path) {
+            if let Some(path) = self.key(path) {
                 let target = self.first_that_is_no_folder(path, &mut folders);
                 if target.file_name().is_some_and(|name| name == ".gitignore") {
                     targets.extend(target.parent().map(Path::to_owned));
@@ -122,6 +125,8 @@ impl Shadow {
                 continue;
             }
             match spot(&self.root, target.clone()) {
+                // Nobody wants to know what else is there.
+                _ if target.is_absolute() => {}
                 Spot::Folder if !rules.hides(&target, true) => {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
@@ -144,10 +149,7 @@ impl Shadow {
 
     /// Has these files known though rules hide them, as they are now.
     pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
-        let paths: Vec<PathBuf> = paths
-            .iter()
-            .filter_map(|path| self.below_root(path))
-            .collect();
+        let paths: Vec<PathBuf> = paths.iter().filter_map(|path| self.key(path)).collect();
         let is_new = |path: &PathBuf| !self.entries.contains_key(path);
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
         self.included.extend(paths);
@@ -204,7 +206,7 @@ impl Shadow {
         news: News,
     ) -> Looked {
         let mut looked = Looked::default();
-        self.update_folders(&scan, scopes, &mut looked);
+        self.update_folders(&scan, scopes, rules, &mut looked);
         let mut found: BTreeMap<PathBuf, Seen> = BTreeMap::new();
         found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
         let mut gone = Vec::new();
@@ -344,16 +346,22 @@ impl Shadow {
         paths.into_iter().collect()
     }
 
-    fn update_folders(&mut self, scan: &Scan, scopes: &[PathBuf], looked: &mut Looked) {
+    fn update_folders(
+        &mut self,
+        scan: &Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        looked: &mut Looked,
+    ) {
         let walked: HashSet<&PathBuf> = scan.folders.iter().collect();
         for scope in scopes {
             let here = |folder: &&PathBuf| folder.starts_with(scope);
             let known = self.folders.range(scope.clone()..).take_while(here);
-            let is_gone = |folder: &&PathBuf| {
-                !walked.contains(folder)
-                    && !matches!(spot(&self.root, folder.to_path_buf()), Spot::Folder)
+            let mut is_gone = |folder: &&PathBuf| {
+                let is_there = || matches!(spot(&self.root, folder.to_path_buf()), Spot::Folder);
+                !walked.contains(folder) && (rules.hides(folder, true) || !is_there())
             };
-            let gone: Vec<PathBuf> = known.filter(is_gone).cloned().collect();
+            let gone: Vec<PathBuf> = known.filter(&mut is_gone).cloned().collect();
             for folder in gone {
                 self.folders.remove(&folder);
                 looked.gone_folders.push(self.spelt(&folder));
@@ -410,13 +418,18 @@ impl Shadow {
         first.unwrap_or(path)
     }
 
-    /// Returns a path relative to the root, if it lies below it and anybody may see it.
-    fn below_root(&self, path: &Path) -> Option<PathBuf> {
+    /// Returns a path relative to the root, or as it is if it lies elsewhere; `None` if nobody may
+    /// see it.
+    fn key(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.root);
-        let below = below.or_else(|_| path.strip_prefix(&self.real)).ok()?;
+        let below = below.or_else(|_| path.strip_prefix(&self.real));
+        let key = below.unwrap_or(path);
+        let mut parts = key
+            .components()
+            .skip_while(|part| *part == Component::RootDir);
         let is_plain =
             |part: Component| matches!(part, Component::Normal(name) if !is_never_seen(name));
-        below.components().all(is_plain).then(|| below.to_owned())
+        parts.all(is_plain).then(|| key.to_owned())
     }
 
     /// Returns a path below the root as the core spells it.

@@ -5,8 +5,10 @@
 mod agents;
 mod ending;
 mod files;
+mod git;
 mod languages;
 mod project;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};

@@ -32,6 +32,8 @@ impl Work {
         let run = Run::with(|config| {
             // The user's own git config is nobody's business here.
             config.environment = Environment::from_variables([]);
+            // Nobody looks but who is asked to: nothing is told before it is asked for.
+            config.limits.project.watches = 0;
             change(config);
         });
         let root = run.path("p");
@@ -87,6 +89,7 @@ impl Work {
                     assert_eq!(token, CHECKPOINT);
                     return (told, result);
                 }
+                Event::WatchLimited { .. } => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt, symlink};
 
 use super::*;
+use crate::core::event::WriteError;
 
 const TOKEN: Token = Token(12);
 
@@ -32,7 +33,13 @@ impl Work {
             Event::DiskWritten {
                 token: TOKEN,
                 result,
-            } => result.map_err(|why| why.replace(&format!("{}/", self.root.display()), "")),
+            } => match result {
+                Ok(_) => Ok(()),
+                Err(WriteError::Failed(why)) => {
+                    Err(why.replace(&format!("{}/", self.root.display()), ""))
+                }
+                Err(WriteError::Stale) => Err("stale".to_owned()),
+            },
             other => panic!("{other:?}"),
         }
     }
