@@ -17,7 +17,7 @@ use super::markdown::Languages;
 use super::permission::Permissions;
 use super::project::KeptReview;
 use super::reviewlist::ReviewList;
-use super::reviews::{ReviewJob, Reviews};
+use super::reviews::{ReviewJob, Reviews, ShiftJob};
 use super::text::Text;
 use super::transcript::Transcript;
 use super::window::Windows;
@@ -202,6 +202,7 @@ pub enum Job {
     },
     File(FileJob),
     Review(ReviewJob),
+    Shift(ShiftJob),
     Change(ChangeJob),
     /// The checkpoint before or after a session's turn.
     Checkpoint {

@@ -48,6 +48,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
         Event::List(event) => model.list(event, fx),
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure { limits } => model.limits = limits,
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
@@ -133,7 +134,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         model.documents.catch_up(*buf, *tick);
     }
     if let Event::Edited { buf, .. } = &event {
-        model.edit_is_over(*buf);
+        model.edit_is_over(*buf, token);
     }
     match (model.jobs.remove(&token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
@@ -156,6 +157,15 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
             model.kept_was_read(session, kept, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
+            model.shift_edited(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskRead { result, .. }) => {
+            model.shift_read(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
+            model.shift_written(job, result, fx);
         }
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);

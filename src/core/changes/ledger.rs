@@ -92,6 +92,7 @@ impl Model {
                 Some(_) => {}
                 None => review.from = Some(from.to_owned()),
             }
+            review.moved_in_turn(from);
         }
         if let Some(review) = self.reviews.get_mut(to) {
             to.clone_into(&mut review.real);

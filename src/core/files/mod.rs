@@ -28,6 +28,8 @@ pub enum FileJob {
 pub enum Hand {
     Agent,
     Others,
+    /// The user's, who has decided about what an agent wrote.
+    Decision,
 }
 
 impl FileJob {

@@ -122,11 +122,20 @@ impl Model {
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
         let mut jobs = self.jobs.values();
-        jobs.any(|job| matches!(job, Job::Review(job) if names.contains(&job.path)))
+        jobs.any(|job| match job {
+            Job::Review(job) => names.contains(&job.path),
+            Job::Shift(job) => names.contains(job.path()),
+            _ => false,
+        })
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
+        let turn = match scope {
+            Scope::Turn { session } => Some(session),
+            _ => None,
+        };
         let targets: Vec<(PathBuf, Which)> = match scope {
+            Scope::Turn { .. } => Vec::new(),
             Scope::Hunk { buf, row } => {
                 let path = self.path_of(buf).into_iter();
                 path.map(|path| (path, Which::Row(row))).collect()
@@ -143,7 +152,10 @@ impl Model {
                 all.map(|(path, _)| (path.clone(), Which::All)).collect()
             }
         };
-        let mut hit = false;
+        let mut hit = match turn {
+            Some(session) => self.review_turn(action, session, fx),
+            None => false,
+        };
         for (path, which) in targets {
             hit |= self.review_file(action, &path, which, fx);
         }
@@ -321,7 +333,7 @@ impl Model {
                 if end == End::Deleted {
                     review.now = FileState::missing();
                 }
-                review.agent_wrote(text);
+                review.decision_wrote(text);
             }
             (review, Some(buf)) if end == End::Deleted => {
                 if let Some(review) = review {

@@ -27,3 +27,4 @@ mod review_list;
 mod reviews;
 mod slices;
 mod turns;
+mod undo_turn;

@@ -209,6 +209,7 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
+            EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Notify { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. }
@@ -292,7 +293,8 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
-                        EditorEffect::Frame(_)
+                        EditorEffect::AskUndo { .. }
+                        | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
                         | EditorEffect::Moved { .. } => {}
