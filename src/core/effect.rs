@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::event::{AgentSpec, Stamp};
 use super::format::Format;
-use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::Frame;
@@ -98,6 +98,8 @@ pub enum EditorEffect {
     Deleted { buf: BufId },
     /// A buffer's file was moved: the buffer gets its new name.
     Moved { buf: BufId, path: PathBuf },
+    /// The question is at the front of the queue, and the user has to choose an option.
+    AskPermission { id: PermissionId },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

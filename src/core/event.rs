@@ -6,6 +6,7 @@ use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
+use super::proposals::Preview;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -59,6 +60,7 @@ pub enum Event {
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
+        preview: Preview,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

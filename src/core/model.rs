@@ -14,6 +14,7 @@ use super::frame::FrameState;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::proposals::{ProposalJob, Proposals};
 use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
 use super::transcript::Transcript;
@@ -30,6 +31,7 @@ pub struct Model {
     pub documents: Documents,
     pub reviews: Reviews,
     pub permissions: Permissions,
+    pub proposals: Proposals,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
@@ -181,6 +183,7 @@ pub enum Job {
     },
     File(FileJob),
     Review(ReviewJob),
+    Proposal(ProposalJob),
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
 }

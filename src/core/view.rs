@@ -2,6 +2,8 @@
 //!
 //! Nothing here knows Neovim or the model; rows are 0-based and half-open, columns are bytes.
 
+use std::path::PathBuf;
+
 use super::ids::{BufId, PermissionId, SessionKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
@@ -72,8 +74,17 @@ pub struct PermissionView {
     /// The kind, the command or the diff in full.
     pub lines: Vec<Line>,
     pub options: Vec<OptionView>,
+    /// Where it would change files, in the order of its diffs.
+    pub places: Vec<PlaceView>,
     /// How many more wait behind this one.
     pub waiting: usize,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceView {
+    pub path: PathBuf,
+    pub row: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,4 +108,16 @@ pub struct HunkView {
     pub words: Vec<(usize, std::ops::Range<u32>)>,
     /// The user's text and the agent's clash here; the agent's text is offered in `removed`'s place.
     pub conflict: bool,
+    /// Nothing is written yet: the buffer's lines would go, those in `removed` would come, and
+    /// `words` are those that would change.
+    pub proposed: Option<ProposedView>,
+}
+
+/// What is shown of a proposal beside its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedView {
+    /// `proposed 1/3`
+    pub label: String,
+    /// The user does not want it: the lines stay as they are.
+    pub is_rejected: bool,
 }

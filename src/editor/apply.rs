@@ -50,6 +50,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         }
         EditorEffect::Deleted { buf } => edit::deleted(buf),
         EditorEffect::Moved { .. } => Ok(()),
+        EditorEffect::AskPermission { id } => permission::ask(id),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

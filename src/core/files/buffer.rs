@@ -65,6 +65,7 @@ impl Model {
         review.created |= disk.content.is_none();
         write.stage = Stage::Merging {
             real: disk.real,
+            ours,
             theirs,
             merged,
             conflicts,
@@ -105,12 +106,13 @@ impl Model {
             }
             Stage::Merging {
                 real,
+                ours,
                 theirs,
                 merged,
                 conflicts,
             } => {
                 self.has_written(&write, &real, theirs);
-                self.finish_merge(&write, &merged, conflicts, done, fx);
+                self.finish_merge(&write, (&ours, &merged), conflicts, done, fx);
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
@@ -143,7 +145,7 @@ impl Model {
     fn finish_merge(
         &mut self,
         write: &Write,
-        merged: &Text,
+        (ours, merged): (&Text, &Text),
         conflicts: Vec<Conflict>,
         done: EditDone,
         fx: &mut Effects,
@@ -164,6 +166,10 @@ impl Model {
             review.written = review.ledger.current().clone();
         }
         self.reviews.touch(&path);
+        let after = self.reviews.get(&path).map(|review| review.written.clone());
+        if let Some(after) = after {
+            self.proposals_landed(&path, ours, &after, fx);
+        }
         let result = match (done.saved, told) {
             (Some(Err(SaveError::Refused(why))), _) => Err(RpcError::new(
                 rpc::INTERNAL_ERROR,

@@ -87,15 +87,16 @@ impl Model {
         review.created |= created;
         if *review.ledger.current() != before {
             // What others have written since is no change of the agent's.
-            review.ledger.user_wrote(before);
+            review.ledger.user_wrote(before.clone());
         }
         review.ledger.agent_wrote(after.clone());
-        review.written = after;
+        review.written = after.clone();
         let told = conflict_error(&write.path, &conflicts);
         for conflict in conflicts {
             review.ledger.offer(conflict);
         }
         self.reviews.touch(&path);
+        self.proposals_landed(&path, &before, &after, fx);
         self.finish_write(&write, told.map_or(Ok(()), Err), fx);
     }
 }

@@ -129,14 +129,21 @@ impl Model {
             Scope::At { path, row } => vec![(path, Which::Row(row))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
-                let all = self.reviews.iter();
-                all.map(|(path, _)| (path.clone(), Which::All)).collect()
+                let all = self.reviews.iter().map(|(path, _)| path.clone());
+                let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
+                all.sort();
+                all.dedup();
+                all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
         let mut hit = false;
         for (path, which) in targets {
-            hit |= self.review_file(action, &path, which, fx);
+            // What is proposed for a row comes before what has been written there.
+            let is_proposed = self.decide_proposals(action, &path, &which);
+            let is_done = is_proposed && matches!(which, Which::Row(_));
+            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
         }
+        self.answer_decided(fx);
         if !hit {
             let text = "No change of the agent's to review here.";
             fx.push(notify(Level::Info, text));
@@ -144,7 +151,7 @@ impl Model {
     }
 
     /// Accepts or rejects hunks of one file; `false` when there is none.
-    fn review_file(
+    pub(in crate::core) fn review_file(
         &mut self,
         action: ReviewAction,
         path: &Path,

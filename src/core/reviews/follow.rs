@@ -35,6 +35,7 @@ impl Model {
         {
             review.ledger.user_wrote(text);
         }
+        self.proposals_stale(&path, &real);
         // Without a review as well: the buffer may show that of another name it had.
         self.reviews.touch(&path);
         if !is_saved_known {
@@ -78,6 +79,9 @@ impl Model {
         let Some(path) = self.path_of(buf) else {
             return;
         };
+        if self.proposals.edited(&path, &edit) {
+            self.reviews.dirty.insert(path.clone());
+        }
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
@@ -94,7 +98,9 @@ impl Model {
             return;
         };
         // Hunks are not shown in a buffer that has moved on: they are drawn again.
-        if document.state.tick != state.tick && self.reviews.get(&document.path).is_some() {
+        let is_shown = self.reviews.get(&document.path).is_some()
+            || self.proposals.of_file(&document.path).next().is_some();
+        if document.state.tick != state.tick && is_shown {
             self.reviews.dirty.insert(document.path.clone());
         }
         self.documents.set_state(buf, state);
@@ -119,6 +125,7 @@ impl Model {
     /// A buffer is gone.
     pub(in crate::core) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
+            self.proposals_stale(&document.path, &document.real);
             self.file_has_no_buffer(document.path, fx);
         }
     }
@@ -132,7 +139,7 @@ impl Model {
     }
 
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
-    pub(super) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
+    pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
         if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
             let content = disk.content;

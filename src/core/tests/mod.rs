@@ -20,6 +20,7 @@ mod frames;
 mod languages;
 mod lifecycle;
 mod permissions;
+mod proposals;
 mod random;
 mod reviews;
 mod slices;

@@ -178,6 +178,7 @@ impl World {
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
             EditorEffect::Notify { .. }
+            | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. }
             | EditorEffect::Moved { .. } => {}
@@ -260,6 +261,10 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
+                        EditorEffect::AskPermission { id } => {
+                            self.log
+                                .push(format!("permission {} is to be answered", id.0));
+                        }
                         EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
