@@ -120,4 +120,6 @@ pub struct ProposedView {
     pub label: String,
     /// The user does not want it: the lines stay as they are.
     pub is_rejected: bool,
+    /// Another proposal stands at the same row, and is what the keys mean.
+    pub is_second: bool,
 }

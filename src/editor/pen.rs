@@ -310,6 +310,9 @@ impl Pen {
         let text = format!("{place}{what}{}", style.hint);
         let lua = nvim::lua();
         let chunks = match &hunk.proposed {
+            Some(proposed) if proposed.is_second => {
+                vec![lua.create_sequence_from([place, "AcpProposed"])?]
+            }
             Some(_) => vec![
                 lua.create_sequence_from([place, "AcpProposed"])?,
                 lua.create_sequence_from([style.hint.as_str(), "AcpHint"])?,
@@ -321,6 +324,10 @@ impl Pen {
             ("virt_text_pos", nvim::value("eol")),
             ("hl_mode", nvim::value("combine")),
         ])?;
+        if hunk.proposed.as_ref().is_some_and(|it| it.is_second) {
+            // Behind the other's label.
+            opts.set("priority", 5000)?;
+        }
         opts.set("id", id)?;
         self.mark(self.row, 0, opts)
     }

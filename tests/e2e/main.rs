@@ -15,6 +15,7 @@ mod lifecycle;
 mod panics;
 mod permission;
 mod picture;
+mod proposals;
 mod review;
 mod talk;
 mod turns;
