@@ -45,6 +45,10 @@ map("n", "<Plug>(acp-chat)", "<Cmd>AcpChat<CR>", { desc = "Open the chat with an
 map("x", "<Plug>(acp-chat)", ":AcpChat<CR>", { silent = true, desc = "Chat about these lines" })
 map("n", "<Plug>(acp-accept-hunk)", "<Cmd>Acp accept hunk<CR>", { desc = "Accept the hunk" })
 map("n", "<Plug>(acp-reject-hunk)", "<Cmd>Acp reject hunk<CR>", { desc = "Reject the hunk" })
+local lines = { silent = true, desc = "Accept the agent's changes of these lines" }
+map("x", "<Plug>(acp-accept-hunk)", ":Acp accept<CR>", lines)
+lines.desc = "Reject the agent's changes of these lines"
+map("x", "<Plug>(acp-reject-hunk)", ":Acp reject<CR>", lines)
 map("n", "<Plug>(acp-next-hunk)", go:format("next"), { desc = "Go to the next hunk" })
 map("n", "<Plug>(acp-prev-hunk)", go:format("prev"), { desc = "Go to the previous hunk" })
 map("n", "<Plug>(acp-follow)", "<Cmd>Acp follow<CR>", { desc = "Follow the agent" })

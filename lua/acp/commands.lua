@@ -22,6 +22,7 @@ local scopes = { "hunk", "file", "all" }
 ---@field args string[] The words after the subcommand.
 ---@field rest string The same, as typed.
 ---@field context? acp.Context The lines of the command's range.
+---@field bang boolean
 
 --- Says what this version cannot do.
 ---@param what string
@@ -43,6 +44,9 @@ local function scope_of(call)
   if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
     usage(("%q is not a scope: it is `hunk`, `file` or `all`."):format(call.rest))
   end
+  if scope == "hunk" and call.context then
+    return { first = call.context.first, last = call.context.last }
+  end
   return scope
 end
 
@@ -61,7 +65,7 @@ local function times(call, step)
 end
 
 --- Puts all hunks into the quickfix list.
-local function review()
+local function quickfix()
   local items = vim.tbl_map(function(hunk)
     return {
       filename = hunk.path,
@@ -133,13 +137,22 @@ local subcommands = {
   prev = function(call)
     times(call, require("acp").review.prev)
   end,
-  review = review,
+  review = function(call)
+    if call.bang then
+      quickfix()
+    else
+      require("acp.native").load().review_list()
+    end
+  end,
   permission = function()
     require("acp.native").load().permission_focus()
   end,
   log = log,
   agents = agents,
 }
+
+--- Subcommands that do something else with a `!`.
+local with_bang = { review = true }
 
 --- Runs `work`; what it raises becomes a message.
 ---@param work fun()
@@ -186,16 +199,23 @@ end
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.run(command)
   guarded(function()
-    local name, rest = command.args:match("^(%S+)%s*(.-)%s*$")
+    local name, bang, rest = command.args:match("^([^%s!]+)(!?)%s*(.-)%s*$")
     local run = subcommands[name]
-    if run then
-      run({ args = vim.list_slice(command.fargs, 2), rest = rest, context = context_of(command) })
+    if run and bang == "!" and not with_bang[name] then
+      usage(("`:Acp %s` takes no `!`."):format(name))
+    elseif run then
+      run({
+        args = vim.list_slice(command.fargs, 2),
+        rest = rest,
+        context = context_of(command),
+        bang = bang == "!",
+      })
     elseif reserved[name] then
       M.not_yet(unpack(reserved[name]))
     else
       local names = vim.tbl_keys(subcommands)
       table.sort(names)
-      usage(("there is no `:Acp %s`; there is %s."):format(name or "", table.concat(names, ", ")))
+      usage(("there is no `:Acp %s`; there is %s."):format(name or command.args, table.concat(names, ", ")))
     end
   end)
 end

@@ -9,7 +9,12 @@ local M = {}
 ---@alias acp.Session integer
 
 ---@alias acp.Phase "none"|"starting"|"idle"|"running"|"waiting"|"dead"
----@alias acp.Scope "hunk"|"file"|"all"
+---@alias acp.Scope "hunk"|"file"|"all"|acp.Rows
+
+--- Rows of the current buffer, 0-based.
+---@class acp.Rows
+---@field first integer
+---@field last integer The row after the last one.
 
 ---@class acp.Status
 ---@field phase acp.Phase "none": there is no session yet, and no other field.
@@ -209,25 +214,36 @@ end
 
 M.review = {}
 
+local scopes = { hunk = true, file = true, all = true }
+
 ---@param name string
 ---@param scope any
 ---@return acp.Scope
 local function checked_scope(name, scope)
   scope = scope == nil and "hunk" or scope
-  if scope ~= "hunk" and scope ~= "file" and scope ~= "all" then
-    bad(name .. ": scope", '"hunk", "file" or "all"', scope, 1)
+  if type(scope) == "table" then
+    for _, key in ipairs({ "first", "last" }) do
+      local row = scope[key]
+      if not is_count(row) and row ~= 0 then
+        bad(("%s: scope.%s"):format(name, key), "a row", row, 1)
+      end
+    end
+  elseif not scopes[scope] then
+    bad(name .. ": scope", '"hunk", "file", "all" or rows', scope, 1)
   end
   return scope
 end
 
---- Accepts the hunk at the cursor, all hunks of the current buffer, or all there are.
+--- Accepts the hunk at the cursor, lines of hunks, all hunks of the current buffer, or all there
+--- are.
 ---@param scope? acp.Scope "hunk" without it.
 function M.review.accept(scope)
   scope = checked_scope("review.accept", scope)
   require("acp.native").load().accept(scope)
 end
 
---- Rejects the hunk at the cursor, all hunks of the current buffer, or all there are.
+--- Rejects the hunk at the cursor, lines of hunks, all hunks of the current buffer, or all there
+--- are.
 ---@param scope? acp.Scope "hunk" without it.
 function M.review.reject(scope)
   scope = checked_scope("review.reject", scope)

@@ -21,6 +21,7 @@ local M = {}
 ---@field reject fun(scope: acp.Scope)
 ---@field next fun()
 ---@field prev fun()
+---@field review_list fun()
 ---@field hunks fun(buf: integer?): acp.Hunk[]
 ---@field permission_list fun(): acp.Permission[]
 ---@field permission_answer fun(id: integer, option: string)

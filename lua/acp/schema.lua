@@ -177,12 +177,44 @@ local review_keys = {
   switch = true,
   doc = "In normal mode, in a buffer with hunks to review, as long as it has any.",
   fields = {
-    field("accept_hunk", keys("<LocalLeader>a", "Accepts the hunk at the cursor.")),
-    field("reject_hunk", keys("<LocalLeader>r", "Rejects the hunk at the cursor.")),
+    field("accept_hunk", keys(
+      "<LocalLeader>a",
+      "Accepts the hunk at the cursor; in visual mode what lies in the selected lines."
+    )),
+    field("reject_hunk", keys(
+      "<LocalLeader>r",
+      "Rejects the hunk at the cursor; in visual mode what lies in the selected lines."
+    )),
     field("accept_file", keys("<LocalLeader>A", "Accepts all hunks of the buffer.")),
     field("reject_file", keys("<LocalLeader>R", "Rejects all hunks of the buffer.")),
     field("next_hunk", keys("]a", "Goes to the next hunk.")),
     field("prev_hunk", keys("[a", "Goes to the previous hunk.")),
+  },
+}
+
+---@type acp.schema.Node
+local review_list_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.ReviewList",
+  switch = true,
+  doc = "In the window of the review list (|:Acp-review|).",
+  fields = {
+    field("jump", keys("<CR>", "Goes to the hunk or file under the cursor.")),
+    field("jump_split", keys("o", "Goes there in a split.")),
+    field(
+      "accept",
+      keys("a", "Accepts the hunk or file under the cursor; in visual mode all that are selected.")
+    ),
+    field(
+      "reject",
+      keys("r", "Rejects the hunk or file under the cursor; in visual mode all that are selected.")
+    ),
+    field("accept_all", keys("A", "Accepts everything, after a question.")),
+    field("reject_all", keys("R", "Rejects everything, after a question.")),
+    field("undo", keys("u", "Takes the last decision back.")),
+    field("preview", keys("p", "Shows or hides the preview.")),
+    field("close", keys("q", "Closes the list.")),
+    field("help", keys("?", "Shows these keys.")),
   },
 }
 
@@ -309,6 +341,7 @@ local root = {
         field("input", input_keys),
         field("permission", permission_keys),
         field("review", review_keys),
+        field("review_list", review_list_keys),
       },
     }),
     field("request_timeout", {

@@ -81,6 +81,8 @@
 ---@field permission? acp.Config.Keymaps.Permission|false
 --- In normal mode, in a buffer with hunks to review, as long as it has any.
 ---@field review? acp.Config.Keymaps.Review|false
+--- In the window of the review list (|:Acp-review|).
+---@field review_list? acp.Config.Keymaps.ReviewList|false
 
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
@@ -114,9 +116,9 @@
 ---@field cancel? string|string[]|false
 
 ---@class acp.Config.Keymaps.Review
---- Accepts the hunk at the cursor.
+--- Accepts the hunk at the cursor; in visual mode what lies in the selected lines.
 ---@field accept_hunk? string|string[]|false
---- Rejects the hunk at the cursor.
+--- Rejects the hunk at the cursor; in visual mode what lies in the selected lines.
 ---@field reject_hunk? string|string[]|false
 --- Accepts all hunks of the buffer.
 ---@field accept_file? string|string[]|false
@@ -126,6 +128,28 @@
 ---@field next_hunk? string|string[]|false
 --- Goes to the previous hunk.
 ---@field prev_hunk? string|string[]|false
+
+---@class acp.Config.Keymaps.ReviewList
+--- Goes to the hunk or file under the cursor.
+---@field jump? string|string[]|false
+--- Goes there in a split.
+---@field jump_split? string|string[]|false
+--- Accepts the hunk or file under the cursor; in visual mode all that are selected.
+---@field accept? string|string[]|false
+--- Rejects the hunk or file under the cursor; in visual mode all that are selected.
+---@field reject? string|string[]|false
+--- Accepts everything, after a question.
+---@field accept_all? string|string[]|false
+--- Rejects everything, after a question.
+---@field reject_all? string|string[]|false
+--- Takes the last decision back.
+---@field undo? string|string[]|false
+--- Shows or hides the preview.
+---@field preview? string|string[]|false
+--- Closes the list.
+---@field close? string|string[]|false
+--- Shows these keys.
+---@field help? string|string[]|false
 
 ---@class acp.Config.Resolved
 ---@field agents table<string, acp.Agent.Resolved>
@@ -167,6 +191,7 @@
 ---@field input acp.Config.Keymaps.Input.Resolved
 ---@field permission acp.Config.Keymaps.Permission.Resolved
 ---@field review acp.Config.Keymaps.Review.Resolved
+---@field review_list acp.Config.Keymaps.ReviewList.Resolved
 
 ---@class acp.Config.Keymaps.Chat.Resolved
 ---@field input string[]
@@ -193,3 +218,15 @@
 ---@field reject_file string[]
 ---@field next_hunk string[]
 ---@field prev_hunk string[]
+
+---@class acp.Config.Keymaps.ReviewList.Resolved
+---@field jump string[]
+---@field jump_split string[]
+---@field accept string[]
+---@field reject string[]
+---@field accept_all string[]
+---@field reject_all string[]
+---@field undo string[]
+---@field preview string[]
+---@field close string[]
+---@field help string[]

@@ -6,9 +6,10 @@
 use serde_json::Value;
 
 use super::effect::{Announcement, Effect, HostEffect, Level};
-use super::event::AgentSpec;
 use super::ids::{AgentKey, SessionKey};
-use super::model::{Agent, AgentState, Call, Effects, Job, Model, Session, emit, log, notify};
+use super::model::{
+    Agent, AgentState, Call, Effects, Job, Model, Session, Stage, emit, log, notify,
+};
 use crate::acp::client::{self, AuthMethod, PROTOCOL_VERSION};
 use crate::acp::{RpcError, rpc};
 
@@ -16,17 +17,12 @@ use crate::acp::{RpcError, rpc};
 const STDERR_SHOWN: usize = 20;
 
 impl Model {
-    pub(super) fn open(
-        &mut self,
-        key: SessionKey,
-        spec: AgentSpec,
-        roots: Vec<std::path::PathBuf>,
-        fx: &mut Effects,
-    ) {
+    pub(super) fn open(&mut self, key: SessionKey, session: Session, fx: &mut Effects) {
         if self.sessions.contains_key(&key) {
             return;
         }
-        self.sessions.insert(key, Session::new(spec, roots));
+        self.sessions.insert(key, session);
+        self.open_project(key, fx);
         self.connect(key, fx);
     }
 
@@ -146,7 +142,11 @@ impl Model {
         };
         session.agent = None;
         session.transcript.cancel_tools();
-        if session.turn.is_some() {
+        if let Some(turn) = &session.turn {
+            if matches!(turn.stage, Stage::Checkpoint(_)) {
+                let text = "The prompt was not sent: the agent ended before.";
+                session.transcript.notice(Level::Warn, text);
+            }
             self.finish_turn(key, "agent_exited", fx);
         }
     }
@@ -195,11 +195,15 @@ impl Model {
         let Some(session) = self.sessions.remove(&key) else {
             return;
         };
+        self.abandon_window(key, &session, fx);
         if let Some(agent) = session.agent
             && self.sessions_of(agent).is_empty()
         {
             self.shut_down(agent, fx);
-        } else if let (Some(agent), Some(_), Some(id)) = (session.agent, session.turn, session.id) {
+        } else if let (Some(agent), Some(turn), Some(id)) =
+            (session.agent, session.turn, session.id)
+            && matches!(turn.stage, Stage::Answer(_))
+        {
             let line = rpc::notification(client::CANCEL, client::cancel(&id));
             fx.push(Effect::Host(HostEffect::Send { agent, line }));
         }

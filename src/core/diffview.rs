@@ -10,24 +10,36 @@ const CONTEXT: usize = 3;
 /// Returns the diff of two texts: hunks with a few lines around them, changed words marked.
 pub fn diff_lines(old: &str, new: &str) -> Vec<Line> {
     let (old, new) = (Text::from_text(old), Text::from_text(new));
+    hunks_lines(&old, &new, &hunks(&old, &new), usize::MAX)
+}
+
+/// Returns some hunks of two texts with a few lines around them, changed words marked; of more
+/// than `most` lines the rest is counted.
+pub fn hunks_lines(old: &Text, new: &Text, hunks: &[Hunk], most: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut shown = 0;
-    let hunks = hunks(&old, &new);
     for (index, hunk) in hunks.iter().enumerate() {
-        let start = hunk.old.start.saturating_sub(CONTEXT).max(shown);
+        let start = hunk.new.start.saturating_sub(CONTEXT).max(shown);
         if start > shown {
             lines.push(whole("  ⋯".into(), "AcpDim"));
         }
-        lines.extend(context(&old, start..hunk.old.start));
-        lines.extend(hunk_lines(&old, &new, hunk));
+        lines.extend(context(new, start..hunk.new.start));
+        lines.extend(hunk_lines(old, new, hunk));
         let next = hunks
             .get(index + 1)
-            .map_or(old.len(), |hunk| hunk.old.start);
-        shown = (hunk.old.end + CONTEXT).min(next);
-        lines.extend(context(&old, hunk.old.end..shown));
+            .map_or(new.len(), |hunk| hunk.new.start);
+        shown = (hunk.new.end + CONTEXT).min(next);
+        lines.extend(context(new, hunk.new.end..shown));
+        if lines.len() > most {
+            break;
+        }
     }
-    if shown < old.len() && !hunks.is_empty() {
+    if shown < new.len() && !hunks.is_empty() {
         lines.push(whole("  ⋯".into(), "AcpDim"));
+    }
+    if lines.len() > most {
+        lines.truncate(most);
+        lines.push(whole("  ⋯ and more".into(), "AcpDim"));
     }
     lines
 }
@@ -51,6 +63,12 @@ fn context(text: &Text, rows: std::ops::Range<usize>) -> impl Iterator<Item = Li
 }
 
 fn hunk_lines(old: &Text, new: &Text, hunk: &Hunk) -> Vec<Line> {
+    if let Some(theirs) = &hunk.conflict {
+        let ours = new.to_lines(hunk.new.clone());
+        let mut lines = marked(&ours, "! ", "AcpConflict", "AcpConflict", &[]);
+        lines.extend(marked(theirs, "+ ", "AcpAdd", "AcpAddWord", &[]));
+        return lines;
+    }
     let removed = old.to_lines(hunk.old.clone());
     let added = new.to_lines(hunk.new.clone());
     let changed = words(&refs(&removed), &refs(&added));

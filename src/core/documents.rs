@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::event::{BufState, Stamp};
+use super::event::{BufState, DiskText, Stamp};
+use super::format::LineEnd;
 use super::ids::BufId;
 use super::text::{LineEdit, Text};
 
@@ -60,6 +61,24 @@ impl Document {
         } else {
             edits
         }
+    }
+
+    /// Returns a file as it was found on disk the way a buffer like this one reads it: what
+    /// leaves its format open is of this buffer's.
+    ///
+    /// ASCII is the same in every encoding here, and lines that end with CR are known by the
+    /// buffer alone.
+    pub fn reads(&self, disk: &DiskText) -> DiskText {
+        let mut read = disk.clone();
+        if disk.text.is_ascii() {
+            read.format.encoding = self.state.format.encoding;
+        }
+        if self.state.format.line_end == LineEnd::Cr && disk.text.len() <= 1 {
+            let wire = disk.format.to_wire(&disk.text, 0..disk.text.len());
+            read.format.line_end = LineEnd::Cr;
+            (read.text, read.format.final_newline) = read.format.from_wire(&wire);
+        }
+        read
     }
 
     /// Makes an edit of the buffer's, and returns what it does to the text.
@@ -201,6 +220,14 @@ impl Documents {
     pub fn catch_up(&mut self, buf: BufId, tick: u64) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.state.tick = tick;
+        }
+    }
+
+    /// Gives a document the name that its file has been moved to.
+    pub fn rename(&mut self, buf: BufId, path: &Path) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            path.clone_into(&mut document.path);
+            path.clone_into(&mut document.real);
         }
     }
 

@@ -27,10 +27,12 @@ pub enum HostEffect {
     Shutdown { agent: AgentKey },
     /// Answered by `DiskRead`.
     ReadDisk { token: Token, path: PathBuf },
-    /// Replaces a file atomically; answered by `DiskWritten`.
+    /// Replaces a file atomically, if it still has the stamp `over` (`None`: if there still is
+    /// none); answered by `DiskWritten`.
     WriteDisk {
         token: Token,
         path: PathBuf,
+        over: Option<Stamp>,
         text: Text,
         format: Format,
     },

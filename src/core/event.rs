@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::format::Format;
-use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
@@ -23,6 +23,8 @@ pub enum Event {
         /// The folders the agent may read and write in, `spec.cwd` among them, each also with
         /// its symbolic links resolved.
         roots: Vec<PathBuf>,
+        /// `spec.cwd` with its symbolic links resolved: the project's root.
+        project: PathBuf,
     },
     /// The user sends a prompt.
     Prompt {
@@ -57,6 +59,8 @@ pub enum Event {
         action: ReviewAction,
         scope: Scope,
     },
+    /// Something in the window of the review list.
+    List(ListEvent),
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
@@ -153,9 +157,10 @@ pub enum Event {
         token: Token,
         result: Result<DiskFile, String>,
     },
+    /// The stamp is that of what is there now.
     DiskWritten {
         token: Token,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {
@@ -254,18 +259,41 @@ pub enum ReviewAction {
     Reject,
 }
 
+/// What happens in the window of the review list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListEvent {
+    /// It is there, and shows paths relative to this folder.
+    Opened { cwd: PathBuf },
+    /// No window shows the list any more.
+    Closed,
+    /// A preview of this item is wanted, or none.
+    At { item: Option<ItemKey> },
+    /// Files and hunks are decided.
+    Decide {
+        action: ReviewAction,
+        items: Vec<ItemKey>,
+    },
+    /// The last decision is taken back.
+    Undo,
+}
+
 /// Which hunks a review action is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// The hunk at `row` of a buffer.
     Hunk { buf: BufId, row: usize },
-    /// The hunks that have a line in these rows of a buffer, or lie at one of them.
+    /// The lines of hunks that lie in these rows of a buffer; a hunk without lines at one of them.
     Rows {
         buf: BufId,
         rows: std::ops::Range<usize>,
     },
     /// The hunk at `row` of a file, in a buffer or not.
     At { path: PathBuf, row: usize },
+    /// As `Rows`, of a file in a buffer or not.
+    Span {
+        path: PathBuf,
+        rows: std::ops::Range<usize>,
+    },
     /// All hunks of one file.
     File { path: PathBuf },
     /// All hunks of all files.
@@ -296,6 +324,21 @@ pub enum EditError {
     Gone,
     /// Neovim refused, in its own words.
     Refused(String),
+}
+
+/// Why a file was not written, restored, moved or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteError {
+    /// Another file is there than the one that was read: nothing is overwritten.
+    Stale,
+    /// A sentence with the path and the next step.
+    Failed(String),
+}
+
+impl From<String> for WriteError {
+    fn from(why: String) -> Self {
+        WriteError::Failed(why)
+    }
 }
 
 /// What is on disk at a path.

@@ -67,6 +67,7 @@ impl Model {
     fn is_dirty(&self) -> bool {
         self.frame.permission_dirty
             || !self.reviews.dirty.is_empty()
+            || self.list.is_dirty()
             || !self.frame.folds_wanted.is_empty()
             || self
                 .sessions
@@ -106,6 +107,10 @@ impl Model {
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
         self.permission_patch(&mut frame);
+        if !self.reviews.dirty.is_empty() {
+            self.list.touch();
+        }
+        self.list_patches(&mut frame);
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
@@ -207,9 +212,9 @@ impl Model {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }
         let (files, hunks) = self.reviews.counts(key);
-        if hunks > 0 {
+        if files > 0 {
             let mut text = plural(hunks, "hunk");
-            if files > 1 {
+            if files > 1 || hunks == 0 {
                 text.push_str(&format!(" in {}", plural(files, "file")));
             }
             title.push((text, "AcpSign"));
@@ -221,7 +226,7 @@ impl Model {
     }
 }
 
-fn plural(count: usize, noun: &str) -> String {
+pub(super) fn plural(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

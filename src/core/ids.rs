@@ -19,3 +19,7 @@ pub struct Token(pub u64);
 /// An open permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PermissionId(pub u64);
+
+/// A file or hunk in the review list, told from the others by what it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ItemKey(pub u64);

@@ -2,7 +2,8 @@
 //!
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
-pub mod chat;
+mod changes;
+mod chat;
 mod connection;
 pub mod contents;
 pub mod diffview;
@@ -24,6 +25,7 @@ pub mod project;
 pub mod proposals;
 pub mod rawview;
 pub mod removed;
+pub mod reviewlist;
 pub mod reviews;
 pub mod snapshot;
 #[cfg(test)]
@@ -34,3 +36,4 @@ pub mod transcript;
 mod turn;
 pub mod update;
 pub mod view;
+mod window;

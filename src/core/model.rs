@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 
+use super::changes::{ChangeJob, Changes};
 use super::chat::ChatView;
 use super::documents::Documents;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
@@ -15,9 +16,11 @@ use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
 use super::proposals::{ProposalJob, Proposals};
+use super::reviewlist::ReviewList;
 use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
 use super::transcript::Transcript;
+use super::window::Windows;
 use crate::acp::client::{self, Initialized};
 use crate::acp::{self, RequestId, RpcError, SessionId, Update, rpc};
 
@@ -30,11 +33,14 @@ pub struct Model {
     pub sessions: BTreeMap<SessionKey, Session>,
     pub documents: Documents,
     pub reviews: Reviews,
+    pub(super) list: ReviewList,
     pub permissions: Permissions,
     pub proposals: Proposals,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
+    pub(super) windows: Windows,
+    pub(super) changes: Changes,
     /// Requests for files whose buffers are still coming in.
     pub(super) held: Vec<FileJob>,
     pub(super) frame: FrameState,
@@ -104,12 +110,17 @@ impl Call {
 pub struct Session {
     pub spec: AgentSpec,
     pub roots: Vec<PathBuf>,
+    /// The root of the project it works in.
+    pub project: PathBuf,
     /// The process that serves it; `None` when it has ended.
     pub agent: Option<AgentKey>,
     pub id: Option<SessionId>,
     pub transcript: Transcript,
     pub chat: ChatView,
     pub turn: Option<Turn>,
+    /// A checkpoint of the project is being taken: it ends the last turn's window, and the next
+    /// prompt waits for it.
+    pub awaits_checkpoint: bool,
     /// Prompts that wait for the session to be ready or for the turn to end; it grows as fast as
     /// the user writes them.
     pub queue: VecDeque<Prompt>,
@@ -128,12 +139,21 @@ pub struct Session {
 /// A prompt that is being answered.
 #[derive(Debug)]
 pub struct Turn {
-    pub request: u64,
+    pub stage: Stage,
     pub cancelled: bool,
     /// Something came of it: a chunk, a tool call, a plan.
     pub spoke: bool,
     /// `None` when the agent has said something else in the user's name.
     pub echo: Option<Echo>,
+}
+
+/// What a turn waits for.
+#[derive(Debug)]
+pub enum Stage {
+    /// A checkpoint; then the prompt goes out.
+    Checkpoint(Box<Prompt>),
+    /// The answer to this request.
+    Answer(u64),
 }
 
 /// A prompt that the agent may be sending back.
@@ -184,20 +204,28 @@ pub enum Job {
     File(FileJob),
     Review(ReviewJob),
     Proposal(ProposalJob),
+    Change(ChangeJob),
+    /// The checkpoint before or after a session's turn.
+    Checkpoint {
+        session: SessionKey,
+        root: PathBuf,
+    },
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
 }
 
 impl Session {
-    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>) -> Self {
+    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf) -> Self {
         Self {
             spec,
             roots,
+            project,
             agent: None,
             id: None,
             transcript: Transcript::default(),
             chat: ChatView::default(),
             turn: None,
+            awaits_checkpoint: false,
             queue: VecDeque::new(),
             attached: Prompt::default(),
             stop_reason: None,

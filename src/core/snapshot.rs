@@ -27,6 +27,8 @@ pub struct Snapshot {
 pub struct SessionInfo {
     pub session: SessionKey,
     pub agent: String,
+    /// The project it works in.
+    pub cwd: PathBuf,
     pub phase: Phase,
     pub stop_reason: Option<String>,
     pub mode: Option<String>,
@@ -119,7 +121,7 @@ impl Model {
             sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
             permissions: self.permission_infos(),
             reviews: reviews
-                .filter(|(_, file)| !file.info.is_empty())
+                .filter(|(_, file)| file.is_pending())
                 .map(|(path, file)| ReviewInfo {
                     path: path.clone(),
                     session: file.session,
@@ -136,6 +138,7 @@ impl Model {
         Some(SessionInfo {
             session: key,
             agent: session.spec.name.clone(),
+            cwd: session.spec.cwd.clone(),
             phase: self.phase(key),
             stop_reason: session.stop_reason.clone(),
             mode: session.mode.clone(),

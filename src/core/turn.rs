@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::effect::{Announcement, Effect, HostEffect, Level};
 use super::event::{Context, Prompt};
 use super::ids::{AgentKey, SessionKey};
-use super::model::{Call, EARLY_UPDATES, Echo, Effects, Model, Turn, Usage, emit, log, notify};
+use super::model::{
+    Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
+};
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
 
@@ -59,36 +61,61 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        let (Some(agent), Some(id), None) = (serving, session.id.clone(), &session.turn) else {
+        if serving.is_none() || session.id.is_none() || session.turn.is_some() {
             return;
-        };
+        }
         let Some(prompt) = session.queue.pop_front() else {
             return;
         };
-        let info = self
-            .agents
-            .get(&agent)
-            .and_then(|agent| agent.info.as_ref());
-        let embeds = info.is_some_and(|info| info.embedded_context);
-        let (shown, echo) = (shown(&prompt), prompt.text.clone());
-        session.transcript.begin_turn(&shown);
+        session.transcript.begin_turn(&shown(&prompt));
         session.stop_reason = None;
-        let params = client::prompt(&id, blocks(prompt, embeds));
+        session.turn = Some(Turn {
+            stage: Stage::Checkpoint(Box::new(prompt)),
+            cancelled: false,
+            spoke: false,
+            echo: None,
+        });
+        self.ask_checkpoint(key, fx);
+        fx.push(emit(Announcement::TurnStarted { session: key }));
+    }
+
+    /// Sends the prompt that has waited for a checkpoint.
+    ///
+    /// One whose agent has been asked to end waits for that end.
+    pub(super) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
+        let agent = self.sessions.get(&key).and_then(|session| session.agent);
+        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+            return;
+        }
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
+        else {
+            return;
+        };
+        let Stage::Checkpoint(prompt) = &mut turn.stage else {
+            return;
+        };
+        let prompt = std::mem::take(&mut **prompt);
+        let info = self.agents.get(&agent);
+        let info = info.and_then(|agent| agent.info.as_ref());
+        let embeds = info.is_some_and(|info| info.embedded_context);
+        turn.spoke = false;
+        turn.echo = Some(Echo {
+            rest: prompt.text.clone(),
+            taken: String::new(),
+        });
+        let params = client::prompt(id, blocks(prompt, embeds));
         let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
             return;
         };
-        if let Some(session) = self.sessions.get_mut(&key) {
-            session.turn = Some(Turn {
-                request,
-                cancelled: false,
-                spoke: false,
-                echo: Some(Echo {
-                    rest: echo,
-                    taken: String::new(),
-                }),
-            });
+        if let Some(session) = self.sessions.get_mut(&key)
+            && let Some(turn) = &mut session.turn
+        {
+            turn.stage = Stage::Answer(request);
         }
-        fx.push(emit(Announcement::TurnStarted { session: key }));
+        self.open_window(key);
     }
 
     pub(super) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
@@ -101,6 +128,12 @@ impl Model {
             fx.push(notify(Level::Info, "Nothing is running in this chat."));
             return;
         };
+        if matches!(turn.stage, Stage::Checkpoint(_)) {
+            let text = "Cancelled before the prompt was sent.";
+            session.transcript.notice(Level::Warn, text);
+            self.finish_turn(key, "cancelled", fx);
+            return self.next_prompt(key, fx);
+        }
         let line = rpc::notification(client::CANCEL, client::cancel(id));
         fx.push(Effect::Host(HostEffect::Send { agent, line }));
         if !turn.cancelled {
@@ -120,7 +153,8 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        let asked = |turn: &&Turn| session.agent == Some(agent) && turn.request == request;
+        let is_asked = |stage: &Stage| matches!(stage, Stage::Answer(id) if *id == request);
+        let asked = |turn: &&Turn| session.agent == Some(agent) && is_asked(&turn.stage);
         let Some(turn) = session.turn.as_ref().filter(asked) else {
             return;
         };
@@ -151,9 +185,12 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        session.turn = None;
+        let turn = session.turn.take();
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
+        if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
+            self.ask_checkpoint(key, fx);
+        }
         fx.push(emit(Announcement::TurnEnded {
             session: key,
             stop_reason: reason.to_owned(),

@@ -5,7 +5,7 @@
 use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
-use super::model::{Call, Effects, Job, Model, log, notify};
+use super::model::{Call, Effects, Job, Model, Session, log, notify};
 use super::proposals::ProposalJob;
 use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
@@ -15,6 +15,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
+    model.take_changes(fx);
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
@@ -36,7 +37,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             session,
             spec,
             roots,
-        } => model.open(session, spec, roots, fx),
+            project,
+        } => model.open(session, Session::new(spec, roots, project), fx),
         Event::Prompt { session, prompt } => model.prompt(session, prompt, fx),
         Event::Attach { session, prompt } => model.attach(session, prompt),
         Event::Cancel { session } => model.cancel(session, fx),
@@ -49,6 +51,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.limits = limits;
             model.proposals.preview = preview;
         }
+        Event::List(event) => model.list(event, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
@@ -108,16 +111,15 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.jobs.retain(|_, job| !job.is_timeout_of(agent));
             model.agent_exited(agent, status, &stderr, fx);
         }
-        Event::DiskChanged { .. }
-        | Event::CheckpointTaken { .. }
-        | Event::Committed { .. }
-        | Event::ReviewsKept { .. }
-        | Event::WatchLimited { .. } => {}
+        Event::DiskChanged { changes, .. } => model.disk_changed(changes),
+        Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
+        Event::Committed { .. } | Event::ReviewsKept { .. } => {}
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
+        | Event::CheckpointTaken { token, .. }
         | Event::Timer { token } => job_done(model, token, event, fx),
     }
 }
@@ -157,6 +159,15 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);
+        }
+        (Some(Job::Change(job)), Event::DiskRead { result, .. }) => {
+            model.change_read(job, result, fx);
+        }
+        (Some(Job::Change(job)), Event::Edited { result, .. }) => {
+            model.change_merged(job, result, fx);
+        }
+        (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
+            model.checkpoint_taken(session, &root, result, fx);
         }
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
         // What it was to limit is done.

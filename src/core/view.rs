@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::ids::{BufId, PermissionId, SessionKey};
+use super::ids::{BufId, ItemKey, PermissionId, SessionKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
 pub type Group = &'static str;
@@ -50,6 +50,10 @@ pub enum Patch {
         tick: u64,
         hunks: Vec<HunkView>,
     },
+    /// All lines of the review list.
+    ReviewList(ListView),
+    /// What the item under the cursor of the review list changes.
+    ReviewPreview(PreviewView),
 }
 
 /// A change of a transcript's lines.
@@ -122,4 +126,32 @@ pub struct ProposedView {
     pub is_rejected: bool,
     /// Another proposal stands at the same row, and is what the keys mean.
     pub is_second: bool,
+}
+
+/// The review list: its lines, and what each of them is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListView {
+    /// What the window bar says.
+    pub title: Vec<(String, Group)>,
+    pub lines: Vec<Line>,
+    /// One for each line; `None` for a line that stands for nothing.
+    pub items: Vec<Option<ListItem>>,
+}
+
+/// A file or a hunk in the review list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListItem {
+    pub key: ItemKey,
+    pub path: PathBuf,
+    /// The hunk's first row; `None` for a file.
+    pub row: Option<usize>,
+    /// There is no such file any more.
+    pub is_gone: bool,
+}
+
+/// The preview beside the review list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PreviewView {
+    pub title: String,
+    pub lines: Vec<Line>,
 }

@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, decor, layout, permission, walk};
+use super::{chat, decor, layout, permission, reviewlist, walk};
 use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
@@ -166,6 +166,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         .iter()
         .map(|root| crate::paths::resolved(root))
         .collect();
+    let project = crate::paths::resolved(&cwd);
     roots.extend(real);
     state::refresh_environment();
     send(Event::Open {
@@ -178,6 +179,7 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
             cwd,
         },
         roots,
+        project,
     });
     Ok(key)
 }
@@ -306,7 +308,11 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         ("accept", ReviewAction::Accept),
         ("reject", ReviewAction::Reject),
     ] {
-        let body = move |scope: Option<String>| review(action, scope.as_deref().unwrap_or("hunk"));
+        let body = move |scope: Value| match scope {
+            Value::Table(rows) => review_rows(action, rows.get("first")?..rows.get("last")?),
+            Value::String(scope) => review(action, &scope.to_string_lossy()),
+            _ => review(action, "hunk"),
+        };
         module.set(name, function(name, body)?)?;
     }
     for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
@@ -321,6 +327,8 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         };
         module.set(name, function(name, body)?)?;
     }
+    let open = function("review_list", |()| reviewlist::open())?;
+    module.set("review_list", open)?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
             Some(buf) => Some(api("nvim_buf_get_name", buf)?),
@@ -387,6 +395,17 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             return Err(mlua::Error::runtime(message));
         }
     };
+    send(Event::Review { action, scope });
+    Ok(())
+}
+
+/// Accepts or rejects what of the hunks lies in rows of the current buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn review_rows(action: ReviewAction, rows: std::ops::Range<usize>) -> mlua::Result<()> {
+    let buf = BufId(api("nvim_get_current_buf", ())?);
+    let scope = Scope::Rows { buf, rows };
     send(Event::Review { action, scope });
     Ok(())
 }

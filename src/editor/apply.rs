@@ -4,7 +4,7 @@ use nvim_oxi::mlua::{self, Value};
 
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
-use super::{chat, permission, review};
+use super::{chat, outside, permission, review, reviewlist};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::view::{Frame, Patch};
 
@@ -20,6 +20,8 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
+            Patch::ReviewList(view) => reviewlist::show(view),
+            Patch::ReviewPreview(view) => reviewlist::preview(&view),
         };
         result = result.and(applied);
     }
@@ -48,9 +50,9 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
-        EditorEffect::Deleted { buf } => edit::deleted(buf),
-        EditorEffect::Moved { .. } => Ok(()),
         EditorEffect::AskPermission { id } => permission::ask(id),
+        EditorEffect::Deleted { buf } => outside::deleted(buf),
+        EditorEffect::Moved { buf, path } => outside::moved_to(buf, &path),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

@@ -151,7 +151,8 @@ pub fn is_renamed(buf: i32) -> bool {
     })
 }
 
-fn set_renamed(buf: i32, renamed: bool) {
+/// Notes whether a buffer has a name that it was never read or written by.
+pub fn set_renamed(buf: i32, renamed: bool) {
     with(|attached| {
         if let Some(buffer) = attached.buffers.get_mut(&buf) {
             buffer.renamed = renamed;

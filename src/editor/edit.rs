@@ -13,6 +13,7 @@ use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
 use super::guard;
 use super::loading::is_loading;
 use super::nvim::{self, api};
+use super::outside;
 use super::state::{self, send};
 use crate::core::effect::Save;
 use crate::core::event::{EditDone, EditError, Event, SaveError, Stamp};
@@ -106,7 +107,10 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     if edit.tick < tick {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
-    check_writable(buf)?;
+    // What others have written is no question of what this buffer may be used for.
+    if !matches!(edit.save, Save::Merged { .. }) {
+        check_writable(buf)?;
+    }
     let applying = Applying::begin(edit);
     crate::panics::inject("edit");
     let saved = apply_and_save(edit)?;
@@ -129,27 +133,23 @@ fn check_writable(buf: i32) -> Result<(), Failure> {
     Err(Failure::Edit(EditError::Refused(why.to_owned())))
 }
 
-/// Lets Neovim notice that a buffer's file is gone, without a word about it.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn deleted(buf: BufId) -> mlua::Result<()> {
-    api("nvim_command", format!("silent! checktime {}", buf.0))
-}
-
 type Saved = Option<Result<(), SaveError>>;
 
 fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
     let buf = edit.buf.0;
     let was_modified: bool = nvim::buf_option(buf, "modified")?;
-    if !edit.edits.is_empty() {
-        // Setting 'undolevels' ends the undo block: the edit is a step of its own.
-        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
-        let views = views(buf)?;
-        super::lines::replace_all(buf, &edit.edits)?;
-        keep_views(&views, &edit.edits)?;
-        nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
+    if let Save::Merged {
+        stamp,
+        is_clean,
+        format,
+    } = edit.save
+    {
+        return outside::unprotected(buf, || {
+            apply(buf, &edit.edits)?;
+            outside::take_over(buf, stamp, is_clean, format).map(Some)
+        });
     }
+    apply(buf, &edit.edits)?;
     match edit.save {
         Save::No | Save::Merged { .. } => Ok(None),
         Save::Deleted => {
@@ -159,6 +159,19 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
         Save::OverIfClean(_) if was_modified => Ok(None),
         Save::Over(stamp) | Save::OverIfClean(stamp) => Ok(Some(save(buf, stamp))),
     }
+}
+
+/// Makes edits as one undo step; marks, folds and views stay with their lines.
+fn apply(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
+    if edits.is_empty() {
+        return Ok(());
+    }
+    // Setting 'undolevels' ends the undo block: the edit is a step of its own.
+    nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
+    let views = views(buf)?;
+    super::lines::replace_all(buf, edits)?;
+    keep_views(&views, edits)?;
+    nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")
 }
 
 /// Returns the windows that show a buffer, each with the row at its top.

@@ -1,5 +1,7 @@
 //! Keys in the plugin's own windows and in reviewed buffers, as the configuration has them.
 
+use std::ops::Range;
+
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
@@ -17,6 +19,12 @@ const REVIEW: [(&str, &str); 6] = [
     ("reject_file", "Rejects the agent's changes of this file"),
     ("next_hunk", "Goes to the next hunk"),
     ("prev_hunk", "Goes to the previous hunk"),
+];
+
+/// Those of them that visual mode has too: for the lines that are selected.
+const REVIEW_LINES: [(&str, &str); 2] = [
+    ("accept_hunk", "Accepts the agent's changes of these lines"),
+    ("reject_hunk", "Rejects the agent's changes of these lines"),
 ];
 
 /// Returns the keys the configuration gives a mapping.
@@ -95,7 +103,10 @@ pub fn input(buf: i32, key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Types a key past all mappings, before whatever has been typed meanwhile.
-fn feed(key: &str) -> mlua::Result<()> {
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn feed(key: &str) -> mlua::Result<()> {
     let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
     api("nvim_feedkeys", (keys, "in", false))
 }
@@ -121,9 +132,10 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
 /// time they are taken away.
 #[derive(Debug, Default)]
 pub struct ReviewKeys {
-    mapped: Vec<String>,
-    /// The user's mappings that they took the place of, as |maparg()| has them.
-    replaced: Vec<Table>,
+    /// The mode and the key.
+    mapped: Vec<(&'static str, String)>,
+    /// The user's mappings that they took the place of, by mode, as |maparg()| has them.
+    replaced: Vec<(&'static str, Table)>,
 }
 
 /// Maps the review keys in a buffer.
@@ -132,11 +144,17 @@ pub struct ReviewKeys {
 /// What Neovim says of it.
 pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
     let mut keys = ReviewKeys::default();
-    for (name, desc) in REVIEW {
-        for lhs in of("review", name) {
-            keys.replaced.extend(mapped(buf, &lhs)?);
-            map(buf, "n", &lhs, desc, move || review_key(name))?;
-            keys.mapped.push(lhs);
+    for (mode, all) in [("n", REVIEW.as_slice()), ("x", REVIEW_LINES.as_slice())] {
+        for (name, desc) in all {
+            for lhs in of("review", name) {
+                let replaced = mapped(buf, mode, &lhs)?;
+                keys.replaced.extend(replaced.map(|map| (mode, map)));
+                map(buf, mode, &lhs, desc, move || match mode {
+                    "x" => review_lines(name),
+                    _ => review_key(name),
+                })?;
+                keys.mapped.push((mode, lhs));
+            }
         }
     }
     Ok(keys)
@@ -147,13 +165,13 @@ pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
 /// # Errors
 /// What Neovim says of it.
 pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
-    for lhs in keys.mapped {
+    for (mode, lhs) in keys.mapped {
         // It may be gone already.
-        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
+        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
     }
-    for mapping in keys.replaced {
+    for (mode, mapping) in keys.replaced {
         let run = nvim::lua().create_function(move |_, ()| {
-            nvim::vim_fn::<Value>("mapset", ("n", false, mapping.clone())).map(drop)
+            nvim::vim_fn::<Value>("mapset", (mode, false, mapping.clone())).map(drop)
         })?;
         api::<()>("nvim_buf_call", (buf, run))?;
     }
@@ -161,14 +179,35 @@ pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
 }
 
 /// Returns what a key is mapped to in a buffer alone.
-fn mapped(buf: i32, lhs: &str) -> mlua::Result<Option<Table>> {
+fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
     let lhs = lhs.to_owned();
     let run = nvim::lua().create_function(move |_, ()| {
-        nvim::vim_fn::<Table>("maparg", (lhs.as_str(), "n", false, true))
+        nvim::vim_fn::<Table>("maparg", (lhs.as_str(), mode, false, true))
     })?;
     let found: Table = api("nvim_buf_call", (buf, run))?;
     let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
     Ok(is_local.then_some(found))
+}
+
+/// Decides about the lines that are selected, and leaves visual mode.
+fn review_lines(name: &str) -> mlua::Result<()> {
+    let rows = selected_rows()?;
+    feed("<Esc>")?;
+    let action = match name {
+        "accept_hunk" => ReviewAction::Accept,
+        _ => ReviewAction::Reject,
+    };
+    public::review_rows(action, rows)
+}
+
+/// Returns the rows of the current window that visual mode has selected.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn selected_rows() -> mlua::Result<Range<usize>> {
+    let here: usize = nvim::vim_fn("line", ".")?;
+    let there: usize = nvim::vim_fn("line", "v")?;
+    Ok(here.min(there).saturating_sub(1)..here.max(there))
 }
 
 fn review_key(name: &str) -> mlua::Result<()> {
@@ -183,7 +222,7 @@ fn review_key(name: &str) -> mlua::Result<()> {
 }
 
 /// Returns a key as the user types it: `<LocalLeader>` and `<Leader>` are what they are set to.
-fn shown(key: &str) -> String {
+pub fn shown(key: &str) -> String {
     let globals = nvim::vim().and_then(|vim| vim.get::<Table>("g"));
     let leader = |name: &str| -> String {
         let set = globals

@@ -4,6 +4,7 @@
 
 mod api;
 mod apply;
+mod ask;
 mod chat;
 mod config;
 mod decor;
@@ -16,10 +17,12 @@ mod layout;
 mod lines;
 mod loading;
 mod nvim;
+mod outside;
 mod pen;
 mod permission;
 mod rest;
 mod review;
+mod reviewlist;
 mod spans;
 mod state;
 mod trace;
@@ -50,8 +53,9 @@ pub struct Wiring {
     pub shut_down: fn(),
 }
 
-/// Starts the threads: given the log file and its level, returns the wires to them.
-pub type Start = fn(PathBuf, Level) -> Result<Wiring, String>;
+/// Starts the threads: given the log file, the folder for what is kept and the log's level, returns
+/// the wires to them.
+pub type Start = fn(PathBuf, PathBuf, Level) -> Result<Wiring, String>;
 
 thread_local! {
     static START: Cell<Option<Start>> = const { Cell::new(None) };
@@ -84,7 +88,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         // faster: so it is made here, on Neovim's own. Where it cannot be, nothing is logged.
         let _ = std::fs::create_dir_all(folder);
     }
-    let wiring = start(log, config.log_level).map_err(mlua::Error::runtime)?;
+    let wiring = start(log, state_path(), config.log_level).map_err(mlua::Error::runtime)?;
     SHUT_DOWN.set(Some(wiring.shut_down));
     state::install(state::Editor {
         inbox: wiring.inbox,
@@ -95,6 +99,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         attached: RefCell::default(),
         float: RefCell::default(),
         marks: RefCell::default(),
+        list: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
@@ -102,6 +107,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     wake::start()?;
     decor::start()?;
     documents::start()?;
+    outside::start()?;
     permission::start()?;
     review::start()?;
     layout::start()?;
@@ -121,4 +127,10 @@ fn setup(table: &Table) -> mlua::Result<()> {
 fn log_path() -> String {
     let folder: String = nvim::vim_fn("stdpath", "log").unwrap_or_else(|_| ".".into());
     format!("{folder}/acp.log")
+}
+
+/// Returns the folder for what outlives this Neovim.
+fn state_path() -> PathBuf {
+    let folder: String = nvim::vim_fn("stdpath", "state").unwrap_or_else(|_| ".".into());
+    PathBuf::from(folder).join("acp.nvim")
 }

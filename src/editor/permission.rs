@@ -155,7 +155,7 @@ fn visit() -> mlua::Result<()> {
         return super::apply::notify(crate::core::effect::Level::Info, text);
     };
     leave()?;
-    super::walk::visit(&place.path, place.row)
+    super::walk::go_to(&place.path, place.row)
 }
 
 /// Returns whether the window makes room for the files that the question is about: the user has

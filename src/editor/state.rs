@@ -11,6 +11,7 @@ use super::config::Config;
 use super::documents::Attached;
 use super::permission::Float;
 use super::review::Marks;
+use super::reviewlist::List;
 use super::wake::Outbox;
 use crate::core::ids::Token;
 use crate::core::snapshot::Snapshot;
@@ -29,6 +30,7 @@ pub struct Editor {
     pub attached: RefCell<Attached>,
     pub float: RefCell<Float>,
     pub marks: RefCell<Marks>,
+    pub list: RefCell<List>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
     pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),

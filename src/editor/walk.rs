@@ -107,7 +107,7 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn visit(path: &Path, row: usize) -> mlua::Result<()> {
+pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
     leave_chat()?;
     api::<()>("nvim_command", "normal! m'")?;
     show_file(path)?;
@@ -169,6 +169,24 @@ fn split_aside(buf: i32) -> mlua::Result<i32> {
 
 fn escaped(name: &str) -> mlua::Result<String> {
     nvim::vim_fn("fnameescape", name)
+}
+
+/// Goes to a row of a file, from a window that shows none: to the one before it if it can be.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()> {
+    api::<()>("nvim_command", "silent! wincmd p")?;
+    leave_chat()?;
+    if in_split {
+        api::<()>("nvim_command", "split")?;
+        let pattern = escaped(&path.to_string_lossy())?;
+        api::<()>("nvim_command", format!("hide edit {pattern}"))?;
+    } else {
+        show_file(path)?;
+    }
+    api::<()>("nvim_command", "normal! m'")?;
+    row.map_or(Ok(()), jump)
 }
 
 /// Goes to a window of the tab page that shows a file, or shows it in the current one.

@@ -49,12 +49,27 @@ impl Environment {
 
     /// Returns whether a variable has this value.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        self.value(name).is_some_and(|v| v == value)
+    }
+
+    /// Returns the value of a variable.
+    pub(super) fn value(&self, name: &str) -> Option<OsString> {
         let variables = self.variables();
-        variables
+        let found = variables.iter().rev().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// Returns the value of a variable that is a number.
+    pub(super) fn number(&self, name: &str) -> Option<usize> {
+        self.value(name)?.to_str()?.parse().ok()
+    }
+
+    /// Returns the names of all variables.
+    pub(super) fn names(&self) -> Vec<OsString> {
+        self.variables()
             .iter()
-            .rev()
-            .find(|(n, _)| n == name)
-            .is_some_and(|(_, v)| v == value)
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     fn variables(&self) -> Variables {
@@ -98,6 +113,21 @@ pub(super) fn command(spec: &AgentSpec, environment: &Environment) -> Result<Com
         .stderr(Stdio::piped())
         .process_group(0);
     Ok(command)
+}
+
+/// Returns a command of a program on the user's PATH, to be run in `folder` with the user's
+/// environment; `None` when there is no such program.
+pub(super) fn tool(name: &str, folder: &Path, environment: &Environment) -> Option<Command> {
+    let user = environment.variables();
+    let path = environment.value("PATH");
+    // A relative entry would find a program that the project brings along.
+    let nowhere = Path::new("/");
+    let mut command = Command::new(find(name, path.as_deref(), nowhere).ok()?);
+    command
+        .env_clear()
+        .envs(user.iter().map(|(name, value)| (name, value)))
+        .current_dir(folder);
+    Some(command)
 }
 
 /// Returns why a command that was found could not be started.

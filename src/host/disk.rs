@@ -18,10 +18,12 @@ use tokio::sync::watch;
 
 use super::Tools;
 use super::guard::guarded;
+use super::project::{self, Store};
 use super::write::write;
-use crate::core::event::{DiskFile, DiskText, Event};
+use crate::core::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ids::Token;
+use crate::core::project::FileState;
 use crate::core::text::Text;
 
 /// An operation on a file.
@@ -32,11 +34,20 @@ pub(super) enum Operation {
     },
     Write {
         token: Token,
+        over: Option<Stamp>,
         text: Text,
         format: Format,
     },
     Delete {
         token: Token,
+    },
+    Restore {
+        token: Token,
+        state: FileState,
+    },
+    Move {
+        token: Token,
+        to: PathBuf,
     },
 }
 
@@ -55,16 +66,19 @@ struct Shared {
     /// The next read shall panic (see [`super::HostConfig`]).
     panic: AtomicBool,
     file_cap: u64,
+    /// The contents that states name.
+    store: Arc<Store>,
 }
 
 impl Disk {
-    pub(super) fn new(file_cap: u64, panic: bool) -> Self {
+    pub(super) fn new(file_cap: u64, store: Arc<Store>, panic: bool) -> Self {
         Self {
             shared: Arc::new(Shared {
                 queues: Mutex::default(),
                 busy: watch::Sender::new(0),
                 panic: AtomicBool::new(panic),
                 file_cap,
+                store,
             }),
         }
     }
@@ -147,23 +161,48 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
         }
         Operation::Write {
             token,
+            over,
             text,
             format,
         } => {
-            let work = move || write(&file, &text, format);
+            let work = move || write(&file, over, &text, format);
             let result = tools.blocking("writing a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("written"))),
+                result: result.unwrap_or_else(|| Err(panicked("written").into())),
             }
         }
         Operation::Delete { token } => {
-            let result = tools
-                .blocking("deleting a file", move || delete(&file))
-                .await;
+            let work = move || -> Result<_, WriteError> {
+                delete(&file)?;
+                Ok(None)
+            };
+            let result = tools.blocking("deleting a file", work).await;
             Event::DiskWritten {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("deleted"))),
+                result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
+            }
+        }
+        Operation::Restore { token, state } => {
+            let work = move || -> Result<_, WriteError> {
+                project::restore(&file, &state, &here.store)?;
+                Ok(crate::paths::stamp(&file))
+            };
+            let result = tools.blocking("restoring a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("restored").into())),
+            }
+        }
+        Operation::Move { token, to } => {
+            let work = move || -> Result<_, WriteError> {
+                project::move_to(&file, &to)?;
+                Ok(crate::paths::stamp(&to))
+            };
+            let result = tools.blocking("moving a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("moved").into())),
             }
         }
     };

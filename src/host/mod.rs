@@ -17,6 +17,7 @@ mod guard;
 mod log;
 mod pipes;
 mod process;
+mod project;
 mod write;
 
 #[cfg(test)]
@@ -36,6 +37,8 @@ pub use self::command::Environment;
 use self::disk::{Disk, Operation};
 use self::guard::{guarded, guarded_call};
 use self::log::Log;
+pub use self::project::Limits as ProjectLimits;
+use self::project::Projects;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
@@ -46,6 +49,8 @@ use crate::inbox::Inbox;
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     pub log_path: PathBuf,
+    /// The folder for what outlives this Neovim: contents, checkpoints, reviews.
+    pub state_path: PathBuf,
     /// Lines below this level are not written; `Debug` includes what goes over the wire.
     pub log_level: Level,
     /// What agents see of the user's environment.
@@ -59,9 +64,10 @@ pub struct HostConfig {
 impl HostConfig {
     /// Returns a config with the usual limits; captures the environment, so call it on Neovim's
     /// main thread.
-    pub fn new(log_path: PathBuf, log_level: Level) -> Self {
+    pub fn new(log_path: PathBuf, state_path: PathBuf, log_level: Level) -> Self {
         Self {
             log_path,
+            state_path,
             log_level,
             environment: Environment::capture(),
             limits: Limits::default(),
@@ -85,6 +91,7 @@ pub struct Limits {
     pub file_bytes: u64,
     /// The size at which the log file is rotated.
     pub log_bytes: u64,
+    pub project: ProjectLimits,
 }
 
 impl Default for Limits {
@@ -96,6 +103,7 @@ impl Default for Limits {
             stdin_backlog: 256 << 20,
             file_bytes: 64 << 20,
             log_bytes: 5 << 20,
+            project: ProjectLimits::default(),
         }
     }
 }
@@ -109,6 +117,7 @@ pub struct Host {
     runtime: Option<Runtime>,
     tools: Tools,
     disk: Disk,
+    projects: Projects,
 }
 
 impl Host {
@@ -118,7 +127,7 @@ impl Host {
     ///
     /// # Errors
     /// The system gives no threads or no event queue.
-    pub fn start(inbox: Inbox, config: HostConfig) -> io::Result<Self> {
+    pub fn start(inbox: Inbox, mut config: HostConfig) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(32)
@@ -126,6 +135,9 @@ impl Host {
             .enable_all()
             .build()?;
         let panic = config.environment.has("ACP_TEST_PANIC", "host");
+        if let Some(watches) = config.environment.number("ACP_TEST_WATCHES") {
+            config.limits.project.watches = watches;
+        }
         let tools = Tools {
             runtime: runtime.handle().clone(),
             inbox,
@@ -134,9 +146,11 @@ impl Host {
             agents: Arc::default(),
             limits: config.limits,
         };
+        let projects = Projects::new(&config.state_path, tools.limits.project.clone());
         Ok(Self {
             runtime: Some(runtime),
-            disk: Disk::new(tools.limits.file_bytes, panic),
+            disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
+            projects,
             tools,
         })
     }
@@ -161,25 +175,33 @@ impl Host {
             HostEffect::WriteDisk {
                 token,
                 path,
+                over,
                 text,
                 format,
             } => {
                 let operation = Operation::Write {
                     token,
+                    over,
                     text,
                     format,
                 };
                 self.file(path, operation);
             }
             HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
-            HostEffect::OpenProject { .. }
-            | HostEffect::CloseProject { .. }
-            | HostEffect::Checkpoint { .. }
-            | HostEffect::Track { .. }
-            | HostEffect::Reviewed { .. }
-            | HostEffect::KeepReviews { .. }
-            | HostEffect::Restore { .. }
-            | HostEffect::MoveDisk { .. } => {}
+            HostEffect::OpenProject { root } => self.projects.open(root, &self.tools),
+            HostEffect::CloseProject { root } => self.projects.close(&root),
+            HostEffect::Checkpoint { token, root, turns } => {
+                self.projects.checkpoint(token, &root, turns, &self.tools);
+            }
+            HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
+            HostEffect::Track { root, paths } => self.projects.track(&root, paths),
+            HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
+            HostEffect::Restore { token, path, state } => {
+                self.file(path, Operation::Restore { token, state });
+            }
+            HostEffect::MoveDisk { token, from, to } => {
+                self.file(from, Operation::Move { token, to });
+            }
             HostEffect::Timer { token, ms } => {
                 let inbox = self.tools.inbox.clone();
                 self.tools.spawn("a timer", async move {
@@ -202,12 +224,13 @@ impl Host {
             // Leaves a quarter of the time for SIGKILL to work.
             agent.end_within(self.usual_end().min(deadline * 3 / 4));
         }
-        let disk = self.disk.clone();
+        let (disk, projects) = (self.disk.clone(), self.projects.clone());
         let done = async {
             for agent in &agents {
                 agent.gone().await;
             }
             disk.idle().await;
+            projects.end().await;
         };
         if let Some(runtime) = self.runtime.take() {
             // When the time is over, it is over.

@@ -21,11 +21,12 @@ use rustix::fs::{Access, Gid, Mode, Uid, XattrFlags};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::disk::{Refusal, is_missing};
+use crate::core::event::{Stamp, WriteError};
 use crate::core::format::{Encoding, Format};
 use crate::core::text::Text;
 
 /// How the name of every temporary file here begins; whoever watches a folder may ignore these.
-const TEMP_PREFIX: &str = ".acp-";
+pub(super) const TEMP_PREFIX: &str = ".acp-";
 
 /// What all names of a file's extended attributes take at most, and each value (Linux' limits).
 const ATTRIBUTE_BYTES: usize = 64 << 10;
@@ -33,17 +34,28 @@ const ATTRIBUTE_BYTES: usize = 64 << 10;
 /// How many symbolic links are followed; as many as Linux does.
 const LINKS: usize = 40;
 
-/// Replaces the content of the file at `path`, or creates it and the folders above it.
+/// Replaces the content of the file at `path` if it still has the stamp `over`, or creates it and
+/// the folders above it; returns the stamp it has then.
 ///
 /// # Errors
-/// A sentence with the path and the next step; then nothing has changed.
-pub(super) fn write(path: &Path, text: &Text, format: Format) -> Result<(), String> {
-    encode(text, format)
-        .and_then(|bytes| write_bytes(path, &bytes))
-        .map_err(|refusal| refusal.words(path, "written"))
+/// Another file is there by now, or it cannot be written; then nothing has changed.
+pub(super) fn write(
+    path: &Path,
+    over: Option<Stamp>,
+    text: &Text,
+    format: Format,
+) -> Result<Option<Stamp>, WriteError> {
+    let failed = |refusal: Refusal| WriteError::Failed(refusal.words(path, "written"));
+    let bytes = encode(text, format).map_err(failed)?;
+    if crate::paths::stamp(path) != over {
+        return Err(WriteError::Stale);
+    }
+    write_bytes(path, &bytes).map_err(failed)?;
+    Ok(crate::paths::stamp(path))
 }
 
-fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
+/// Returns the bytes of a text.
+pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     format.encode(text).map_err(|c| match format.encoding {
         Encoding::Latin1 => Refusal::Unencodable(c, "latin-1"),
         Encoding::Utf8 => Refusal::Unencodable(c, "UTF-8"),
@@ -59,7 +71,7 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
             check_writable(&target, &meta)?;
             replace(&target, &meta, bytes)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(&target, bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(&target, bytes, 0o666),
         Err(error) => Err(error.into()),
     }
 }
@@ -81,38 +93,47 @@ fn follow(path: &Path) -> Result<PathBuf, Refusal> {
 }
 
 /// Refuses a file that nobody may write (also to root, who could) or that we may not write.
-fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal> {
+pub(super) fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal> {
     if meta.mode() & 0o222 == 0 {
         return Err(Refusal::ReadOnly);
     }
     rustix::fs::access(path, Access::WRITE_OK).map_err(|errno| io::Error::from(errno).into())
 }
 
-/// Creates a file, and the folders above it; when that fails, the folders go again.
-fn create(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+/// Creates a file, and the folders above it; what is no folder there gives way.
+///
+/// The system takes the umask, or the folder's default access list, off the mode.
+pub(super) fn create(target: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
+    let folder = folder(target);
+    let created = with_folders(target, || {
+        let temp = temp_file(folder, bytes, Permissions::from_mode(mode))?;
+        temp.persist(target).map_err(|error| error.error)?;
+        Ok(())
+    });
+    created?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// Makes the folders above `target`, and then what shall be there; when that fails, they go again.
+pub(super) fn with_folders(target: &Path, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = folder(target);
     let missing: Vec<&Path> = folder
         .ancestors()
         .take_while(|folder| fs::metadata(folder).is_err_and(|error| is_missing(&error)))
         .collect();
-    let created = fs::create_dir_all(folder)
-        .and_then(|()| {
-            // The system takes the umask, or the folder's default access list, off this.
-            let temp = temp_file(folder, bytes, Permissions::from_mode(0o666))?;
-            temp.persist(target).map_err(|error| error.error)
-        })
-        .map(|_| sync_folder(folder));
-    if created.is_err() {
+    let done = fs::create_dir_all(folder).and_then(|()| work());
+    if done.is_err() {
         for folder in missing {
             // Only empty ones go: what someone else has put there stays.
             let _ = fs::remove_dir(folder);
         }
     }
-    created.map_err(Refusal::from)
+    done
 }
 
 /// Replaces a regular file.
-fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<(), Refusal> {
+pub(super) fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<(), Refusal> {
     if meta.nlink() > 1 {
         return overwrite(target, bytes);
     }

@@ -48,6 +48,7 @@ return function(test)
     acp.close({ session = 2 })
     acp.review.accept()
     acp.review.reject("all")
+    acp.review.reject({ first = 0, last = 2 })
     acp.review.next()
     acp.review.prev()
     acp.permission.answer(4, "allow")
@@ -59,6 +60,7 @@ return function(test)
       { "close", 2 },
       { "accept", "hunk" },
       { "reject", "all" },
+      { "reject", { first = 0, last = 2 } },
       { "next" },
       { "prev" },
       { "permission_answer", 4, "allow" },
@@ -211,9 +213,14 @@ return function(test)
         { session = 0.5 },
       },
       {
-        'acp.review.accept: scope: expected "hunk", "file" or "all", got "line"',
+        'acp.review.accept: scope: expected "hunk", "file", "all" or rows, got "line"',
         acp.review.accept,
         "line",
+      },
+      {
+        "acp.review.accept: scope.last: expected a row, got 1.5",
+        acp.review.accept,
+        { first = 1, last = 1.5 },
       },
       {
         "acp.review.hunks: opts.buf: expected a buffer's number or nil, got 99999",

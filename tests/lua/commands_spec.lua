@@ -32,9 +32,12 @@ return function(test)
     check("Acp accept", { { "accept", "hunk" } })
     check("Acp accept file", { { "accept", "file" } })
     check("Acp reject all", { { "reject", "all" } })
+    check("1Acp reject", { { "reject", { first = 0, last = 1 } } })
+    check("1Acp accept file", { { "accept", "file" } })
     check("Acp next", { { "next" } })
     check("Acp prev 2", { { "prev" }, { "prev" } })
     check("Acp permission", { { "permission_focus" } })
+    check("Acp review", { { "review_list" } })
     same({}, support.notices)
   end)
 
@@ -101,6 +104,11 @@ return function(test)
     end
   end)
 
+  test("a bang is for the subcommands that know one", function()
+    check("Acp accept!", {})
+    contains("`:Acp accept` takes no `!`", support.notices[1].text)
+  end)
+
   test("an error of the library is a message without its traceback", function()
     support.fake({
       cancel = function()
@@ -127,7 +135,7 @@ return function(test)
       hunks = { { path = "/tmp/a.txt", row = 4, count = 1, old = { "x" }, new = { "y" } } },
     })
     require("acp.native").load()
-    vim.cmd("Acp review")
+    vim.cmd("Acp review!")
     local item = vim.fn.getqflist()[1]
     same({ 5, "-1 +1  y" }, { item.lnum, item.text })
     same("/tmp/a.txt", vim.api.nvim_buf_get_name(item.bufnr))
@@ -135,7 +143,7 @@ return function(test)
   end)
 
   test("review without hunks says so", function()
-    vim.cmd("Acp review")
+    vim.cmd("Acp review!")
     contains("to review.", support.notices[1].text)
   end)
 

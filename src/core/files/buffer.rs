@@ -5,12 +5,13 @@
 use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
 use crate::acp::{RpcError, rpc};
-use crate::core::documents::Document;
-use crate::core::effect::{EditorEffect, Effect, Level, Save};
+use crate::core::changes::{DiskMerge, known_on_disk};
+use crate::core::effect::{EditorEffect, Effect, Save};
 use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
 use crate::core::ids::{BufId, Token};
 use crate::core::ledger::{Conflict, Merge, diff, merge};
-use crate::core::model::{Effects, Job, Model, notify};
+use crate::core::model::{Effects, Job, Model};
+use crate::core::project::FileState;
 use crate::core::text::{LineEdit, Text, moved};
 
 impl Model {
@@ -34,21 +35,8 @@ impl Model {
         if let (Some(saved), Some(now)) = (&document.saved, &on_disk)
             && saved != now
         {
-            let foreign = merge(saved, &ours, now);
-            if !foreign.conflicts.is_empty() {
-                // Begun here, so that what others wrote is no change of the agent's.
-                let path = document.path.clone();
-                self.reviews.ensure(&path, &disk.real, write.session, &ours);
-            }
-            let (edits, conflicts) = (document.to_buffer(foreign.edits), foreign.conflicts);
-            write.stage = Stage::Foreign {
-                buf,
-                disk,
-                conflicts,
-            };
-            let token = self.token(Job::File(FileJob::Write(write)));
-            fx.push(edit(token, buf, tick, edits, Save::No));
-            return;
+            let (saved, now) = (saved.clone(), now.clone());
+            return self.merge_foreign(write, buf, disk, (saved, now), fx);
         }
         let (theirs, _) = document.state.format.from_wire(&write.content);
         let path = document.path.clone();
@@ -61,8 +49,15 @@ impl Model {
         let mut merged = ours.clone();
         merged.apply_all(&edits);
         let edits = document.to_buffer(edits);
-        let review = self.reviews.ensure(&path, &disk.real, write.session, &ours);
-        review.created |= disk.content.is_none();
+        let there = FileState::of_text(ours.clone(), document.state.format);
+        let origin = match disk.content {
+            Some(_) => there.clone(),
+            None => FileState::missing(),
+        };
+        let review = self
+            .reviews
+            .begin(&path, &disk.real, write.session, &ours, origin);
+        review.now.body = there.body;
         write.stage = Stage::Merging {
             real: disk.real,
             ours,
@@ -73,6 +68,49 @@ impl Model {
         let token = self.token(Job::File(FileJob::Write(write)));
         let save = Save::Over(disk.stamp);
         fx.push(edit(token, buf, tick, edits, save));
+    }
+
+    /// Merges what the disk has into the buffer first: the agent's own change, or another's.
+    fn merge_foreign(
+        &mut self,
+        mut write: Write,
+        buf: BufId,
+        disk: DiskFile,
+        (saved, now): (Text, Text),
+        fx: &mut Effects,
+    ) {
+        // What was told comes first, one change after the other: not all may be the same hand's.
+        let told = self.told_of(&disk.real, &saved);
+        let is_passing = told.is_some();
+        let (disk, by) = told.unwrap_or_else(|| {
+            let by = self.writer_at(&disk.real);
+            (disk, by)
+        });
+        let Some(document) = self.documents.get(buf) else {
+            return self.retry_write(write, fx);
+        };
+        let (path, ours) = (document.path.clone(), document.text.clone());
+        let origin = FileState::of_text(saved.clone(), document.state.format);
+        let theirs = match (&disk.content, is_passing) {
+            (Some(content), true) => document.reads(content).text,
+            _ => now,
+        };
+        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
+        let edit = match is_passing {
+            true => DiskMerge::passing(edit),
+            false => edit,
+        };
+        if by.is_some() || merge.has_conflicts() {
+            // Begun here, so that what others wrote is no change of the agent's.
+            let (real, session) = (&merge.disk.real, by.unwrap_or(write.session));
+            let review = self
+                .reviews
+                .begin(&path, real, session, &ours, origin.clone());
+            review.now.body = origin.body;
+        }
+        write.stage = Stage::Foreign(Box::new(merge));
+        let token = self.token(Job::File(FileJob::Write(write)));
+        fx.push(edit.into_effect(token));
     }
 
     /// Goes on when the editor has merged and saved, or has not.
@@ -90,16 +128,10 @@ impl Model {
             Err(EditError::Stale { .. } | EditError::Gone) => return self.retry_write(write, fx),
         };
         match std::mem::replace(&mut write.stage, Stage::Reading) {
-            Stage::Foreign {
-                buf,
-                disk,
-                conflicts,
-            } => {
-                self.offer_foreign(buf, conflicts, fx);
-                if let Some(now) = &disk.content {
-                    self.documents.set_disk(buf, now.text.clone(), disk.stamp);
-                }
-                self.write_over(write, Ok(disk), fx);
+            Stage::Foreign(merge) => {
+                self.disk_is_merged(*merge, &done, fx);
+                // The disk may have more by now.
+                self.retry_write(write, fx);
             }
             Stage::Merging { .. } if done.saved == Some(Err(SaveError::Stale)) => {
                 self.retry_write(write, fx);
@@ -116,30 +148,6 @@ impl Model {
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
-    }
-
-    /// Offers the user what others wrote to disk over lines that the user had changed too.
-    fn offer_foreign(&mut self, buf: BufId, conflicts: Vec<Conflict>, fx: &mut Effects) {
-        let document = self.documents.get(buf);
-        let Some(path) = document.map(|document| document.path.clone()) else {
-            return;
-        };
-        let Some(review) = self.reviews.get_mut(&path) else {
-            return;
-        };
-        if conflicts.is_empty() {
-            return;
-        }
-        for conflict in conflicts {
-            review.ledger.offer(conflict);
-        }
-        self.reviews.touch(&path);
-        let text = format!(
-            "{} was changed on disk where you have changed it too: your text stays, and the other \
-             is offered for review.",
-            path.display()
-        );
-        fx.push(notify(Level::Warn, text));
     }
 
     fn finish_merge(
@@ -161,7 +169,7 @@ impl Model {
             for mut conflict in conflicts {
                 conflict.rows =
                     moved(conflict.rows.start, &hooks)..moved(conflict.rows.end, &hooks);
-                review.ledger.offer(conflict);
+                review.offer(conflict);
             }
             review.written = review.ledger.current().clone();
         }
@@ -182,32 +190,6 @@ impl Model {
             (_, None) => Ok(()),
         };
         self.finish_write(write, result, fx);
-    }
-}
-
-/// Returns the text that is on disk under a buffer, as the buffer would have it; `None` when there
-/// is no file.
-///
-/// # Errors
-/// Somebody has changed it, and only Neovim can read it.
-fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &'static str> {
-    let Some(content) = &disk.content else {
-        return Ok(None);
-    };
-    if document.stamp.is_some() && document.stamp == disk.stamp {
-        // Nobody has written since; bytes that are no text look different in a buffer.
-        return Ok(document.saved.clone());
-    }
-    let encoding = document.state.format.encoding;
-    if content.format.encoding == encoding || content.text.is_ascii() {
-        return Ok(Some(content.text.clone()));
-    }
-    match document.stamp {
-        Some(_) => Err(
-            "somebody else has changed it on disk, in an encoding that only the editor \
-             reads; ask the user to load it again",
-        ),
-        None => Ok(document.saved.clone()),
     }
 }
 

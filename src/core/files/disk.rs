@@ -4,10 +4,11 @@ use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
 use crate::acp::{RpcError, rpc};
 use crate::core::effect::{Effect, HostEffect};
-use crate::core::event::DiskFile;
+use crate::core::event::{DiskFile, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ledger::merge;
 use crate::core::model::{Effects, Job, Model};
+use crate::core::project::FileState;
 
 impl Model {
     /// Replaces a file that no buffer holds.
@@ -27,6 +28,7 @@ impl Model {
         let mut after = now;
         after.apply_all(&merged.edits);
         let path = write.path.clone();
+        let over = disk.stamp;
         write.stage = Stage::Saving {
             real: disk.real,
             theirs,
@@ -39,6 +41,7 @@ impl Model {
         fx.push(Effect::Host(HostEffect::WriteDisk {
             token,
             path,
+            over,
             text: after,
             format: new_format,
         }));
@@ -48,7 +51,7 @@ impl Model {
     pub(super) fn write_was_saved(
         &mut self,
         mut write: Write,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
         fx: &mut Effects,
     ) {
         let stage = std::mem::replace(&mut write.stage, Stage::Reading);
@@ -63,14 +66,18 @@ impl Model {
         else {
             return;
         };
-        if let Err(why) = result {
-            return self.finish_write(&write, Err(RpcError::new(rpc::INTERNAL_ERROR, why)), fx);
-        }
+        let stamp = match result {
+            Ok(stamp) => stamp,
+            Err(WriteError::Stale) => return self.retry_write(write, fx),
+            Err(WriteError::Failed(why)) => {
+                let error = RpcError::new(rpc::INTERNAL_ERROR, why);
+                return self.finish_write(&write, Err(error), fx);
+            }
+        };
         if let Some((buf, document)) = self.documents.find(&real)
             && document.text != after
         {
             // Its buffer was loaded just before the file was replaced: merged there once more.
-            let stamp = document.stamp;
             self.documents.set_disk(buf, after, stamp);
             if self.seen(&write, &real).is_none() {
                 self.has_written(&write, &real, before.unwrap_or_default());
@@ -78,22 +85,36 @@ impl Model {
             return self.retry_write(write, fx);
         }
         self.has_written(&write, &real, theirs);
-        let created = before.is_none();
+        let origin = match &before {
+            Some(before) => FileState::of_text(before.clone(), formats.0),
+            None => FileState::missing(),
+        };
+        let by = self.writer_at(&real);
         let before = before.unwrap_or_default();
         let path = self.reviews.name_of(&write.path, &real);
-        let review = self.reviews.ensure(&path, &real, write.session, &before);
-        review.format = formats.1;
-        review.base_format.get_or_insert(formats.0);
-        review.created |= created;
-        if *review.ledger.current() != before {
-            // What others have written since is no change of the agent's.
-            review.ledger.user_wrote(before.clone());
+        if self.reviews.get(&path).is_none() && by.is_some() {
+            self.changes.is_unsure(&real, &before);
         }
-        review.ledger.agent_wrote(after.clone());
+        let review = self
+            .reviews
+            .begin(&path, &real, write.session, &before, origin);
+        if *review.ledger.current() != before {
+            // Somebody has written since, and it has not been told yet.
+            match by {
+                Some(_) => review.agent_wrote(before.clone()),
+                None => review.user_wrote(before.clone()),
+            }
+        }
+        review.agent_wrote(after.clone());
+        review.now = FileState {
+            stamp,
+            mode: review.now.mode,
+            ..FileState::of_text(after.clone(), formats.1)
+        };
         review.written = after.clone();
         let told = conflict_error(&write.path, &conflicts);
         for conflict in conflicts {
-            review.ledger.offer(conflict);
+            review.offer(conflict);
         }
         self.reviews.touch(&path);
         self.proposals_landed(&path, &before, &after, fx);

@@ -14,7 +14,7 @@ pub(in crate::core) use paths::normalized;
 pub use read::Read;
 pub use write::{Write, WriteQueue};
 
-use super::event::{DiskFile, EditDone, EditError};
+use super::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
 use super::model::{Effects, Model};
 
 /// A request of an agent that waits for an effect.
@@ -81,7 +81,7 @@ impl Model {
     pub(super) fn file_was_written(
         &mut self,
         job: FileJob,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
         fx: &mut Effects,
     ) {
         if let FileJob::Write(write) = job {

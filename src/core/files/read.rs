@@ -48,8 +48,11 @@ impl Model {
             line: range.0,
             limit: range.1,
         };
-        if let Some(read) = self.writes.wait(read) {
-            self.start_read(read, fx);
+        match self.writes.wait(read) {
+            // Neither is a buffer current before it has what the disk is known to have.
+            Some(read) if self.is_change_known(&read.path) => self.held.push(FileJob::Read(read)),
+            Some(read) => self.start_read(read, fx),
+            None => {}
         }
     }
 

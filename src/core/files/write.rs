@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use super::read::Read;
 use super::{FileJob, Hand};
 use crate::acp::{RequestId, RpcError, SessionId, client, rpc};
+use crate::core::changes::DiskMerge;
 use crate::core::effect::{Effect, HostEffect, Level};
 use crate::core::event::DiskFile;
 use crate::core::format::Format;
-use crate::core::ids::{AgentKey, BufId, SessionKey};
+use crate::core::ids::{AgentKey, SessionKey};
 use crate::core::ledger::Conflict;
 use crate::core::model::{Effects, Job, Model, log};
 use crate::core::text::Text;
@@ -36,12 +37,8 @@ pub struct Write {
 pub(super) enum Stage {
     /// The file as it is on disk.
     Reading,
-    /// What others wrote to disk is being merged into the buffer, ahead of the agent's text.
-    Foreign {
-        buf: BufId,
-        disk: DiskFile,
-        conflicts: Vec<Conflict>,
-    },
+    /// What the disk has is being merged into the buffer, ahead of the agent's text.
+    Foreign(Box<DiskMerge>),
     /// The agent's text is being merged into the buffer and saved.
     Merging {
         real: PathBuf,
@@ -93,8 +90,8 @@ impl WriteQueue {
 
 impl Write {
     pub(super) fn hand(&self) -> Hand {
-        match self.stage {
-            Stage::Foreign { .. } => Hand::Others,
+        match &self.stage {
+            Stage::Foreign(merge) if merge.by.is_none() => Hand::Others,
             _ => Hand::Agent,
         }
     }
@@ -165,7 +162,11 @@ impl Model {
             Ok(disk) => disk,
             Err(error) => return self.finish_write(&write, Err(error), fx),
         };
-        if self.documents.is_loading(&write.path) || self.documents.is_loading(&disk.real) {
+        let names = [&write.path, &disk.real];
+        if names
+            .iter()
+            .any(|name| self.documents.is_loading(name) || self.is_change_active(name))
+        {
             return self.held.push(FileJob::Write(write));
         }
         let found = self.documents.find(&write.path);
@@ -231,6 +232,20 @@ impl Model {
                 });
                 writes.any(is_meant)
             })
+    }
+
+    /// Tells whether a file is being written to for an agent, by any of these names.
+    pub(in crate::core) fn is_written_to(&self, names: &[PathBuf]) -> bool {
+        let is_meant = |write: &Write| {
+            let real = match &write.stage {
+                Stage::Merging { real, .. } | Stage::Saving { real, .. } => Some(real),
+                Stage::Reading | Stage::Foreign(_) => None,
+            };
+            names.contains(&write.path) || real.is_some_and(|real| names.contains(real))
+        };
+        let mut jobs = self.jobs.values();
+        names.iter().any(|name| self.writes.busy.contains_key(name))
+            || jobs.any(|job| matches!(job, Job::File(FileJob::Write(write)) if is_meant(write)))
     }
 
     /// Returns the text the session last read or wrote.

@@ -6,9 +6,11 @@
 //! latest always stays.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 
 use super::lcs::Change;
 use super::offers::Offer;
+use super::parts::Part;
 use super::track::Track;
 use crate::core::text::{LineEdit, Text};
 
@@ -106,19 +108,22 @@ pub(super) struct Accepted {
     key: u64,
     nth: usize,
     of: usize,
+    /// Which of its lines were.
+    rows: Range<usize>,
 }
 
 impl Accepted {
-    /// Returns changes of `track`, by index.
-    pub fn of(track: &Track, which: &[usize]) -> Vec<Self> {
+    /// Returns parts of the changes of `track`.
+    pub fn of(track: &Track, parts: &[Part]) -> Vec<Self> {
         let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
-        let accepted = which.iter().filter_map(|&at| {
-            let key = *keys.get(at)?;
+        let accepted = parts.iter().filter_map(|part| {
+            let key = *keys.get(part.at)?;
             let alike = |keys: &[u64]| keys.iter().filter(|&&other| other == key).count();
             Some(Self {
                 key,
-                nth: alike(keys.get(..at)?),
+                nth: alike(keys.get(..part.at)?),
                 of: alike(&keys),
+                rows: part.rows.clone(),
             })
         });
         accepted.collect()
@@ -205,10 +210,12 @@ impl History {
             let find = |hunk: &Accepted| {
                 let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
                 // Of several alike the same one; where there are more or fewer, none is sure.
-                (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))?
+                let at = (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))??;
+                let rows = hunk.rows.clone();
+                Some(Part { at, rows })
             };
-            let mut found: Vec<usize> = accepted.iter().filter_map(find).collect();
-            found.sort_unstable();
+            let mut found: Vec<Part> = accepted.iter().filter_map(find).collect();
+            found.sort_unstable_by_key(|part| part.at);
             track.accept(&found);
         }
     }

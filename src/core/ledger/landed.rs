@@ -4,7 +4,7 @@
 //! it removes; where the two versions leave that open, it does not.
 
 use super::lcs::Change;
-use super::{Hunk, Review, diff};
+use super::{Hunk, Review, Which, diff};
 use crate::core::text::Text;
 
 impl Review {
@@ -18,7 +18,7 @@ impl Review {
         }
         let found = !landed.is_empty();
         // A conflict is none of these, so there is nothing to be edited.
-        self.accept_hunks(landed);
+        self.accept_hunks(landed, &Which::All);
         found
     }
 

@@ -13,6 +13,7 @@ mod landed;
 mod lcs;
 mod merge;
 mod offers;
+mod parts;
 mod track;
 mod words;
 
@@ -35,6 +36,7 @@ pub use words::{WordDiff, words};
 use history::{Accepted, History, Mark, State, Step};
 use lcs::Change;
 use offers::Offer;
+use parts::Part;
 use track::{Reach, Track};
 
 use super::text::{LineEdit, Text};
@@ -74,7 +76,8 @@ pub enum Which {
     /// The hunk at this row. A hunk without lines lies between two rows and is hit by both;
     /// of two such hunks the one above the row is meant.
     Row(usize),
-    /// Every hunk that has a line in these rows, or lies at one of them.
+    /// Of every hunk that has lines in these rows those lines; a hunk without lines that lies at
+    /// one of them, and a conflict, as a whole.
     Rows(Range<usize>),
     All,
 }
@@ -135,6 +138,12 @@ impl Review {
             self.count(edit);
         }
         self.track.agent_all(&edits);
+        self.settle(Step::Whole);
+    }
+
+    /// Sets what the user has accepted so far; what is there stays.
+    pub fn rebase(&mut self, base: Text) {
+        self.track.set_whole_base(base);
         self.settle(Step::Whole);
     }
 
@@ -199,15 +208,14 @@ impl Review {
     /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if
     /// the edits fail, rejecting that hunk makes them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        self.accept_hunks(self.hit(which).to_vec())
+        self.accept_hunks(self.hit(which).to_vec(), which)
     }
 
-    fn accept_hunks(&mut self, hit: Vec<Hunk>) -> Vec<LineEdit> {
-        let changes = self.track.changes.iter().enumerate();
-        let changes = changes.filter(|(_, change)| hit.iter().any(|hunk| hunk.holds(change)));
-        let changes: Vec<usize> = changes.map(|(at, _)| at).collect();
-        self.history.accept(&Accepted::of(&self.track, &changes));
-        self.track.accept(&changes);
+    /// Accepts these hunks, as far as they are meant.
+    fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
+        let parts = self.parts(which, &hit);
+        self.history.accept(&Accepted::of(&self.track, &parts));
+        self.track.accept(&parts);
         if !hit.is_empty() {
             self.settle(Step::Whole);
         }
@@ -245,10 +253,15 @@ impl Review {
         }
         self.history.keep();
         let hit = hit.into_iter().filter(|hunk| hunk.conflict.is_none());
-        let edits = hit.map(|hunk| LineEdit {
-            start: hunk.new.start,
-            removed: hunk.new.len(),
-            lines: self.track.base.to_lines(hunk.old),
+        let edits = hit.map(|hunk| {
+            let rows = which.rows_in(&hunk);
+            let (old, new) = (hunk.old, hunk.new);
+            let part = Change { old, new }.part(&rows);
+            LineEdit {
+                start: part.new.start,
+                removed: part.new.len(),
+                lines: self.track.base.to_lines(part.old),
+            }
         });
         edits.collect()
     }
@@ -271,6 +284,20 @@ impl Review {
             to = to.min(from + 1);
         }
         self.hunks.get(from..to).unwrap_or_default()
+    }
+
+    /// Returns the parts of changes that are meant of these hunks.
+    fn parts(&self, which: &Which, hit: &[Hunk]) -> Vec<Part> {
+        let changes = self.track.changes.iter().enumerate();
+        let parts = changes.filter_map(|(at, change)| {
+            let hunk = hit.iter().find(|hunk| hunk.holds(change))?;
+            let rows = match hunk.conflict {
+                Some(_) => 0..change.new.len(),
+                None => which.rows_in(hunk),
+            };
+            Some(Part { at, rows })
+        });
+        parts.collect()
     }
 
     fn user_edits(&mut self, edits: &[LineEdit]) {

@@ -168,6 +168,67 @@ proptest! {
     }
 
     #[test]
+    fn parts_accepted_in_any_order_come_to_the_whole(
+        story in lived(),
+        order in vec((any::<u8>(), 0..3usize), 0..40),
+    ) {
+        let mut life = live(&story);
+        if !plain(&life.review) {
+            return Ok(());
+        }
+        let current = life.buffer.clone();
+        for (row, count) in order {
+            let row = usize::from(row) % (current.len() + 1);
+            let which = Which::Rows(row..row + count);
+            prop_assert_eq!(life.review.accept(&which), vec![]);
+            holds(&life.review);
+            // What was accepted is in the base, and nothing of it is a hunk any more.
+            for hunk in life.review.hunks() {
+                prop_assert!(hunk.new.is_empty() || hunk.new.end <= row || row + count.max(1) <= hunk.new.start);
+            }
+        }
+        for row in 0..=current.len() {
+            life.review.accept(&Which::Rows(row..row + 1));
+            holds(&life.review);
+        }
+        prop_assert_eq!(life.review.base(), &current);
+        prop_assert_eq!(life.review.current(), &current);
+    }
+
+    #[test]
+    fn parts_rejected_in_any_order_come_to_the_whole(
+        story in lived(),
+        order in vec(any::<u8>(), 0..40),
+    ) {
+        let mut life = live(&story);
+        if !plain(&life.review) {
+            return Ok(());
+        }
+        let base = life.review.base().clone();
+        for row in order {
+            let row = usize::from(row) % (life.buffer.len() + 1);
+            let which = Which::Rows(row..row + 1);
+            let edits = life.review.reject(&which);
+            for edit in &edits {
+                // No line is touched but those that are meant.
+                prop_assert!(edit.removed == 0 || edit.start <= row && edit.removed == 1, "{edit:?}");
+            }
+            life.client(edits);
+            prop_assert_eq!(life.review.base(), &base);
+            holds(&life.review);
+        }
+        // Each pass puts lines of the base back until there is nothing else.
+        for _ in 0..40 {
+            for row in (0..=life.buffer.len()).rev() {
+                let edits = life.review.reject(&Which::Rows(row..row + 1));
+                life.client(edits);
+            }
+        }
+        prop_assert_eq!(&life.buffer, &base);
+        prop_assert_eq!(life.review.hunks(), &[]);
+    }
+
+    #[test]
     fn what_the_user_writes_beside_the_hunks_is_never_a_hunk(
         story in lived(),
         row in any::<u8>(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
 use super::lcs::Change;
 use super::merge::substantial;
+use super::parts::Part;
 use crate::core::text::{LineEdit, Text};
 
 /// A change with more base lines than this is not compared again for an edit inside it.
@@ -93,32 +94,44 @@ impl Track {
         self.changes = Arc::new(slid(&self.base, &self.current));
     }
 
-    /// Puts changes, by rising index, into the base.
-    pub fn accept(&mut self, which: &[usize]) {
-        if which.is_empty() {
+    /// Sets the whole base, and finds out what differs now.
+    pub fn set_whole_base(&mut self, base: Text) {
+        self.base = base;
+        self.changes = Arc::new(slid(&self.base, &self.current));
+    }
+
+    /// Puts parts of changes, by rising index, into the base.
+    pub fn accept(&mut self, parts: &[Part]) {
+        if parts.is_empty() {
             return;
         }
-        if which.len() == self.changes.len() {
-            self.base = self.current.clone();
-            self.changes = Arc::default();
-            return;
-        }
-        let mut accepted = which.iter().peekable();
+        let mut accepted = parts.iter().peekable();
         let mut edits = Vec::new();
         let mut left = Vec::new();
         let mut grown = 0;
         for (at, change) in self.changes.iter().enumerate() {
-            if accepted.next_if_eq(&&at).is_some() {
-                edits.push(edit_of(change, &self.current));
-                grown += change.new.len() as isize - change.old.len() as isize;
-            } else {
+            let mut keep = |change: Change, grown| {
                 left.push(Change {
                     old: moved(&change.old, grown),
-                    new: change.new.clone(),
+                    new: change.new,
                 });
-            }
+            };
+            let Some(part) = accepted.next_if(|part| part.at == at) else {
+                keep(change.clone(), grown);
+                continue;
+            };
+            let part = change.part(&part.rows);
+            let [above, below] = change.rest(&part);
+            above.into_iter().for_each(|change| keep(change, grown));
+            grown += part.new.len() as isize - part.old.len() as isize;
+            below.into_iter().for_each(|change| keep(change, grown));
+            edits.push(edit_of(&part, &self.current));
         }
-        self.base.apply_all(&edits);
+        if left.is_empty() {
+            self.base = self.current.clone();
+        } else {
+            self.base.apply_all(&edits);
+        }
         self.changes = Arc::new(left);
     }
 

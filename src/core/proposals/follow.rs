@@ -29,6 +29,13 @@ pub enum ProposalJob {
     PutBack(PutBack),
 }
 
+impl ProposalJob {
+    /// Tells whether it is going to change a file of one of these names.
+    pub(in crate::core) fn changes(&self, names: &[PathBuf]) -> bool {
+        matches!(self, ProposalJob::PutBack(back) if back.is_about(names))
+    }
+}
+
 impl Model {
     /// Lets the proposals be what is known of a tool call by now.
     pub(in crate::core) fn tool_proposes(&mut self, key: SessionKey, id: &ToolCallId) {

@@ -60,10 +60,10 @@ impl Model {
 
     /// Forgets choices about what never came.
     pub(super) fn forget_choices(&mut self) {
-        let sessions = &self.sessions;
+        let (sessions, windows) = (&self.sessions, &self.windows);
         let runs = |key: &SessionKey| {
             let session = sessions.get(key);
-            session.is_some_and(|session| session.turn.is_some())
+            session.is_some_and(|session| session.turn.is_some()) || windows.is_open(*key)
         };
         self.proposals.kept.retain_mut(|kept| {
             let is_running = runs(&kept.session);
@@ -141,7 +141,7 @@ impl Model {
                 false => Which::Rows(came.new.clone()),
             };
             // No conflict, so no edit comes of it.
-            review.ledger.accept(&which);
+            review.accept(&which);
             self.reviews.touch(path);
         }
     }
@@ -180,7 +180,10 @@ impl Model {
         }
         let mut text = after.clone();
         text.apply_all(&edits);
-        let created = self.reviews.get(path).is_some_and(|review| review.created);
+        let created = self
+            .reviews
+            .get(path)
+            .is_some_and(|review| review.is_created());
         if created && text.is_empty() {
             // The file goes with the lines that it was made for.
             self.review_file(ReviewAction::Reject, path, Which::All, fx);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::follow::ProposalJob;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::core::event::{DiskFile, EditDone, EditError, SaveError};
+use crate::core::event::{DiskFile, EditDone, EditError, SaveError, Stamp, WriteError};
 use crate::core::ids::BufId;
 use crate::core::ledger::diff;
 use crate::core::model::{Effects, Job, Model, notify};
@@ -31,6 +31,11 @@ impl PutBack {
             edits,
             writing: None,
         }
+    }
+
+    /// Tells whether it is about a file of one of these names.
+    pub fn is_about(&self, names: &[PathBuf]) -> bool {
+        names.contains(&self.path)
     }
 
     /// Returns the edits in rows of what is there now, and how many have lost their lines.
@@ -120,6 +125,7 @@ impl Model {
             Err(why) => return fx.push(notify(Level::Error, why)),
         };
         let path = back.path.clone();
+        let over = disk.stamp;
         self.review_from_disk(&path, disk);
         let is_open = self.documents.find(&path).is_some();
         let Some(review) = self.reviews.get(&path).filter(|_| !is_open) else {
@@ -132,12 +138,13 @@ impl Model {
         }
         let mut text = review.ledger.current().clone();
         text.apply_all(&edits);
-        let format = review.format;
+        let format = review.now.format().unwrap_or_default();
         back.writing = Some(text.clone());
         let token = self.token(Job::Proposal(ProposalJob::PutBack(back)));
         fx.push(Effect::Host(HostEffect::WriteDisk {
             token,
             path,
+            over,
             text,
             format,
         }));
@@ -147,17 +154,20 @@ impl Model {
     pub(in crate::core) fn put_back_written(
         &mut self,
         back: PutBack,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
         fx: &mut Effects,
     ) {
-        if let Err(why) = result {
-            return fx.push(notify(Level::Error, why));
-        }
+        let stamp = match result {
+            Ok(stamp) => stamp,
+            Err(WriteError::Stale) => return self.put_back(back, fx),
+            Err(WriteError::Failed(why)) => return fx.push(notify(Level::Error, why)),
+        };
         let is_open = self.documents.find(&back.path).is_some();
         if let (Some(review), Some(text), false) =
             (self.reviews.get_mut(&back.path), back.writing, is_open)
         {
-            review.ledger.agent_wrote(text);
+            review.now.stamp = stamp;
+            review.agent_wrote(text);
             self.reviews.touch(&back.path);
         }
     }

@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::core::event::{DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope};
+use crate::core::event::{
+    DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope, Stamp, WriteError,
+};
 use crate::core::ids::BufId;
 use crate::core::ledger::{Which, diff};
 use crate::core::model::{Effects, Job, Model, notify};
+use crate::core::project::FileState;
 use crate::core::text::{LineEdit, Text, moved};
 
 /// A review action that waits for an effect.
@@ -71,12 +74,12 @@ impl FileReview {
     /// Decides about hunks, and returns what has to be done to the text.
     fn plan(&mut self, action: ReviewAction, which: &Which) -> Plan {
         let edits = match action {
-            ReviewAction::Accept => self.ledger.accept(which),
-            ReviewAction::Reject => self.ledger.reject(which),
+            ReviewAction::Accept => self.accept(which),
+            ReviewAction::Reject => self.reject(which),
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
-        let is_gone = self.created && action == ReviewAction::Reject && after.is_empty();
+        let is_gone = self.is_created() && action == ReviewAction::Reject && after.is_empty();
         let plan = Plan {
             edits,
             after,
@@ -116,6 +119,16 @@ impl FileReview {
 }
 
 impl Model {
+    /// Returns whether a decision about a file is being carried out.
+    pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
+        let mut jobs = self.jobs.values();
+        jobs.any(|job| match job {
+            Job::Review(job) => names.contains(&job.path),
+            Job::Proposal(job) => job.changes(names),
+            _ => false,
+        })
+    }
+
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
         let targets: Vec<(PathBuf, Which)> = match scope {
             Scope::Hunk { buf, row } => {
@@ -127,6 +140,7 @@ impl Model {
                 path.map(|path| (path, Which::Rows(rows.clone()))).collect()
             }
             Scope::At { path, row } => vec![(path, Which::Row(row))],
+            Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
                 let all = self.reviews.iter().map(|(path, _)| path.clone());
@@ -247,11 +261,16 @@ impl Model {
             }
             Err(EditError::Stale { .. } | EditError::Gone) => {
                 // The hunk that was meant has moved with what was typed meanwhile.
-                let which = match (which, self.reviews.get(&path)) {
-                    (Which::Row(row), Some(review)) => {
-                        Which::Row(moved(row, &diff(&before, review.ledger.current())))
+                let typed = match self.reviews.get(&path) {
+                    Some(review) => diff(&before, review.ledger.current()),
+                    None => Vec::new(),
+                };
+                let which = match which {
+                    Which::Row(row) => Which::Row(moved(row, &typed)),
+                    Which::Rows(rows) => {
+                        Which::Rows(moved(rows.start, &typed)..moved(rows.end, &typed))
                     }
-                    (which, _) => which,
+                    Which::All => Which::All,
                 };
                 self.review_file(action, &path, which, fx);
             }
@@ -266,8 +285,7 @@ impl Model {
             End::Stays => {}
             End::Users => {
                 if let Some(review) = self.reviews.get_mut(path) {
-                    review.ledger.accept(&Which::All);
-                    review.created = false;
+                    review.accept(&Which::All);
                     self.reviews.touch(path);
                 }
             }
@@ -289,21 +307,37 @@ impl Model {
     pub(in crate::core) fn review_written(
         &mut self,
         job: ReviewJob,
-        result: Result<(), String>,
+        result: Result<Option<Stamp>, WriteError>,
         fx: &mut Effects,
     ) {
-        if let Err(why) = result {
-            fx.push(notify(Level::Error, why));
-            return;
-        }
+        let stamp = match result {
+            Ok(stamp) => stamp,
+            Err(WriteError::Failed(why)) => {
+                fx.push(notify(Level::Error, why));
+                return;
+            }
+            Err(WriteError::Stale) => {
+                self.review_file(job.action, &job.path, job.which, fx);
+                return;
+            }
+        };
         let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
         let (text, end) = match job.then {
             Then::Written { text, end } => (text, end),
             _ => (Text::default(), End::Deleted),
         };
         match (self.reviews.get_mut(&job.path), buf) {
-            (Some(review), None) => review.ledger.agent_wrote(text),
-            (_, Some(buf)) if end == End::Deleted => {
+            (Some(review), None) => {
+                review.now.stamp = stamp;
+                if end == End::Deleted {
+                    review.now = FileState::missing();
+                }
+                review.agent_wrote(text);
+            }
+            (review, Some(buf)) if end == End::Deleted => {
+                if let Some(review) = review {
+                    review.now = FileState::missing();
+                }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
             _ => {}
@@ -337,6 +371,7 @@ impl Model {
                 return;
             }
         };
+        let over = disk.stamp;
         self.review_from_disk(&path, disk);
         if !is_decision {
             return;
@@ -350,10 +385,8 @@ impl Model {
         };
         let plan = review.plan(action, &which);
         let is_base = plan.after == *review.ledger.base();
-        let format = match review.base_format {
-            Some(format) if is_base => format,
-            _ => review.format,
-        };
+        let (now, origin) = (review.now.format(), review.origin.format());
+        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
         self.reviews.touch(&path);
         if plan.edits.is_empty() {
             return;
@@ -374,6 +407,7 @@ impl Model {
         fx.push(Effect::Host(HostEffect::WriteDisk {
             token,
             path,
+            over,
             text: plan.after,
             format,
         }));

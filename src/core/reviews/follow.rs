@@ -9,6 +9,7 @@ use crate::core::event::{Author, BufState, DiskFile};
 use crate::core::files::Hand;
 use crate::core::ids::{BufId, Token};
 use crate::core::model::{Effects, Job, Model};
+use crate::core::project::FileState;
 use crate::core::text::LineEdit;
 
 impl Model {
@@ -33,7 +34,7 @@ impl Model {
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
-            review.ledger.user_wrote(text);
+            review.user_wrote(text);
         }
         self.proposals_stale(&path, &real);
         // Without a review as well: the buffer may show that of another name it had.
@@ -86,8 +87,8 @@ impl Model {
             return;
         };
         match hand {
-            Hand::Agent => review.ledger.agent_edited(&edit),
-            Hand::Others => review.ledger.user_edited(&edit),
+            Hand::Agent => review.agent_edited(&edit),
+            Hand::Others => review.user_edited(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -109,6 +110,7 @@ impl Model {
     fn hand_of(&self, token: Token) -> Hand {
         match self.jobs.get(&token) {
             Some(Job::File(job)) => job.hand(),
+            Some(Job::Change(job)) => job.hand(),
             _ => Hand::Agent,
         }
     }
@@ -118,7 +120,7 @@ impl Model {
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)
         {
-            review.ledger.agent_done();
+            review.agent_done();
         }
     }
 
@@ -142,13 +144,18 @@ impl Model {
     pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
         if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
-            let content = disk.content;
-            review.format = content
-                .as_ref()
-                .map_or(review.format, |content| content.format);
-            let text = content.map(|content| content.text).unwrap_or_default();
+            let now = match disk.content {
+                Some(content) => FileState::of_text(content.text, content.format),
+                None => FileState::missing(),
+            };
+            let text = now.text().unwrap_or_default();
+            review.now = FileState {
+                mode: review.now.mode,
+                stamp: disk.stamp,
+                ..now
+            };
             if text != *review.ledger.current() {
-                review.ledger.user_wrote(text);
+                review.user_wrote(text);
             }
             self.reviews.touch(path);
         }

@@ -4,20 +4,21 @@
 //! review bears the buffer's name.
 
 mod decide;
+mod file;
 mod follow;
+mod whole;
 
 pub use decide::ReviewJob;
+pub use file::FileReview;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::effect::Announcement;
-use super::format::Format;
 use super::ids::SessionKey;
-use super::ledger::Review;
 use super::model::{Effects, emit};
-use super::project::Whole;
+use super::project::FileState;
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -29,33 +30,6 @@ pub struct Reviews {
     touched: BTreeSet<PathBuf>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
-}
-
-#[derive(Debug)]
-pub struct FileReview {
-    pub ledger: Review,
-    pub session: SessionKey,
-    /// The file's path with symbolic links resolved.
-    pub real: PathBuf,
-    /// How the file is written while no buffer holds it.
-    pub format: Format,
-    /// How it was written before the agent did, where no buffer held it.
-    pub base_format: Option<Format>,
-    /// The agent made the file: rejecting all of it deletes it.
-    pub created: bool,
-    /// The text as the agent last left it: what differs since is the user's.
-    pub written: Text,
-    announced: usize,
-    /// The hunks as the public API shows them, made anew when they change.
-    pub(super) info: Arc<Vec<HunkInfo>>,
-}
-
-impl FileReview {
-    /// Returns what happened to the file as a whole.
-    pub fn whole(&self) -> Vec<Whole> {
-        let created = self.created && !self.ledger.hunks().is_empty();
-        created.then_some(Whole::Created).into_iter().collect()
-    }
 }
 
 impl Reviews {
@@ -80,31 +54,27 @@ impl Reviews {
         known.map_or(path, |(name, _)| name).to_owned()
     }
 
-    /// Returns a file's review, begun with `base` if there is none.
-    pub fn ensure(
+    /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
+    /// the file is to be decided.
+    pub fn begin(
         &mut self,
         path: &Path,
         real: &Path,
         session: SessionKey,
         base: &Text,
+        origin: FileState,
     ) -> &mut FileReview {
-        self.files
-            .entry(path.to_owned())
-            .or_insert_with(|| FileReview {
-                ledger: Review::new(base.clone()),
-                session,
-                real: real.to_owned(),
-                format: Format::default(),
-                base_format: None,
-                created: false,
-                written: base.clone(),
-                announced: 0,
-                info: Arc::default(),
-            })
+        let file = self.files.entry(path.to_owned());
+        let file =
+            file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        if !file.is_pending() {
+            file.begin(session, origin);
+        }
+        file
     }
 
     /// Gives a file's review another name of the same file, its buffer's.
-    fn rename(&mut self, from: &Path, to: &Path) {
+    pub fn rename(&mut self, from: &Path, to: &Path) {
         if from != to
             && !self.files.contains_key(to)
             && let Some(review) = self.files.remove(from)
@@ -125,14 +95,12 @@ impl Reviews {
         self.touched.contains(path)
     }
 
-    /// Returns the number of files with hunks, and of hunks, of one session.
+    /// Returns the number of files with anything to decide, and of hunks, of one session.
     pub fn counts(&self, session: SessionKey) -> (usize, usize) {
         let of_session = self.files.values().filter(|file| file.session == session);
         of_session.fold((0, 0), |(files, hunks), file| {
-            match file.ledger.hunks().len() {
-                0 => (files, hunks),
-                count => (files + 1, hunks + count),
-            }
+            let here = usize::from(file.is_pending());
+            (files + here, hunks + file.ledger.hunks().len())
         })
     }
 

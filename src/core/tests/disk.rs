@@ -8,9 +8,10 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::core::effect::HostEffect;
-use crate::core::event::{DiskFile, DiskText, Event, Stamp};
+use crate::core::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ids::Token;
+use crate::core::project::{Blob, Body, FileState};
 use crate::core::text::Text;
 
 #[derive(Debug, Default)]
@@ -20,12 +21,66 @@ pub struct Disk {
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// Files that can be neither read nor written.
     pub broken: BTreeSet<PathBuf>,
+    /// Permission bits, where they are not the usual ones.
+    pub modes: BTreeMap<PathBuf, u32>,
+    /// Files that were moved, from and to, since the shadow last looked.
+    pub moved: Vec<(PathBuf, PathBuf)>,
+    /// What was there once, by name.
+    blobs: BTreeMap<Blob, Vec<u8>>,
     waiting: BTreeMap<PathBuf, VecDeque<HostEffect>>,
 }
 
 impl Disk {
     pub fn put(&mut self, path: &str, text: &str) {
         self.files.insert(path.into(), text.into());
+    }
+
+    /// Somebody moves a file.
+    pub fn moves(&mut self, from: &str, to: &str) {
+        let (from, to) = (PathBuf::from(from), PathBuf::from(to));
+        if let Some(bytes) = self.files.remove(&from) {
+            if let Some(mode) = self.modes.remove(&from) {
+                self.modes.insert(to.clone(), mode);
+            }
+            self.files.insert(to.clone(), bytes);
+            self.moved.push((from, to));
+        }
+    }
+
+    /// Returns what is at every path, as the shadow sees it.
+    pub fn states(&mut self) -> BTreeMap<PathBuf, FileState> {
+        let mut states = BTreeMap::new();
+        for (path, bytes) in &self.files {
+            let body = match bytes.contains(&0) {
+                true => {
+                    let blob = blob(bytes);
+                    self.blobs.insert(blob, bytes.clone());
+                    Body::Bytes {
+                        bytes: bytes.len() as u64,
+                        blob: Some(blob),
+                    }
+                }
+                false => {
+                    let (format, text) = Format::decode(bytes);
+                    Body::Text(DiskText { text, format })
+                }
+            };
+            let state = FileState {
+                body,
+                mode: Some(self.modes.get(path).copied().unwrap_or(0o644)),
+                stamp: self.stamp(path),
+            };
+            states.insert(path.clone(), state);
+        }
+        for (path, to) in &self.links {
+            let state = FileState {
+                body: Body::Link(to.clone()),
+                mode: None,
+                stamp: None,
+            };
+            states.insert(path.clone(), state);
+        }
+        states
     }
 
     /// Returns a file's bytes as text, or `None` when there is none.
@@ -52,7 +107,9 @@ impl Disk {
         match self.waiting.get(path)?.front()? {
             HostEffect::ReadDisk { token, .. }
             | HostEffect::WriteDisk { token, .. }
-            | HostEffect::DeleteDisk { token, .. } => Some(*token),
+            | HostEffect::DeleteDisk { token, .. }
+            | HostEffect::Restore { token, .. }
+            | HostEffect::MoveDisk { token, .. } => Some(*token),
             _ => None,
         }
     }
@@ -72,15 +129,24 @@ impl Disk {
             HostEffect::WriteDisk {
                 token,
                 path,
+                over,
                 text,
                 format,
             } => Event::DiskWritten {
                 token,
-                result: self.write(&path, &text, format),
+                result: self.write_over(&path, over, &text, format),
             },
             HostEffect::DeleteDisk { token, path } => Event::DiskWritten {
                 token,
-                result: self.delete(&path),
+                result: self.delete(&path).map(|()| None).map_err(WriteError::from),
+            },
+            HostEffect::Restore { token, path, state } => Event::DiskWritten {
+                token,
+                result: self.restore(&path, &state).map_err(WriteError::from),
+            },
+            HostEffect::MoveDisk { token, from, to } => Event::DiskWritten {
+                token,
+                result: self.move_back(&from, &to).map_err(WriteError::from),
             },
             other => panic!("no operation of a disk: {other:?}"),
         })
@@ -121,6 +187,54 @@ impl Disk {
         Ok(())
     }
 
+    fn write_over(
+        &mut self,
+        path: &Path,
+        over: Option<Stamp>,
+        text: &Text,
+        format: Format,
+    ) -> Result<Option<Stamp>, WriteError> {
+        if self.stamp(path) != over {
+            return Err(WriteError::Stale);
+        }
+        self.write(path, text, format)?;
+        Ok(self.stamp(path))
+    }
+
+    fn restore(&mut self, path: &Path, state: &FileState) -> Result<Option<Stamp>, String> {
+        self.check(path, "restored")?;
+        let bytes = match &state.body {
+            Body::Text(content) => content.format.encode(&content.text).expect("it was read"),
+            Body::Bytes {
+                blob: Some(blob), ..
+            } => self.blobs[blob].clone(),
+            Body::Link(to) => {
+                self.files.remove(path);
+                self.links.insert(path.to_owned(), to.clone());
+                return Ok(self.stamp(path));
+            }
+            other => panic!("{other:?} cannot be restored"),
+        };
+        self.links.remove(path);
+        self.files.insert(path.to_owned(), bytes);
+        if let Some(mode) = state.mode {
+            self.modes.insert(path.to_owned(), mode);
+        }
+        Ok(self.stamp(path))
+    }
+
+    fn move_back(&mut self, from: &Path, to: &Path) -> Result<Option<Stamp>, String> {
+        self.check(from, "moved")?;
+        if self.files.contains_key(to) {
+            return Err(format!("{} is there already", to.display()));
+        }
+        let bytes = self.files.remove(from);
+        let bytes = bytes.ok_or_else(|| format!("{} is not there", from.display()))?;
+        self.files.insert(to.to_owned(), bytes);
+        self.moved.push((from.to_owned(), to.to_owned()));
+        Ok(self.stamp(to))
+    }
+
     fn delete(&mut self, path: &Path) -> Result<(), String> {
         self.check(path, "deleted")?;
         self.files.remove(&self.real(path));
@@ -133,4 +247,12 @@ impl Disk {
             false => Ok(()),
         }
     }
+}
+
+fn blob(bytes: &[u8]) -> Blob {
+    let mut hasher = std::hash::DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let mut name = [0; 32];
+    name[..8].copy_from_slice(&hasher.finish().to_le_bytes());
+    Blob(name)
 }

@@ -12,7 +12,7 @@ use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError
 use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, Token};
 use crate::core::text::{LineEdit, Text};
-use crate::core::view::{Frame, HunkView, Patch, PermissionView};
+use crate::core::view::{Frame, HunkView, ListView, Patch, PermissionView, PreviewView};
 
 #[derive(Debug, Default)]
 pub struct Editor {
@@ -21,6 +21,10 @@ pub struct Editor {
     pub titles: BTreeMap<SessionKey, String>,
     pub permission: Option<PermissionView>,
     pub hunks: BTreeMap<BufId, Vec<HunkView>>,
+    /// The review list, how often it came, and the preview beside it.
+    pub list: ListView,
+    pub lists: usize,
+    pub preview: PreviewView,
     /// A frame was asked for and has not come yet.
     pub is_asking: bool,
     /// What the user's save hook adds at the end of a file, once.
@@ -350,6 +354,11 @@ impl Editor {
                     self.titles.insert(session, parts.join(" · "));
                 }
                 Patch::Permission(view) => self.permission = view,
+                Patch::ReviewList(view) => {
+                    self.list = view;
+                    self.lists += 1;
+                }
+                Patch::ReviewPreview(view) => self.preview = view,
                 Patch::Review { buf, tick, hunks } => {
                     if self
                         .buffers

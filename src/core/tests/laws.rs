@@ -7,7 +7,7 @@ use crate::core::effect::{Announcement, EditorEffect, Effect};
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
 use crate::core::ledger::Review;
-use crate::core::model::{Job, Model, Phase};
+use crate::core::model::{AgentState, Job, Model, Phase, Stage};
 use crate::core::snapshot::Snapshot;
 use crate::core::text::LineEdit;
 use crate::core::update::update;
@@ -34,7 +34,12 @@ pub fn check_model(model: &Model) {
         assert!(served, "{key:?} waits for an agent that is gone");
         if let Some(turn) = &session.turn {
             let agent = session.agent.and_then(|agent| model.agents.get(&agent));
-            let waits = agent.is_some_and(|agent| agent.pending.contains_key(&turn.request));
+            let waits = agent.is_some_and(|agent| match &turn.stage {
+                Stage::Checkpoint(_) => {
+                    session.awaits_checkpoint || agent.state == AgentState::Leaving
+                }
+                Stage::Answer(request) => agent.pending.contains_key(request),
+            });
             assert!(waits, "{key:?}: nothing will end its turn");
         }
     }

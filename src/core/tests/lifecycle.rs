@@ -45,8 +45,8 @@ fn a_session_starts_and_ends() {
     w.says("Hello");
     w.ends_turn("end_turn");
     w.saw(&[
-        "a1 <- session/prompt s1: hi",
         "turn of 1 started",
+        "a1 <- session/prompt s1: hi",
         "turn of 1 ended: end_turn",
     ]);
     assert_eq!(w.chat(), "❯ hi\n\nHello");
@@ -64,8 +64,8 @@ fn a_prompt_waits_until_the_session_is_ready() {
     w.saw(&[
         "a1 <- session/new /p",
         "session 1 started",
-        "a1 <- session/prompt s1: hi",
         "turn of 1 started",
+        "a1 <- session/prompt s1: hi",
     ]);
     assert_eq!(w.model.phase(S1), Phase::Running);
 }
@@ -233,8 +233,8 @@ fn an_exit_ends_the_turn_and_the_next_prompt_starts_the_agent_again() {
         "a2 <- initialize",
         "a2 <- session/new /p",
         "session 1 started",
-        "a2 <- session/prompt s2: again",
         "turn of 1 started",
+        "a2 <- session/prompt s2: again",
     ]);
 }
 
@@ -355,8 +355,8 @@ fn a_prompt_to_an_agent_that_is_leaving_goes_to_a_new_one() {
         "a2 <- initialize",
         "a2 <- session/new /p",
         "session 1 started",
-        "a2 <- session/prompt s2: two",
         "turn of 1 started",
+        "a2 <- session/prompt s2: two",
     ]);
     w.answers(
         A2,
@@ -379,8 +379,8 @@ fn a_session_made_by_an_agent_that_is_leaving_is_not_used() {
         "a2 <- initialize",
         "a2 <- session/new /p",
         "session 1 started",
-        "a2 <- session/prompt s1: hi",
         "turn of 1 started",
+        "a2 <- session/prompt s1: hi",
     ]);
 }
 

@@ -21,6 +21,12 @@ pub enum Step {
     Editor(usize),
     Disk(usize),
     Agents,
+    /// The shadow looks at the disk.
+    Look,
+    /// The shadow takes a checkpoint.
+    Check,
+    /// The shadow tells what it has seen.
+    Tell,
     Time,
     Broken(usize, bool),
     Foreign(usize, usize),
@@ -133,6 +139,9 @@ fn goes_on() -> impl Strategy<Value = Step> {
         6 => (1..5usize).prop_map(Step::Editor),
         6 => file().prop_map(Step::Disk),
         6 => Just(Step::Agents),
+        3 => Just(Step::Look),
+        6 => Just(Step::Check),
+        8 => Just(Step::Tell),
         1 => Just(Step::Time),
     ]
 }

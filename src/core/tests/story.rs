@@ -38,7 +38,15 @@ impl Story {
         w.journal = journal.then(Vec::new);
         w.disk.put(FILES[0], "a\nb\nc\nd\ne\nf\n");
         w.disk.put(FILES[1], "one\r\ntwo\r\nthree");
-        for part in [Part::Agents, Part::Disk, Part::Editor, Part::Languages] {
+        w.settle();
+        for part in [
+            Part::Agents,
+            Part::Disk,
+            Part::Editor,
+            Part::Languages,
+            Part::Shadow,
+            Part::Watcher,
+        ] {
             w.holds(part);
         }
         Self {
@@ -220,6 +228,14 @@ impl Story {
                 self.w.agents_move();
                 self.w.settle();
             }
+            Step::Look => self.w.shadow.looks(&mut self.w.disk),
+            Step::Check => {
+                self.w.shadow.checks(&mut self.w.disk);
+            }
+            Step::Tell => {
+                let event = self.w.shadow.tells();
+                event.into_iter().for_each(|event| self.w.happens(event));
+            }
             Step::Time => self.w.time_passes(),
             Step::Crash => {
                 let agent = self.session().1;
@@ -301,13 +317,17 @@ impl Story {
         let Some(text) = self.w.disk.get(FILES[file]) else {
             return;
         };
-        let line = self.new_line("x");
+        // In a turn nobody can tell it from the agent.
+        let is_agents = self.w.model.agent_at(&path).is_some() || self.w.shadow.has_checked();
+        let line = self.new_line(if is_agents { "a" } else { "x" });
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let new = format!("{line}{end}");
         lines.insert(start % (lines.len().max(1)), &new);
         self.w.disk.put(FILES[file], &lines.concat());
-        self.typed.entry(file).or_default().insert(line);
+        if !is_agents {
+            self.typed.entry(file).or_default().insert(line);
+        }
     }
 
     /// The agent answers a call of the client's, or gives an answer nobody waits for.
@@ -420,7 +440,13 @@ impl Story {
     /// Lets everything come to its end, and looks for what the user has typed.
     pub fn rests(mut self) -> World {
         self.w.disk.broken.clear();
-        while !self.w.to_editor.is_empty() || !self.w.disk.busy().is_empty() {
+        self.w.shadow.looks(&mut self.w.disk);
+        while self.w.shadow.is_busy()
+            || !self.w.to_editor.is_empty()
+            || !self.w.disk.busy().is_empty()
+        {
+            self.live(&Step::Check);
+            self.live(&Step::Tell);
             self.editor_moves();
             (0..FILES.len()).for_each(|file| self.disk_moves(file));
         }
@@ -443,6 +469,11 @@ impl Story {
             let lost: Vec<&String> = lost
                 .filter(|line| !is_told || line.starts_with('u'))
                 .collect();
+            if !lost.is_empty() {
+                for l in self.w.journal.iter().flatten() {
+                    println!("{}", l.chars().take(500).collect::<String>());
+                }
+            }
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.w

@@ -49,12 +49,12 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
     w.prompts("two");
     w.prompts("three");
     w.says("1");
-    w.saw(&["a1 <- session/prompt s1: one", "turn of 1 started"]);
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: one"]);
     w.ends_turn("end_turn");
     w.saw(&[
         "turn of 1 ended: end_turn",
-        "a1 <- session/prompt s1: two",
         "turn of 1 started",
+        "a1 <- session/prompt s1: two",
     ]);
     w.says("2");
     w.ends_turn("end_turn");
@@ -196,8 +196,8 @@ fn lines_of_a_file_go_along() {
     assert_eq!(w.chat(), "Goes along with the next prompt: /p/a b:3-4");
     w.prompts("why?");
     w.saw(&[
-        "a1 <- session/prompt s1: why? + [block]",
         "turn of 1 started",
+        "a1 <- session/prompt s1: why? + [block]",
     ]);
     let block = &w.agents[&A1].calls[0].2["prompt"][1];
     let resource = json!({ "uri": "file:///p/a%20b#L3:4", "text": "x\ny" });
@@ -206,7 +206,7 @@ fn lines_of_a_file_go_along() {
     w.ends_turn("end_turn");
     w.skip();
     w.prompts("and?");
-    w.saw(&["a1 <- session/prompt s1: and?", "turn of 1 started"]);
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: and?"]);
 }
 
 #[test]

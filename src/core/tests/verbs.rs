@@ -20,6 +20,7 @@ impl World {
             session: SessionKey(session),
             spec: spec(agent),
             roots: vec!["/p".into()],
+            project: "/p".into(),
         });
     }
 

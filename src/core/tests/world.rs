@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Life};
 use super::disk::Disk;
 use super::editor::Editor;
+use super::shadow::Shadow;
 use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::core::event::{AgentSpec, Event};
 use crate::core::ids::{AgentKey, SessionKey, Token};
@@ -29,6 +30,10 @@ use crate::core::update::update;
 pub enum Part {
     Editor,
     Disk,
+    /// Checkpoints.
+    Shadow,
+    /// The watcher: that the shadow looks of itself.
+    Watcher,
     /// What agents do by themselves: answers to `initialize` and `session/new`, their exits.
     Agents,
     /// The loading of languages.
@@ -42,6 +47,7 @@ pub struct World {
     pub model: Model,
     pub editor: Editor,
     pub disk: Disk,
+    pub shadow: Shadow,
     pub agents: BTreeMap<AgentKey, Agent>,
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
@@ -78,6 +84,7 @@ impl World {
             model: Model::default(),
             editor: Editor::default(),
             disk: Disk::default(),
+            shadow: Shadow::default(),
             agents: BTreeMap::new(),
             to_core: VecDeque::new(),
             to_editor: VecDeque::new(),
@@ -136,13 +143,34 @@ impl World {
             self.apply(Event::FrameSlice);
             return true;
         }
-        let moves = |part| !self.held.contains(&part);
-        let (agents, disk, editor) = (moves(Part::Agents), moves(Part::Disk), moves(Part::Editor));
-        let languages = moves(Part::Languages);
-        agents && self.agents_move()
-            || disk && self.disk_moves()
-            || editor && self.editor_moves()
-            || languages && self.loads()
+        self.moves_if(Part::Agents, Self::agents_move)
+            || self.moves_if(Part::Disk, Self::disk_moves)
+            || self.moves_if(Part::Editor, Self::editor_moves)
+            || self.moves_if(Part::Languages, Self::loads)
+            || self.moves_if(Part::Shadow, Self::shadow_moves)
+            || self.moves_if(Part::Watcher, Self::watches)
+    }
+
+    fn moves_if(&mut self, part: Part, moves: fn(&mut Self) -> bool) -> bool {
+        !self.held.contains(&part) && moves(self)
+    }
+
+    /// Takes a checkpoint, or tells of one.
+    fn shadow_moves(&mut self) -> bool {
+        if let Some(event) = self.shadow.tells() {
+            self.to_core.push_back(event);
+            return true;
+        }
+        self.shadow.checks(&mut self.disk)
+    }
+
+    /// Looks at the disk; whether there was anything new.
+    fn watches(&mut self) -> bool {
+        self.shadow.looks(&mut self.disk);
+        let event = self.shadow.tells();
+        let is_new = event.is_some();
+        self.to_core.extend(event);
+        is_new
     }
 
     fn disk_moves(&mut self) -> bool {
@@ -303,14 +331,16 @@ impl World {
             }
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Preload { language } => self.to_load.push_back(language),
-            HostEffect::OpenProject { .. }
-            | HostEffect::CloseProject { .. }
-            | HostEffect::Checkpoint { .. }
-            | HostEffect::Track { .. }
+            HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
+            HostEffect::CloseProject { root } => self.shadow.closes(&root),
+            HostEffect::Checkpoint { token, root, .. } => self.shadow.is_asked(token, &root),
+            HostEffect::Restore { ref path, .. } | HostEffect::MoveDisk { from: ref path, .. } => {
+                let path = path.clone();
+                self.disk.queue(path, effect);
+            }
+            HostEffect::Track { .. }
             | HostEffect::Reviewed { .. }
             | HostEffect::KeepReviews { .. }
-            | HostEffect::Restore { .. }
-            | HostEffect::MoveDisk { .. }
             | HostEffect::Log { .. } => {}
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-use crate::core::event::DiskText;
+use crate::core::event::{DiskText, WriteError};
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::text::Text;
 
@@ -33,6 +33,7 @@ impl Run {
         self.host.run(HostEffect::WriteDisk {
             token: TOKEN,
             path: self.path(name),
+            over: crate::paths::stamp(&self.path(name)),
             text: Text::from_text(text),
             format,
         });
@@ -50,7 +51,11 @@ impl Run {
             Event::DiskWritten {
                 token: TOKEN,
                 result,
-            } => result.map_err(|why| self.without_folder(&why)),
+            } => match result {
+                Ok(_) => Ok(()),
+                Err(WriteError::Failed(why)) => Err(self.without_folder(&why)),
+                Err(WriteError::Stale) => Err("stale".to_owned()),
+            },
             other => panic!("{other:?}"),
         }
     }
@@ -290,19 +295,28 @@ fn operations_on_a_path_keep_their_order() {
         run.host.run(HostEffect::WriteDisk {
             token: Token(n),
             path: path.clone(),
+            over: None,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
         run.host.run(HostEffect::ReadDisk {
             token: Token(n),
+            path: path.clone(),
+        });
+        run.host.run(HostEffect::DeleteDisk {
+            token: Token(n),
             path,
         });
     }
-    for n in 0..40 {
-        match run.next() {
-            Event::DiskWritten { token, result } => assert_eq!((token, result), (Token(n), Ok(()))),
-            other => panic!("{other:?}"),
+    let written = |n, is_there| match run.next() {
+        Event::DiskWritten { token, result } => {
+            let stamp = result.expect("written");
+            assert_eq!((token, stamp.is_some()), (Token(n), is_there));
         }
+        other => panic!("{other:?}"),
+    };
+    for n in 0..40 {
+        written(n, true);
         match run.next() {
             Event::DiskRead { token, result } => {
                 let text = result.expect("readable").content.expect("there").text;
@@ -310,8 +324,9 @@ fn operations_on_a_path_keep_their_order() {
             }
             other => panic!("{other:?}"),
         }
+        written(n, false);
     }
-    assert_eq!(run.names(), ["file"]);
+    assert_eq!(run.names(), [""; 0]);
 }
 
 #[test]
@@ -319,34 +334,62 @@ fn nobody_ever_sees_half_a_file() {
     let run = Run::new();
     let lines = |c: char| Text::from_lines(vec![c.to_string().repeat(99); 2000]);
     run.file("file", lines('a').to_string().as_bytes(), 0o644);
-    for (n, c) in ('b'..='z').enumerate() {
+    let path = run.path("file");
+    let reader = std::thread::spawn(move || {
+        loop {
+            let seen = read(&path);
+            let first = seen.chars().next().expect("never empty");
+            assert!(seen == lines(first).to_string(), "a mixture");
+            if first == 'z' {
+                break;
+            }
+        }
+    });
+    for c in 'b'..='z' {
+        run.write("file", &lines(c).to_string()).expect("written");
+    }
+    reader.join().expect("no mixture was seen");
+}
+
+#[test]
+fn a_file_that_others_have_written_to_is_not_overwritten() {
+    let run = Run::new();
+    run.file("file", b"theirs\n", 0o644);
+    let over = |over| {
         run.host.run(HostEffect::WriteDisk {
-            token: Token(n as u64),
+            token: TOKEN,
             path: run.path("file"),
-            text: lines(c),
+            over,
+            text: Text::from_text("ours\n"),
             format: Format::default(),
         });
-    }
-    loop {
-        let seen = read(&run.path("file"));
-        let first = seen.chars().next().expect("never empty");
-        assert!(seen == lines(first).to_string(), "a mixture");
-        if first == 'z' {
-            break;
-        }
-    }
+        run.written()
+    };
+    assert_eq!(over(None), Err("stale".to_owned()));
+    let was = crate::paths::stamp(&run.path("file"));
+    run.file("file", b"theirs again\n", 0o644);
+    assert_eq!(over(was), Err("stale".to_owned()));
+    fs::remove_file(run.path("file")).expect("it is there");
+    assert_eq!(over(was), Err("stale".to_owned()));
+    assert_eq!(run.names(), [""; 0]);
+    assert_eq!(over(None), Ok(()));
 }
 
 #[test]
 fn what_was_asked_for_is_written_before_the_host_ends() {
     let run = Run::new();
     for n in 0..20 {
+        let path = run.path("file");
         run.host.run(HostEffect::WriteDisk {
             token: TOKEN,
-            path: run.path("file"),
+            path: path.clone(),
+            over: None,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
+        if n < 19 {
+            run.host.run(HostEffect::DeleteDisk { token: TOKEN, path });
+        }
     }
     run.host.shutdown(DEADLINE);
     assert_eq!(read(&run.folder.path().join("file")), "19\n");

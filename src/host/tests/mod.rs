@@ -5,7 +5,10 @@
 mod agents;
 mod ending;
 mod files;
+mod git;
 mod languages;
+mod project;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};
@@ -46,8 +49,9 @@ impl Run {
     /// Starts a host with a changed config.
     fn with(change: impl FnOnce(&mut HostConfig)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
+        let state = folder.path().join("acp.state");
         let (inbox, outlet) = inbox();
-        let mut config = HostConfig::new(folder.path().join("acp.log"), Level::Debug);
+        let mut config = HostConfig::new(folder.path().join("acp.log"), state, Level::Debug);
         change(&mut config);
         let host = Host::start(inbox, config).expect("a host");
         host.run(HostEffect::Timer {

@@ -423,3 +423,61 @@ fn the_hunks_of_a_buffer_are_told_apart_from_the_others() {
     });
     nvim.quit();
 }
+
+/// A hunk of three lines.
+const BLOCK: &str = "one\nA\nB\nC\nfive\nsix\nseven\n";
+
+#[test]
+fn lines_of_a_hunk_are_accepted_alone() {
+    let nvim = reviewed(OLD, BLOCK);
+    nvim.keys("3GV\\a");
+    wait_hunks(
+        &nvim,
+        json!([
+            [1, ["two"], ["A"], "pending"],
+            [3, ["four"], ["C"], "pending"]
+        ]),
+    );
+    wait_lines(&nvim, &lines(BLOCK));
+    assert_eq!(nvim.mode(), "n");
+    nvim.cmd("2,2Acp accept");
+    wait_hunks(&nvim, json!([[3, ["four"], ["C"], "pending"]]));
+    nvim.cmd("%Acp accept");
+    wait_hunks(&nvim, json!([]));
+    nvim.quit();
+}
+
+#[test]
+fn lines_of_a_hunk_are_rejected_alone_and_one_undo_brings_them_back() {
+    let nvim = reviewed(OLD, BLOCK);
+    // Upwards, from a column to another.
+    nvim.keys("4Gvk\\r");
+    let left = "one\nA\nthree\nfour\nfive\nsix\nseven\n";
+    wait_lines(&nvim, &lines(left));
+    wait_file(&nvim, "a.txt", left);
+    wait_hunks(&nvim, json!([[1, ["two"], ["A"], "pending"]]));
+    nvim.keys("u");
+    wait_lines(&nvim, &lines(BLOCK));
+    let whole = json!([[1, ["two", "three", "four"], ["A", "B", "C"], "pending"]]);
+    wait_hunks(&nvim, whole);
+    nvim.quit();
+}
+
+#[test]
+fn a_range_decides_by_command_function_and_plug_mapping() {
+    let project = Project::new().config("keymaps", json!({ "review": false }));
+    let project =
+        project.before("xmap ga <Plug>(acp-accept-hunk)| xmap gr <Plug>(acp-reject-hunk)");
+    let nvim = reviewed_in(project, OLD, NEW);
+    let all = all();
+    nvim.keys("2GVga");
+    wait_hunks(&nvim, json!(all[1..]));
+    nvim.keys("4GVgr");
+    wait_hunks(&nvim, json!(all[2..]));
+    nvim.lua("require('acp').review.reject({ first = 6, last = 7 })", ());
+    wait_hunks(&nvim, json!([all[2]]));
+    nvim.lua("require('acp').review.accept({ first = 0, last = 9 })", ());
+    wait_hunks(&nvim, json!([]));
+    wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nfive\nseven\n");
+    nvim.quit();
+}

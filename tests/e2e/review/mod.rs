@@ -56,7 +56,7 @@ pub fn wait_file(nvim: &Nvim, path: &str, content: &str) {
 
 /// Returns the row of the cursor.
 #[track_caller]
-fn row(nvim: &Nvim) -> usize {
+pub fn row(nvim: &Nvim) -> usize {
     let line = nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]", ());
     line.as_u64().expect("a line") as usize - 1
 }

@@ -170,7 +170,7 @@ fn where_there_is_nothing_it_is_said() {
 #[test]
 fn the_quickfix_list_has_every_hunk() {
     let nvim = three_files("set nomore");
-    nvim.cmd("Acp review");
+    nvim.cmd("Acp review!");
     let list = nvim.lua(
         "return vim.tbl_map(function(item)
             return { vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)), item.lnum }

@@ -1,0 +1,135 @@
+//! What a change does to the review of its file.
+//!
+//! Invariant: the text of a file in a buffer is left to the buffer; here it is the file as a whole
+//! that counts, and the text of files in no buffer.
+
+use std::path::Path;
+
+use super::{Change, advance};
+use crate::core::effect::{EditorEffect, Effect};
+use crate::core::ids::SessionKey;
+use crate::core::model::{Effects, Model};
+use crate::core::project::FileChange;
+use crate::core::text::Text;
+
+impl Model {
+    /// Takes in a change of a file that no buffer has.
+    pub(super) fn change_ledger(
+        &mut self,
+        change: &FileChange,
+        by: Option<SessionKey>,
+        fx: &mut Effects,
+    ) {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let (before, after) = (change.before.text(), change.after.text());
+        if let Some(session) = by {
+            let base = before.clone().unwrap_or_default();
+            let origin = change.before.clone();
+            self.reviews
+                .begin(&path, &change.path, session, &base, origin);
+            if let (Some(before), Some(after)) = (&before, &after) {
+                self.agent_has_left(session, &change.path, before, after);
+            }
+        }
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        let ours = review.ledger.current().clone();
+        if let Some(after) = after
+            && *review.ledger.current() != after
+        {
+            match by {
+                Some(_) => {
+                    review.agent_left(&before.unwrap_or_default(), &after);
+                    review.agent_wrote(after);
+                }
+                None => review.user_wrote(after),
+            }
+        }
+        review.take_note(change, by);
+        let now = review.ledger.current().clone();
+        self.reviews.touch(&path);
+        if by.is_some() {
+            self.proposals_landed(&path, &ours, &now, fx);
+        }
+    }
+
+    /// Takes in what happened as a whole to a file that a buffer has.
+    pub(super) fn take_note(&mut self, change: &Change) {
+        let Change { change, by } = change;
+        let Some((_, document)) = self.documents.find(&change.path) else {
+            return;
+        };
+        let (path, real) = (document.path.clone(), document.real.clone());
+        let text = document.text.clone();
+        if let Some(session) = *by
+            && !change.before.is_like(&change.after)
+            && document.stamp != change.after.stamp
+        {
+            let origin = change.before.clone();
+            self.reviews.begin(&path, &real, session, &text, origin);
+        }
+        if let Some(review) = self.reviews.get_mut(&path) {
+            review.take_note(change, *by);
+            self.reviews.touch(&path);
+        }
+    }
+
+    /// A file is elsewhere now: its review and its buffer go with it.
+    pub(super) fn file_moved(&mut self, from: &Path, change: &Change, fx: &mut Effects) {
+        let to = &change.change.path;
+        let name = self.reviews.name_of(from, from);
+        self.reviews.rename(&name, to);
+        if let Some(session) = change.by {
+            let before = &change.change.before;
+            let base = before.text().unwrap_or_default();
+            let buffer = self.documents.find(from);
+            let base = buffer.map_or(base, |(_, document)| document.text.clone());
+            let review = self.reviews.begin(to, to, session, &base, before.clone());
+            match &review.from {
+                Some(origin) if origin == to => review.from = None,
+                Some(_) => {}
+                None => review.from = Some(from.to_owned()),
+            }
+        }
+        if let Some(review) = self.reviews.get_mut(to) {
+            to.clone_into(&mut review.real);
+            self.reviews.touch(to);
+            if let Some((buf, _)) = self.documents.find(from) {
+                self.documents.rename(buf, to);
+                let path = to.clone();
+                fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+            }
+        }
+    }
+
+    /// A text was taken for what the file had been all along, and was the agent's in part, as is
+    /// told now: that part is its change after all.
+    pub(super) fn settle_unsure(&mut self, change: &Change) {
+        let Change { change, by } = change;
+        let Some(taken) = self.changes.unsure.remove(&change.path) else {
+            return;
+        };
+        let (Some(session), Some(before)) = (*by, change.before.text()) else {
+            return;
+        };
+        if taken == before {
+            return;
+        }
+        let buffer = self.documents.find(&change.path);
+        let (path, current): (_, Option<Text>) = match buffer {
+            Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
+            None => (self.reviews.name_of(&change.path, &change.path), None),
+        };
+        let base = current.as_ref().unwrap_or(&taken);
+        let origin = change.before.clone();
+        let review = self
+            .reviews
+            .begin(&path, &change.path, session, base, origin);
+        let mut base = review.ledger.base().clone();
+        advance(&mut base, &taken, &before);
+        review.rebase(base);
+        review.origin = change.before.clone();
+        self.reviews.touch(&path);
+    }
+}

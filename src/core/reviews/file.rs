@@ -1,0 +1,125 @@
+//! The review of one file: its ledger, and what there is to know of the file beside its lines.
+//!
+//! Invariant: the ledger hears of nothing but through the methods here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::core::changes::advance;
+use crate::core::ids::SessionKey;
+use crate::core::ledger::{Conflict, Review, Which};
+use crate::core::project::{FileChange, FileState};
+use crate::core::snapshot::HunkInfo;
+use crate::core::text::{LineEdit, Text};
+
+#[derive(Debug)]
+pub struct FileReview {
+    /// Looked at by everyone, changed by the methods here alone.
+    pub ledger: Review,
+    pub session: SessionKey,
+    /// The file's path with symbolic links resolved.
+    pub real: PathBuf,
+    /// The file as the user has accepted it: what a reject of the whole comes back to. The text
+    /// of it is the ledger's base.
+    pub origin: FileState,
+    /// The file as it is now; the text of it is the ledger's.
+    pub now: FileState,
+    /// Where it was before the agent moved it.
+    pub from: Option<PathBuf>,
+    /// The text as the agent last left it: what differs since is the user's.
+    pub written: Text,
+    pub(super) announced: usize,
+    /// The hunks as the public API shows them, made anew when they change.
+    pub(in crate::core) info: Arc<Vec<HunkInfo>>,
+}
+
+impl FileReview {
+    /// Begins a review with everything accepted.
+    pub(super) fn new(base: &Text, real: &Path, session: SessionKey, origin: FileState) -> Self {
+        Self {
+            ledger: Review::new(base.clone()),
+            session,
+            real: real.to_owned(),
+            now: origin.clone(),
+            origin,
+            from: None,
+            written: base.clone(),
+            announced: 0,
+            info: Arc::default(),
+        }
+    }
+
+    /// Begins anew: nothing is to be decided, and an agent of `session` changes what is there.
+    pub(super) fn begin(&mut self, session: SessionKey, origin: FileState) {
+        self.session = session;
+        let mode = origin.mode.or(self.now.mode);
+        self.origin = FileState { mode, ..origin };
+        self.now = self.origin.clone();
+        self.from = None;
+    }
+
+    /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
+    pub fn agent_wrote(&mut self, text: Text) {
+        self.ledger.agent_wrote(text);
+    }
+
+    /// Takes in a whole text that the user, or somebody else, wrote.
+    pub fn user_wrote(&mut self, text: Text) {
+        self.ledger.user_wrote(text);
+    }
+
+    /// Sets what the user has accepted: some of it was the agent's, as has turned out.
+    pub fn rebase(&mut self, base: Text) {
+        self.ledger.rebase(base);
+    }
+
+    /// Takes in what the agent has left on disk, where `before` had been.
+    pub fn agent_left(&mut self, before: &Text, after: &Text) {
+        advance(&mut self.written, before, after);
+    }
+
+    /// Takes in what happened to the file as a whole.
+    pub fn take_note(&mut self, change: &FileChange, by: Option<SessionKey>) {
+        let (before, after) = (&change.before, change.after.clone());
+        match by {
+            Some(_) => self.now = after,
+            None => self.others_left(before, after),
+        }
+    }
+
+    /// Takes in an edit that was made for the agent, or by the client itself.
+    pub fn agent_edited(&mut self, edit: &LineEdit) {
+        self.ledger.agent_edited(edit);
+    }
+
+    /// Takes in an edit of the user's.
+    pub fn user_edited(&mut self, edit: &LineEdit) {
+        self.ledger.user_edited(edit);
+    }
+
+    /// Says that the edits of one block are complete (see [`Review::agent_done`]).
+    pub fn agent_done(&mut self) {
+        self.ledger.agent_done();
+    }
+
+    /// Takes in lines of the agent's that the user's text won over.
+    pub fn offer(&mut self, conflict: Conflict) {
+        self.ledger.offer(conflict);
+    }
+
+    /// Accepts hunks, and returns what has to be done to the text (see [`Review::accept`]).
+    pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
+        let edits = self.ledger.accept(which);
+        if *which == Which::All {
+            self.accept_whole();
+        } else if self.ledger.hunks().is_empty() {
+            self.accept_content();
+        }
+        edits
+    }
+
+    /// Returns what has to be done to the text for hunks to be gone (see [`Review::reject`]).
+    pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
+        self.ledger.reject(which)
+    }
+}

@@ -1,0 +1,160 @@
+//! What happened to a file as a whole: made, deleted, moved, another mode, no text any more.
+//!
+//! Invariant: a file's `origin` is what the user has accepted of it, its `now` what was heard of
+//! it last; what differs between the two, beside the lines, is what there is to decide.
+
+use super::FileReview;
+use crate::core::format::{Encoding, Format, LineEnd};
+use crate::core::project::{Body, FileState, Whole};
+use crate::core::text::Text;
+
+impl FileState {
+    /// A text file of which the mode is not known.
+    pub fn of_text(text: Text, format: Format) -> Self {
+        Self {
+            body: Body::Text(crate::core::event::DiskText { text, format }),
+            mode: None,
+            stamp: None,
+        }
+    }
+
+    /// Returns the lines that are there: none where there is no text; `None` if nobody knows.
+    pub fn text(&self) -> Option<Text> {
+        match &self.body {
+            Body::Text(content) => Some(content.text.clone()),
+            Body::Unreadable(_) => None,
+            Body::Missing | Body::Bytes { .. } | Body::Link(_) => Some(Text::default()),
+        }
+    }
+
+    pub fn format(&self) -> Option<Format> {
+        match &self.body {
+            Body::Text(content) => Some(content.format),
+            _ => None,
+        }
+    }
+
+    pub fn is_missing(&self) -> bool {
+        self.body == Body::Missing
+    }
+
+    pub fn is_text(&self) -> bool {
+        matches!(self.body, Body::Text(_))
+    }
+
+    /// Returns whether two states are the same but for the lines of a text and the stamp; what is
+    /// not known of one is no difference.
+    pub fn is_like(&self, other: &FileState) -> bool {
+        let modes = self.mode.zip(other.mode);
+        let same_mode = modes.is_none_or(|(one, two)| one == two);
+        same_mode
+            && match (&self.body, &other.body) {
+                (Body::Text(one), Body::Text(two)) => one.format == two.format,
+                (Body::Unreadable(_), _) | (_, Body::Unreadable(_)) => true,
+                (one, two) => one == two,
+            }
+    }
+}
+
+impl FileReview {
+    /// Returns whether the agent made the file: rejecting all of it deletes it.
+    pub fn is_created(&self) -> bool {
+        self.origin.is_missing()
+    }
+
+    /// Returns whether there is anything to decide.
+    pub fn is_pending(&self) -> bool {
+        !self.ledger.hunks().is_empty() || !self.whole().is_empty()
+    }
+
+    /// Returns what happened to the file as a whole.
+    pub fn whole(&self) -> Vec<Whole> {
+        let mut whole = Vec::new();
+        let (origin, now) = (&self.origin, &self.now);
+        match (&origin.body, &now.body) {
+            (Body::Missing, Body::Missing) => return whole,
+            (Body::Missing, _) => whole.push(Whole::Created),
+            (_, Body::Missing) => whole.push(Whole::Deleted),
+            (Body::Link(old), Body::Link(new)) if old == new => {}
+            (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
+            (Body::Text(old), Body::Text(new)) if old.format != new.format => {
+                whole.push(Whole::Format(in_words(old.format, new.format)));
+            }
+            (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
+                let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
+                whole.push(Whole::Binary { kept });
+            }
+            _ => {}
+        }
+        let is_there = !now.is_missing();
+        if let Some(from) = self.from.clone().filter(|_| is_there) {
+            whole.push(Whole::Moved(from));
+        }
+        if let (Some(old), Some(new)) = (origin.mode, now.mode)
+            && old != new
+        {
+            whole.push(Whole::Mode(old, new));
+        }
+        whole
+    }
+
+    /// Takes in what is there now, as somebody else than the agent has left it: what changed with
+    /// it is no change of the agent's.
+    pub fn others_left(&mut self, before: &FileState, after: FileState) {
+        if before.mode != after.mode {
+            self.origin.mode = after.mode;
+        }
+        let formats = (before.format(), after.format());
+        if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
+            && old != new
+        {
+            origin.format = new;
+        }
+        self.now = after;
+    }
+
+    /// Lets what is there be what the user has accepted, but for mode and place.
+    pub fn accept_content(&mut self) {
+        self.origin.body = self.now.body.clone();
+    }
+
+    /// Lets all that is there be what the user has accepted.
+    pub fn accept_whole(&mut self) {
+        self.origin = self.now.clone();
+        self.from = None;
+    }
+}
+
+/// Returns what is another in how a file is written.
+fn in_words(old: Format, new: Format) -> String {
+    let mut words = Vec::new();
+    if old.line_end != new.line_end {
+        let name = |end| match end {
+            LineEnd::Lf => "LF",
+            LineEnd::CrLf => "CRLF",
+            LineEnd::Cr => "CR",
+        };
+        let (old, new) = (name(old.line_end), name(new.line_end));
+        words.push(format!("line ends {old} to {new}"));
+    }
+    match (old.final_newline, new.final_newline) {
+        (true, false) => words.push("no line end at the end of the file".to_owned()),
+        (false, true) => words.push("a line end at the end of the file".to_owned()),
+        _ => {}
+    }
+    match (old.bom, new.bom) {
+        (true, false) => words.push("no byte order mark".to_owned()),
+        (false, true) => words.push("a byte order mark".to_owned()),
+        _ => {}
+    }
+    if old.encoding != new.encoding {
+        let name = |encoding| match encoding {
+            Encoding::Utf8 => "UTF-8",
+            Encoding::Latin1 => "latin-1",
+            Encoding::Other => "another encoding",
+        };
+        let (old, new) = (name(old.encoding), name(new.encoding));
+        words.push(format!("{old} to {new}"));
+    }
+    words.join(", ")
+}

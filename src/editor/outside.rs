@@ -1,0 +1,397 @@
+//! What others do to the file of a buffer, behind Neovim's back: taken over without a question.
+//!
+//! Invariants: nothing in here writes to a file; Neovim counts a file as read only when its text
+//! has been merged into the buffer; buffers that this client does not look after are Neovim's.
+//!
+//! # How Neovim is told that a buffer has what its file has
+//!
+//! Neovim keeps two times of a buffer's file. It compares one with the file's when it gets the
+//! focus, after `:!`, at `:checktime` and when a buffer is entered (W11, W12, E211, 'autoread'),
+//! and the other one before `:write` ("The file has been changed since reading it"). Of the ways
+//! to set them:
+//!
+//! - `:checktime` with a `FileChangedShell` that does nothing sets the first one alone; the
+//!   question at `:write` remains.
+//! - `:edit`, or "reload" for an answer, reads the file again: marks, folds, extmarks and the
+//!   undo tree of the untouched lines are gone, LSP clients get the whole text, and 100,000 lines
+//!   take 60 ms.
+//! - A `:write` of our own, just before the user's, sets both; but the file is written twice, the
+//!   first time without what the user's hooks do, and hooks that refuse come too late.
+//! - A `:write` with a `BufWriteCmd` that writes nothing sets both (|BufWriteCmd| is assumed to
+//!   have written the file) and notes in the undo tree that all other texts differ from the file,
+//!   as after any write: an undo makes the buffer modified. It takes 0.1 ms, whatever the size.
+//!
+//! So it is the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use super::documents::{is_attached, set_renamed};
+use super::guard;
+use super::nvim::{self, api};
+use super::state;
+use crate::core::event::{SaveError, Stamp};
+use crate::core::format::{Encoding, Format, LineEnd};
+use crate::core::ids::BufId;
+
+const GROUP: &str = "acp_outside";
+
+/// Answers for Neovim when it finds that the file of a buffer has changed.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    let group = group()?;
+    let changed = guard::callback("FileChangedShell", |args: Table| changed(args.get("buf")?))?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("callback", Value::Function(changed)),
+    ])?;
+    api("nvim_create_autocmd", ("FileChangedShell", opts))
+}
+
+fn group() -> mlua::Result<i32> {
+    let keep = nvim::table([("clear", Value::Boolean(false))])?;
+    api("nvim_create_augroup", (GROUP, keep))
+}
+
+/// Decides what Neovim does about a file that has changed: nothing, where the change is merged.
+fn changed(buf: i32) -> mlua::Result<()> {
+    if is_looked_after(buf)? {
+        return choose("");
+    }
+    // That there is an autocommand at all would keep Neovim from asking; others may have theirs.
+    match has_autocommand_of_others("FileChangedShell", buf)? {
+        true => Ok(()),
+        false => choose("ask"),
+    }
+}
+
+fn choose(choice: &str) -> mlua::Result<()> {
+    nvim::vim()?.get::<Table>("v")?.set("fcs_choice", choice)
+}
+
+/// Returns whether changes of a buffer's file are merged into it: it is one of a project in which
+/// a session works.
+fn is_looked_after(buf: i32) -> mlua::Result<bool> {
+    if !is_attached(buf) {
+        return Ok(false);
+    }
+    let path = name(buf)?;
+    let real = crate::paths::resolved(&path);
+    let snapshot = state::snapshot();
+    let mut roots = snapshot.sessions.iter().map(|session| &session.cwd);
+    Ok(roots.any(|root| path.starts_with(root) || real.starts_with(root)))
+}
+
+fn name(buf: i32) -> mlua::Result<PathBuf> {
+    let name: String = api("nvim_buf_get_name", buf)?;
+    Ok(PathBuf::from(name))
+}
+
+/// Returns whether somebody else's autocommand would run for a buffer.
+fn has_autocommand_of_others(event: &str, buf: i32) -> mlua::Result<bool> {
+    let filter = nvim::table([("event", nvim::value(event))])?;
+    let all: Vec<Table> = api("nvim_get_autocmds", filter)?;
+    let path = name(buf)?;
+    let full = path.to_string_lossy().into_owned();
+    let tail = path.file_name().unwrap_or_default();
+    let tail = tail.to_string_lossy().into_owned();
+    for autocommand in all {
+        if autocommand.get::<Option<String>>("group_name")?.as_deref() == Some(GROUP) {
+            continue;
+        }
+        if autocommand.get::<Option<bool>>("buflocal")? == Some(true) {
+            if autocommand.get::<Option<i32>>("buffer")? == Some(buf) {
+                return Ok(true);
+            }
+            continue;
+        }
+        let pattern: String = autocommand.get("pattern")?;
+        let subject = match pattern.contains('/') {
+            true => full.as_str(),
+            false => tail.as_str(),
+        };
+        let pattern: String = nvim::vim_fn("glob2regpat", pattern)?;
+        if nvim::vim_fn::<i64>("match", (subject, pattern))? >= 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Runs `body` while a buffer may be changed and no option that is set says so to anybody.
+///
+/// A text that Neovim would read anew is merged into a protected buffer as well; the warning that
+/// it is protected would take a second.
+///
+/// # Errors
+/// What `body` says, or Neovim.
+pub fn unprotected<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    let readonly: bool = nvim::buf_option(buf, "readonly")?;
+    let modifiable: bool = nvim::buf_option(buf, "modifiable")?;
+    if !readonly && modifiable {
+        return body();
+    }
+    quietly(|| {
+        nvim::set_buf_option(buf, "readonly", false)?;
+        nvim::set_buf_option(buf, "modifiable", true)
+    })?;
+    let result = body();
+    quietly(|| {
+        nvim::set_buf_option(buf, "readonly", readonly)?;
+        nvim::set_buf_option(buf, "modifiable", modifiable)
+    })?;
+    result
+}
+
+/// Sets options that only seem to be set: nobody is told.
+fn quietly<R>(body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    with_eventignore("all", body)
+}
+
+fn with_eventignore<R>(events: &str, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    let set = |to: &str| {
+        let scope = nvim::empty()?;
+        api::<()>("nvim_set_option_value", ("eventignore", to, scope))
+    };
+    let before: String = api("nvim_get_option_value", ("eventignore", nvim::empty()?))?;
+    set(events)?;
+    let result = body();
+    set(&before)?;
+    result
+}
+
+/// Takes over what is on disk by now: the buffer has the text of the file with this stamp, is
+/// unmodified if it has nothing else, and is written as the file is.
+///
+/// # Errors
+/// What Neovim says of it; in the result that the file is another one by now.
+pub fn take_over(
+    buf: i32,
+    stamp: Option<Stamp>,
+    is_clean: bool,
+    format: Format,
+) -> mlua::Result<Result<(), SaveError>> {
+    let path = name(buf)?;
+    let set_modified = || quietly(|| nvim::set_buf_option(buf, "modified", !is_clean));
+    quietly(|| set_format(buf, format))?;
+    let is_there = || crate::paths::stamp(&path) == stamp;
+    if !is_there() {
+        // Neovim is to notice that there is something new if nobody else does.
+        set_modified()?;
+        return Ok(Err(SaveError::Stale));
+    }
+    match stamp {
+        Some(_) => count_as_written(buf)?,
+        None => gone(buf)?,
+    }
+    set_modified()?;
+    match is_there() {
+        true => Ok(Ok(())),
+        false => Ok(Err(SaveError::Stale)),
+    }
+}
+
+/// Sets the options that say how the file is written, as reading it would.
+fn set_format(buf: i32, format: Format) -> mlua::Result<()> {
+    let line_end = match format.line_end {
+        LineEnd::Lf => "unix",
+        LineEnd::CrLf => "dos",
+        LineEnd::Cr => "mac",
+    };
+    if nvim::buf_option::<String>(buf, "fileformat")? != line_end {
+        nvim::set_buf_option(buf, "fileformat", line_end)?;
+    }
+    for (option, to) in [("endofline", format.final_newline), ("bomb", format.bom)] {
+        if nvim::buf_option::<bool>(buf, option)? != to {
+            nvim::set_buf_option(buf, option, to)?;
+        }
+    }
+    let encoding: String = nvim::buf_option(buf, "fileencoding")?;
+    match (encoding.as_str(), format.encoding) {
+        ("" | "utf-8", Encoding::Latin1) => nvim::set_buf_option(buf, "fileencoding", "latin1"),
+        ("latin1", Encoding::Utf8) => nvim::set_buf_option(buf, "fileencoding", "utf-8"),
+        // Any other one is known to Neovim alone, and to the user.
+        _ => Ok(()),
+    }
+}
+
+/// Lets a buffer count as written to its file just now; nothing is written, and it stays modified
+/// if it is.
+///
+/// Where somebody else writes the buffer (|BufWriteCmd|) that one is not run, and Neovim asks no
+/// question at `:write` anyway.
+fn count_as_written(buf: i32) -> mlua::Result<()> {
+    if has_autocommand_of_others("BufWriteCmd", buf)? {
+        return Ok(());
+    }
+    let group = group()?;
+    // The undo tree is noted down only for a buffer that was modified and is not any more.
+    let unmodified = guard::callback("BufWriteCmd", move |_: Value| {
+        nvim::set_buf_option(buf, "modified", false)
+    })?;
+    let on_write = nvim::table([
+        ("group", nvim::value(group)),
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(unmodified)),
+    ])?;
+    let on_write: i32 = api("nvim_create_autocmd", ("BufWriteCmd", on_write))?;
+    let set = |modified: bool, kind: &'static str| {
+        quietly(|| {
+            nvim::set_buf_option(buf, "modified", modified)?;
+            nvim::set_buf_option(buf, "buftype", kind)
+        })
+    };
+    let was_modified: bool = nvim::buf_option(buf, "modified")?;
+    // Should the autocommand not run after all, such a buffer is not written, whatever comes.
+    let result = set(true, "acwrite").and_then(|()| {
+        nested(group, move || {
+            nvim::buf_call(buf, "silent keepalt lockmarks write!")
+        })
+    });
+    set(was_modified, "")?;
+    api::<()>("nvim_del_autocmd", on_write)?;
+    result
+}
+
+/// Runs `body` where autocommands run, also while another one waits that did not ask for that
+/// (|autocmd-nested|).
+fn nested(group: i32, body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
+    let outcome = Rc::new(Cell::new(Ok(())));
+    let inside = Rc::clone(&outcome);
+    let run = guard::callback("nested", move |_: Value| {
+        inside.set(body());
+        Ok(())
+    })?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("pattern", nvim::value(GROUP)),
+        ("callback", Value::Function(run)),
+        ("nested", Value::Boolean(true)),
+    ])?;
+    let id: i32 = api("nvim_create_autocmd", ("User", opts))?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("pattern", nvim::value(GROUP)),
+        ("modeline", Value::Boolean(false)),
+    ])?;
+    let ran = with_eventignore("", || api::<()>("nvim_exec_autocmds", ("User", opts)));
+    api::<()>("nvim_del_autocmd", id)?;
+    ran?;
+    outcome.replace(Ok(()))
+}
+
+/// Lets Neovim notice that a buffer's file is gone, without a word about it.
+///
+/// It goes on looking whether there is one again. `:write` makes it anew without a question.
+fn gone(buf: i32) -> mlua::Result<()> {
+    let group = group()?;
+    let nothing = guard::callback("FileChangedShell", |_: Value| choose(""))?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(nothing)),
+    ])?;
+    let id: i32 = api("nvim_create_autocmd", ("FileChangedShell", opts))?;
+    let command = format!("silent checktime {buf}");
+    let result = nested(group, move || api("nvim_command", command.as_str()));
+    api::<()>("nvim_del_autocmd", id)?;
+    result
+}
+
+/// Takes notice that a buffer's file was deleted because the user wanted that.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn deleted(buf: BufId) -> mlua::Result<()> {
+    match api("nvim_buf_is_loaded", buf.0)? {
+        true => gone(buf.0),
+        false => Ok(()),
+    }
+}
+
+/// Gives a buffer the name that its file has by now.
+///
+/// A buffer of that name that is there already is another text of the user's: both stay, and this
+/// one is one whose file is gone.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
+    let BufId(buf) = buf;
+    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Ok(());
+    }
+    let old = name(buf)?;
+    if old == path {
+        return Ok(());
+    }
+    let clients = lsp_detach(buf)?;
+    let renamed = rename(buf, path);
+    lsp_attach(buf, clients)?;
+    if renamed.is_err() {
+        return gone(buf);
+    }
+    wipe_leftover(buf, &old)?;
+    if crate::paths::stamp(path).is_some() {
+        count_as_written(buf)?;
+        set_renamed(buf, false);
+    }
+    if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
+        // As `:saveas` does.
+        nvim::buf_call(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
+    }
+    Ok(())
+}
+
+fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
+    let path: String = nvim::vim_fn("fnameescape", path.to_string_lossy().into_owned())?;
+    nvim::buf_call(buf, &format!("silent keepalt file {path}"))
+}
+
+/// Removes the buffer that Neovim has made for the name before.
+fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
+    let all: Vec<i32> = api("nvim_list_bufs", ())?;
+    for other in all {
+        if other != buf && name(other)? == old && !api::<bool>("nvim_buf_is_loaded", other)? {
+            let force = nvim::table([("force", Value::Boolean(true))])?;
+            api::<()>("nvim_buf_delete", (other, force))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a buffer from its LSP clients, which know it by its name; returns the clients.
+fn lsp_detach(buf: i32) -> mlua::Result<Vec<i64>> {
+    let loaded: Table = nvim::lua()
+        .globals()
+        .get::<Table>("package")?
+        .get("loaded")?;
+    let Some(lsp) = loaded.get::<Option<Table>>("vim.lsp")? else {
+        return Ok(Vec::new());
+    };
+    let filter = nvim::table([("bufnr", nvim::value(buf))])?;
+    let clients: Vec<Table> = lsp.get::<Function>("get_clients")?.call(filter)?;
+    let ids = clients.iter().map(|client| client.get("id"));
+    let ids: Vec<i64> = ids.collect::<mlua::Result<_>>()?;
+    for id in &ids {
+        lsp.get::<Function>("buf_detach_client")?
+            .call::<()>((buf, *id))?;
+    }
+    Ok(ids)
+}
+
+fn lsp_attach(buf: i32, clients: Vec<i64>) -> mlua::Result<()> {
+    if clients.is_empty() {
+        return Ok(());
+    }
+    let lsp: Table = nvim::vim()?.get("lsp")?;
+    let attach: Function = lsp.get("buf_attach_client")?;
+    clients
+        .into_iter()
+        .try_for_each(|id| attach.call::<()>((buf, id)))
+}

@@ -1,0 +1,509 @@
+//! The window of the review list, and the preview beside it.
+//!
+//! Invariants: the cursor stays with its item while lines come and go; the preview never gets the
+//! focus by itself; when the last window of the list closes, the preview goes with it and the core
+//! renders nothing any more.
+
+use std::path::PathBuf;
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::ask::{self, Choice};
+use super::nvim::{self, api};
+use super::state::{self, send};
+use super::{guard, keys, walk};
+use crate::core::event::{Event, ListEvent, ReviewAction};
+use crate::core::ids::ItemKey;
+use crate::core::view::{Group, Line, ListItem, ListView, PreviewView};
+
+/// The keys: name in the config, what it does.
+const KEYS: [(&str, &str); 10] = [
+    ("jump", "Goes to the hunk or file"),
+    ("jump_split", "Goes to the hunk or file in a split"),
+    (
+        "accept",
+        "Accepts the hunk or file (visual: all in the range)",
+    ),
+    (
+        "reject",
+        "Rejects the hunk or file (visual: all in the range)",
+    ),
+    ("accept_all", "Accepts everything, after a question"),
+    ("reject_all", "Rejects everything, after a question"),
+    ("undo", "Takes the last decision back"),
+    ("preview", "Shows or hides the preview"),
+    ("close", "Closes the list"),
+    ("help", "Shows these keys"),
+];
+
+/// What the list shows, and where.
+#[derive(Debug, Default)]
+pub struct List {
+    buf: Option<i32>,
+    preview: Option<i32>,
+    preview_is_off: bool,
+    view: ListView,
+    /// The item under the cursor, as the core was told.
+    at: Option<ItemKey>,
+}
+
+fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
+    state::with(|editor| body(&mut editor.list.borrow_mut())).unwrap_or_default()
+}
+
+/// Shows the list in the current tab page and goes there.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn open() -> mlua::Result<()> {
+    if let Some(win) = window()? {
+        return api("nvim_set_current_win", win);
+    }
+    let buf = match buffer()? {
+        Some(buf) => buf,
+        None => create()?,
+    };
+    let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
+    let config = nvim::table([
+        ("win", Value::Integer(-1)),
+        ("split", nvim::value("below")),
+        ("height", nvim::value((lines * 2 / 5).max(6))),
+    ])?;
+    let win: i32 = api("nvim_open_win", (buf, true, config))?;
+    dress(win)?;
+    nvim::set_win_option(win, "cursorline", true)?;
+    nvim::set_win_option(win, "winfixheight", true)?;
+    let cwd: String = nvim::vim_fn("getcwd", ())?;
+    send(Event::List(ListEvent::Opened {
+        cwd: PathBuf::from(cwd),
+    }));
+    set_title(&with(|list| list.view.title.clone()))?;
+    show_preview()?;
+    moved()
+}
+
+/// Shows other lines; the cursor stays with its item.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(view: ListView) -> mlua::Result<()> {
+    let Some(buf) = buffer()? else {
+        return Ok(());
+    };
+    let mut cursors = Vec::new();
+    let old = with(|list| std::mem::replace(&mut list.view, view.clone()));
+    for win in nvim::windows_of(buf)? {
+        let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
+        let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
+        cursors.push((win, new_row(&old, &view, row)));
+    }
+    write(buf, &old.lines, &view.lines)?;
+    for (win, row) in cursors {
+        api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?;
+    }
+    set_title(&view.title)?;
+    moved()
+}
+
+/// Shows the preview of the item under the cursor.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn preview(view: &PreviewView) -> mlua::Result<()> {
+    let Some(buf) = valid(with(|list| list.preview))? else {
+        return Ok(());
+    };
+    write(buf, &[], &view.lines)?;
+    for win in nvim::windows_of(buf)? {
+        let title = bar(&[(view.title.clone(), "AcpPath")]);
+        nvim::set_win_option(win, "winbar", title)?;
+        // What has changed stands at the top.
+        api::<()>("nvim_win_set_cursor", (win, vec![1, 0]))?;
+    }
+    Ok(())
+}
+
+/// Returns the row of the item that was at `row`: its own one, else the next that is there.
+fn new_row(old: &ListView, new: &ListView, row: usize) -> usize {
+    let key = |item: &Option<ListItem>| item.as_ref().map(|item| item.key);
+    let known = old.items.get(row).and_then(key);
+    let found = known.and_then(|known| new.items.iter().position(|item| key(item) == Some(known)));
+    let last = new.lines.len().saturating_sub(1);
+    let near = || {
+        // What stood below it has moved up; an item is better than a heading.
+        let below = old.items.iter().skip(row).filter_map(key);
+        let mut below =
+            below.filter_map(|known| new.items.iter().position(|item| key(item) == Some(known)));
+        below.next().unwrap_or(row.min(last))
+    };
+    let first = || new.items.iter().position(Option::is_some);
+    match (found, known) {
+        (Some(row), _) => row,
+        (None, Some(_)) => near(),
+        // Nothing was there before: the first item.
+        (None, None) => first().filter(|_| row == 0).unwrap_or(row.min(last)),
+    }
+}
+
+/// Replaces the lines of a buffer that are others now.
+fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
+    let top = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - top;
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let bottom = ends.take(most).take_while(|(a, b)| a == b).count();
+    let is_first = old.is_empty();
+    let end = if is_first {
+        -1
+    } else {
+        i64::try_from(old.len() - bottom).unwrap_or(-1)
+    };
+    let lines = new.get(top..new.len() - bottom).unwrap_or_default();
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    nvim::set_buf_option(buf, "modifiable", true)?;
+    api::<()>("nvim_buf_set_lines", (buf, top, end, false, texts))?;
+    nvim::set_buf_option(buf, "modifiable", false)?;
+    let namespace = nvim::namespace("acp_review_list")?;
+    for (row, line) in (top..).zip(lines) {
+        api::<()>("nvim_buf_clear_namespace", (buf, namespace, row, row + 1))?;
+        for span in &line.spans {
+            let is_line = span.start == 0 && span.end as usize == line.text.len();
+            let opts = nvim::table([
+                ("end_row", nvim::value(row)),
+                ("end_col", nvim::value(span.end)),
+                ("hl_group", nvim::value(span.group)),
+                ("hl_eol", nvim::value(is_line)),
+            ])?;
+            let at = (buf, namespace, row, span.start, opts);
+            api::<i32>("nvim_buf_set_extmark", at)?;
+        }
+    }
+    Ok(())
+}
+
+fn create() -> mlua::Result<i32> {
+    let buf = scratch("acp://review", "acp-review")?;
+    with(|list| {
+        *list = List {
+            buf: Some(buf),
+            preview_is_off: list.preview_is_off,
+            ..List::default()
+        };
+    });
+    on(buf, "CursorMoved", moved)?;
+    on(buf, "BufWinLeave", || later(closed))?;
+    on(buf, "BufWipeout", || later(closed))?;
+    map_keys(buf)?;
+    Ok(buf)
+}
+
+/// Makes a buffer of our own, or takes the one that is there with this name.
+fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
+    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    api::<()>("nvim_buf_set_name", (buf, name))?;
+    for (option, to) in [
+        ("buftype", "nofile"),
+        ("bufhidden", "wipe"),
+        ("filetype", filetype),
+    ] {
+        nvim::set_buf_option(buf, option, to)?;
+    }
+    for option in ["modifiable", "swapfile", "undofile"] {
+        nvim::set_buf_option(buf, option, false)?;
+    }
+    nvim::set_buf_option(buf, "undolevels", -1)?;
+    Ok(buf)
+}
+
+fn on(buf: i32, event: &'static str, body: fn() -> mlua::Result<()>) -> mlua::Result<()> {
+    let run = guard::callback(event, move |_: Table| body())?;
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(run)),
+    ])?;
+    api::<i32>("nvim_create_autocmd", (event, opts))?;
+    Ok(())
+}
+
+/// Runs what may not happen while Neovim closes a window.
+fn later(body: fn() -> mlua::Result<()>) -> mlua::Result<()> {
+    let run = guard::callback("review list", move |()| body())?;
+    nvim::vim()?
+        .get::<mlua::Function>("schedule")?
+        .call::<()>(run)
+}
+
+/// A window of the list was closed: with the last one, all ends.
+fn closed() -> mlua::Result<()> {
+    if let Some(buf) = buffer()?
+        && !nvim::windows_of(buf)?.is_empty()
+    {
+        return Ok(());
+    }
+    hide_preview()?;
+    let was_open = with(|list| {
+        let preview_is_off = list.preview_is_off;
+        let old = std::mem::take(list);
+        list.preview_is_off = preview_is_off;
+        old.buf.is_some()
+    });
+    if was_open {
+        send(Event::List(ListEvent::Closed));
+    }
+    Ok(())
+}
+
+fn valid(buf: Option<i32>) -> mlua::Result<Option<i32>> {
+    match buf {
+        Some(buf) if api("nvim_buf_is_loaded", buf)? => Ok(Some(buf)),
+        _ => Ok(None),
+    }
+}
+
+fn buffer() -> mlua::Result<Option<i32>> {
+    valid(with(|list| list.buf))
+}
+
+/// Returns the list's window in the current tab page.
+fn window() -> mlua::Result<Option<i32>> {
+    let Some(buf) = buffer()? else {
+        return Ok(None);
+    };
+    let win: i32 = nvim::vim_fn("bufwinid", buf)?;
+    Ok((win > 0).then_some(win))
+}
+
+/// Tells the core which item is under the cursor, if that is another one.
+fn moved() -> mlua::Result<()> {
+    let Some(win) = window()? else {
+        return Ok(());
+    };
+    let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
+    let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
+    let news = with(|list| {
+        let item = list.view.items.get(row).and_then(Option::as_ref);
+        let item = item.map(|item| item.key);
+        let is_new = list.at != item;
+        list.at = item;
+        is_new.then_some(item)
+    });
+    if let Some(item) = news {
+        send(Event::List(ListEvent::At { item }));
+    }
+    Ok(())
+}
+
+fn set_title(title: &[(String, Group)]) -> mlua::Result<()> {
+    let Some(buf) = buffer()? else {
+        return Ok(());
+    };
+    let mut bar = bar(title);
+    if let Some(key) = keys::of("review_list", "help").first() {
+        let key = keys::shown(key).replace('%', "%%");
+        bar.push_str(&format!("%<%=%#AcpDim#{key} keys "));
+    }
+    for win in nvim::windows_of(buf)? {
+        nvim::set_win_option(win, "winbar", bar.as_str())?;
+    }
+    Ok(())
+}
+
+fn bar(title: &[(String, Group)]) -> String {
+    let mut bar = String::new();
+    for (index, (text, group)) in title.iter().enumerate() {
+        let text = text.replace('%', "%%").replace('\n', " ");
+        let dot = if index == 0 { " " } else { " · " };
+        bar.push_str(&format!("%#AcpDim#{dot}%#{group}#{text}"));
+    }
+    bar + "%*"
+}
+
+fn dress(win: i32) -> mlua::Result<()> {
+    for name in ["number", "relativenumber", "list", "spell", "wrap"] {
+        nvim::set_win_option(win, name, false)?;
+    }
+    for (name, to) in [
+        ("signcolumn", "no"),
+        ("foldcolumn", "0"),
+        ("colorcolumn", ""),
+        ("fillchars", "eob: "),
+    ] {
+        nvim::set_win_option(win, name, to)?;
+    }
+    Ok(())
+}
+
+/// Opens the preview beside the list, above it on a narrow screen.
+fn show_preview() -> mlua::Result<()> {
+    let (is_off, known) = with(|list| (list.preview_is_off, list.preview));
+    let (Some(list), false) = (window()?, is_off) else {
+        return Ok(());
+    };
+    if valid(known)?.is_some() {
+        return Ok(());
+    }
+    let buf = scratch("acp://review/preview", "")?;
+    with(|list| list.preview = Some(buf));
+    let width: i64 = api("nvim_win_get_width", list)?;
+    let height: i64 = api("nvim_win_get_height", list)?;
+    let (split, size, to) = match width >= 90 {
+        true => ("right", "width", width * 3 / 5),
+        false => ("above", "height", height / 2),
+    };
+    let config = nvim::table([
+        ("win", nvim::value(list)),
+        ("split", nvim::value(split)),
+        (size, nvim::value(to)),
+    ])?;
+    let win: i32 = api("nvim_open_win", (buf, false, config))?;
+    dress(win)?;
+    nvim::set_win_option(win, "cursorline", false)?;
+    nvim::set_win_option(win, "winfixheight", true)?;
+    // The core sends it again.
+    with(|list| list.at = None);
+    moved()
+}
+
+fn hide_preview() -> mlua::Result<()> {
+    let preview = with(|list| list.preview.take());
+    if let Some(buf) = valid(preview)? {
+        let opts = nvim::table([("force", Value::Boolean(true))])?;
+        api::<()>("nvim_buf_delete", (buf, opts))?;
+    }
+    Ok(())
+}
+
+fn map_keys(buf: i32) -> mlua::Result<()> {
+    for (name, desc) in KEYS {
+        for lhs in keys::of("review_list", name) {
+            keys::map(buf, "n", &lhs, desc, move || press(name))?;
+            if matches!(name, "accept" | "reject") {
+                keys::map(buf, "x", &lhs, desc, move || press_on_range(name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn press(name: &str) -> mlua::Result<()> {
+    match name {
+        "jump" => jump(false),
+        "jump_split" => jump(true),
+        "accept" => decide(ReviewAction::Accept, None),
+        "reject" => decide(ReviewAction::Reject, None),
+        "accept_all" => ask_all(ReviewAction::Accept),
+        "reject_all" => ask_all(ReviewAction::Reject),
+        "undo" => {
+            send(Event::List(ListEvent::Undo));
+            Ok(())
+        }
+        "preview" => toggle_preview(),
+        "close" => close(),
+        _ => help(),
+    }
+}
+
+fn press_on_range(name: &str) -> mlua::Result<()> {
+    let rows = keys::selected_rows()?;
+    keys::feed("<Esc>")?;
+    let action = match name {
+        "accept" => ReviewAction::Accept,
+        _ => ReviewAction::Reject,
+    };
+    decide(action, Some(rows))
+}
+
+/// Decides about the items of some rows, or the one under the cursor.
+fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
+    let line: usize = nvim::vim_fn("line", ".")?;
+    let rows = rows.unwrap_or(line.saturating_sub(1)..line);
+    let items = with(|list| {
+        let items = list.view.items.iter().skip(rows.start).take(rows.len());
+        items.flatten().map(|item| item.key).collect::<Vec<_>>()
+    });
+    if !items.is_empty() {
+        send(Event::List(ListEvent::Decide { action, items }));
+    }
+    Ok(())
+}
+
+fn ask_all(action: ReviewAction) -> mlua::Result<()> {
+    let keys = with(|list| {
+        let items = list.view.items.iter().flatten();
+        let files = items.clone().filter(|item| item.row.is_none());
+        files.map(|item| item.key).collect::<Vec<_>>()
+    });
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let files = match keys.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let (title, word) = match action {
+        ReviewAction::Accept => (format!("Accept everything in {files}?"), "accept"),
+        ReviewAction::Reject => (format!("Reject everything in {files}?"), "reject"),
+    };
+    let yes = Choice::new('y', word, move || {
+        let items = keys.clone();
+        send(Event::List(ListEvent::Decide { action, items }));
+        Ok(())
+    });
+    ask::show(&title, &[], vec![yes])
+}
+
+fn jump(in_split: bool) -> mlua::Result<()> {
+    let line: usize = nvim::vim_fn("line", ".")?;
+    let item = with(|list| {
+        let item = list.view.items.get(line.saturating_sub(1));
+        item.cloned().flatten()
+    });
+    let Some(item) = item else {
+        return Ok(());
+    };
+    if item.is_gone {
+        let text = "There is no such file any more: the preview shows what it had.";
+        return super::apply::notify(crate::core::effect::Level::Info, text);
+    }
+    walk::visit(&item.path, item.row, in_split)
+}
+
+fn toggle_preview() -> mlua::Result<()> {
+    let is_off = with(|list| {
+        list.preview_is_off = !list.preview_is_off;
+        list.preview_is_off
+    });
+    match is_off {
+        true => hide_preview(),
+        false => show_preview(),
+    }
+}
+
+fn close() -> mlua::Result<()> {
+    hide_preview()?;
+    let Some(win) = window()? else {
+        return Ok(());
+    };
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let wins: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
+    if wins.len() == 1 && tabs.len() == 1 {
+        // The last window stays, with an empty buffer.
+        return api("nvim_command", "enew");
+    }
+    api::<()>("nvim_command", "silent! wincmd p")?;
+    api("nvim_win_close", (win, true))
+}
+
+fn help() -> mlua::Result<()> {
+    let mut lines = Vec::new();
+    for (name, desc) in KEYS {
+        let keys: Vec<String> = keys::of("review_list", name)
+            .iter()
+            .map(|key| keys::shown(key))
+            .collect();
+        if !keys.is_empty() {
+            lines.push(format!(" {:<8} {desc} ", keys.join(" ")));
+        }
+    }
+    ask::show("Keys of the review list", &lines, Vec::new())
+}

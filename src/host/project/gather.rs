@@ -1,0 +1,288 @@
+//! What the system tells of changes, gathered until it is time to look.
+//!
+//! A write to a file is a handful of events, a build is thousands: they become one look. It comes
+//! when nothing more is told for a moment; a longer one while a file is being written, because half
+//! a file is no news; and at the latest after [`STORM`], so that a storm is seen while it lasts.
+//!
+//! Invariant: what is kept is bounded, whatever is told: many paths of a folder become that folder,
+//! and many folders become everything.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long nothing is told before it is looked.
+const QUIET: Duration = Duration::from_millis(10);
+
+/// The same while a file is open that was written to. Systems that tell nothing of the end of a
+/// write have this for all.
+const WRITING: Duration = Duration::from_millis(50);
+
+/// From the first event to the look, at most.
+const STORM: Duration = Duration::from_millis(200);
+
+/// How many times as long as the last look took nothing is looked at afterwards, unless somebody
+/// asks for it: looking takes a tenth of a processor at most.
+pub(super) const REST: u32 = 9;
+
+/// The paths of one folder that are told apart.
+const PATHS: usize = 32;
+
+/// The folders that are told apart.
+const FOLDERS: usize = 256;
+
+/// What shall be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Where {
+    Everything,
+    /// Files, and folders with all that is in them; none lies in another one.
+    At(BTreeSet<PathBuf>),
+}
+
+/// What was told since the last look.
+#[derive(Debug, Default)]
+pub(super) struct Gather {
+    tree: Tree,
+    /// Files that were written to, and not closed since.
+    open: HashSet<PathBuf>,
+    /// The user's repository may have other versions now.
+    repository: bool,
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// Before this no look begins.
+    rest: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Tree {
+    Everything,
+    /// By folder: the names in there that are of interest, or all of it.
+    Folders(BTreeMap<PathBuf, Names>),
+}
+
+#[derive(Debug)]
+enum Names {
+    All,
+    Some(BTreeSet<PathBuf>),
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// It was written to, and may be again at once.
+    Written,
+    /// A writer is done with it, or it came, went or changed as a whole.
+    Done,
+}
+
+/// What is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Due {
+    /// `None`: the tree is as it was.
+    pub(super) tree: Option<Where>,
+    pub(super) repository: bool,
+}
+
+impl Gather {
+    /// Takes note of a change at a path.
+    pub(super) fn path(&mut self, path: &Path, deed: Deed, now: Instant) {
+        match deed {
+            Deed::Written if self.open.len() < PATHS => {
+                self.open.insert(path.to_owned());
+            }
+            Deed::Written => {}
+            Deed::Done => {
+                self.open.remove(path);
+            }
+        }
+        self.tree.add(path);
+        self.told(now);
+    }
+
+    /// Takes note that anything may have changed.
+    pub(super) fn everything(&mut self, now: Instant) {
+        self.tree = Tree::Everything;
+        self.open.clear();
+        self.told(now);
+    }
+
+    pub(super) fn repository(&mut self, now: Instant) {
+        self.repository = true;
+        self.told(now);
+    }
+
+    /// Returns when to look, should nothing more be told; `None` when nothing was.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let (first, last) = (self.first?, self.last?);
+        let quiet = match self.open.is_empty() && cfg!(target_os = "linux") {
+            true => QUIET,
+            false => WRITING,
+        };
+        let due = (last + quiet).min(first + STORM);
+        Some(self.rest.map_or(due, |rest| due.max(rest)))
+    }
+
+    /// Takes out what is due.
+    pub(super) fn take(&mut self) -> Due {
+        let rest = self.rest;
+        let all = std::mem::take(self);
+        self.rest = rest;
+        Due {
+            tree: all.tree.into_where(),
+            repository: all.repository,
+        }
+    }
+
+    /// Forgets the tree: somebody begins to look at all of it.
+    pub(super) fn covered(&mut self) {
+        self.tree = Tree::default();
+        self.open.clear();
+        if !self.repository {
+            (self.first, self.last) = (None, None);
+        }
+    }
+
+    /// Takes note of how long the last look took.
+    pub(super) fn looked(&mut self, took: Duration, now: Instant) {
+        self.rest = now.checked_add(took * REST);
+    }
+
+    fn told(&mut self, now: Instant) {
+        self.first.get_or_insert(now);
+        self.last = Some(now);
+    }
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Tree::Folders(BTreeMap::new())
+    }
+}
+
+impl Tree {
+    fn add(&mut self, path: &Path) {
+        let Tree::Folders(folders) = self else {
+            return;
+        };
+        let (Some(folder), Some(_)) = (path.parent(), path.file_name()) else {
+            *self = Tree::Everything;
+            return;
+        };
+        let Some(names) = folders.get_mut(folder) else {
+            if folders.len() == FOLDERS {
+                *self = Tree::Everything;
+            } else {
+                let names = BTreeSet::from([path.to_owned()]);
+                folders.insert(folder.to_owned(), Names::Some(names));
+            }
+            return;
+        };
+        if let Names::Some(some) = names {
+            some.insert(path.to_owned());
+            if some.len() > PATHS {
+                *names = Names::All;
+            }
+        }
+    }
+
+    fn into_where(self) -> Option<Where> {
+        let Tree::Folders(folders) = self else {
+            return Some(Where::Everything);
+        };
+        let paths = folders.into_iter().flat_map(|(folder, names)| match names {
+            Names::All => BTreeSet::from([folder]),
+            Names::Some(names) => names,
+        });
+        let mut all: Vec<PathBuf> = paths.collect();
+        // Path by path, a folder comes right before what is in it.
+        all.sort();
+        all.dedup_by(|path, kept| path.starts_with(kept));
+        (!all.is_empty()).then(|| Where::At(all.into_iter().collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Tells of changes (milliseconds, path, deed) and compares when to look, and at what.
+    #[track_caller]
+    fn check(told: &[(u32, &str, Deed)], due: u32, at: &[&str]) {
+        let start = Instant::now();
+        let mut gather = Gather::default();
+        for &(ms, path, deed) in told {
+            gather.path(Path::new(path), deed, start + MS * ms);
+        }
+        assert_eq!(gather.due(), Some(start + MS * due));
+        let at = Where::At(at.iter().map(PathBuf::from).collect());
+        assert_eq!(gather.take().tree, Some(at));
+        assert_eq!(gather.due(), None, "what was taken is told once");
+    }
+
+    #[test]
+    fn nothing_told_is_nothing_due() {
+        let mut gather = Gather::default();
+        assert_eq!(gather.due(), None);
+        let nothing = Due {
+            tree: None,
+            repository: false,
+        };
+        assert_eq!(gather.take(), nothing);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_look_waits_for_the_end_of_a_write() {
+        use Deed::{Done, Written};
+        check(&[(0, "/p/a", Done)], 10, &["/p/a"]);
+        check(&[(0, "/p/a", Written)], 50, &["/p/a"]);
+        check(&[(0, "/p/a", Written), (3, "/p/a", Done)], 13, &["/p/a"]);
+        let two = [(0, "/p/a", Written), (3, "/p/b", Done)];
+        check(&two, 53, &["/p/a", "/p/b"]);
+    }
+
+    #[test]
+    fn a_storm_is_looked_at_while_it_lasts() {
+        let storm: Vec<_> = (0..300).map(|ms| (ms, "/p/a", Deed::Written)).collect();
+        check(&storm, 200, &["/p/a"]);
+    }
+
+    #[test]
+    fn a_folder_stands_for_what_is_in_it() {
+        use Deed::Done;
+        let told = [(0, "/p/a/x", Done), (0, "/p/a", Done), (0, "/p/ab", Done)];
+        check(&told, 10.max(quiet()), &["/p/a", "/p/ab"]);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let now = Instant::now();
+        let mut gather = Gather::default();
+        for n in 0..10_000 {
+            gather.path(&PathBuf::from(format!("/p/{n}")), Deed::Written, now);
+        }
+        assert!(gather.open.len() <= PATHS);
+        let all = Where::At(BTreeSet::from([PathBuf::from("/p")]));
+        assert_eq!(gather.take().tree, Some(all));
+        for n in 0..10_000 {
+            gather.path(&PathBuf::from(format!("/p/{n}/x")), Deed::Done, now);
+        }
+        assert_eq!(gather.take().tree, Some(Where::Everything));
+    }
+
+    #[test]
+    fn after_a_long_look_the_next_one_waits() {
+        let now = Instant::now();
+        let mut gather = Gather::default();
+        gather.looked(MS * 40, now);
+        assert_eq!(gather.due(), None, "rest alone is no reason to look");
+        gather.path(Path::new("/p/a"), Deed::Done, now);
+        assert_eq!(gather.due(), Some(now + MS * 360));
+    }
+
+    fn quiet() -> u32 {
+        if cfg!(target_os = "linux") { 10 } else { 50 }
+    }
+}

@@ -1,0 +1,241 @@
+//! What files contain: read, kept in the store, and read back as the core has it.
+//!
+//! Invariant: a stat is taken before the content it goes with is read, from the same open file.
+//! So whoever writes to a file meanwhile makes it look changed the next time; if the clock is too
+//! coarse for that, the entry is not settled.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::manifest::{Entry, Stat, What};
+use super::scan::Seen;
+use super::store::Store;
+use crate::core::event::DiskText;
+use crate::core::format::Format;
+use crate::core::project::{Body, FileState};
+
+/// How coarse the clock of a file system is: one with nanoseconds takes the kernel's tick.
+const TICK_NS: i128 = 50_000_000;
+/// One without.
+const SECONDS_NS: i128 = 2_000_000_000;
+
+/// From how many files on reading is shared among threads.
+const MANY: usize = 64;
+const THREADS: usize = 4;
+
+/// A file that is to be read.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) seen: Seen,
+    pub(super) need: Need,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Now.
+    Now,
+    /// If there is time and room; else it is read another time.
+    Spare,
+}
+
+/// What may be spent on files that need not be read now.
+#[derive(Debug)]
+pub(super) struct Budget {
+    pub(super) until: Instant,
+    pub(super) bytes: AtomicU64,
+}
+
+impl Budget {
+    fn spend(&self, bytes: u64) -> bool {
+        let less = |left: u64| left.checked_sub(bytes);
+        Instant::now() < self.until
+            && self
+                .bytes
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                .is_ok()
+    }
+}
+
+/// Files that were read.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    /// `None` where there is nothing any more.
+    pub(super) entries: Vec<(Seen, Option<Entry>)>,
+    /// The first reason why a content could not be kept.
+    pub(super) trouble: Option<String>,
+}
+
+/// Reads files, by several threads if they are many.
+pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: &Budget) -> Reads {
+    let trouble = Mutex::new(None);
+    let read_one = |wanted: &Wanted| {
+        read(root, wanted, store, budget).unwrap_or_else(|(entry, error)| {
+            let mut trouble = trouble.lock().unwrap_or_else(|e| e.into_inner());
+            trouble.get_or_insert(error.to_string());
+            Some(entry)
+        })
+    };
+    let results: Vec<Option<Entry>> = if wanted.len() < MANY {
+        wanted.iter().map(read_one).collect()
+    } else {
+        in_parallel(&wanted, &read_one)
+    };
+    let seen = wanted.into_iter().map(|wanted| wanted.seen);
+    Reads {
+        entries: seen.zip(results).collect(),
+        trouble: trouble.into_inner().unwrap_or_else(|e| e.into_inner()),
+    }
+}
+
+/// Returns what `work` makes of each item, in their order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else {
+                return done;
+            };
+            done.push((at, work(item)));
+        }
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(share)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        // A panic in a share goes on here, to the guard around all of it.
+        let done = joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done.flatten().collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Reads one file; an error is one of the store's, with what is known of the file all the same.
+fn read(
+    root: &Path,
+    wanted: &Wanted,
+    store: &Store,
+    budget: &Budget,
+) -> Result<Option<Entry>, (Entry, io::Error)> {
+    let now = now();
+    let path = root.join(&wanted.seen.path);
+    let entry = |stat: Stat, what| Entry {
+        settled: is_settled(&stat, now),
+        stat,
+        what,
+    };
+    if wanted.seen.is_link {
+        return Ok(fs::read_link(&path)
+            .ok()
+            .map(|to| entry(wanted.seen.stat, What::Link(to))));
+    }
+    let too_large = |stat: &Stat| stat.bytes > store.limits.file_bytes;
+    if too_large(&wanted.seen.stat) {
+        return Ok(Some(entry(wanted.seen.stat, What::Large)));
+    }
+    if wanted.need == Need::Spare && !budget.spend(wanted.seen.stat.bytes) {
+        return Ok(Some(entry(wanted.seen.stat, What::Later)));
+    }
+    match bytes_of(&path, store.limits.file_bytes) {
+        Ok(None) => Ok(None),
+        Ok(Some((stat, _))) if too_large(&stat) => Ok(Some(entry(stat, What::Large))),
+        Ok(Some((stat, bytes))) => match store.put(&bytes) {
+            Ok(blob) if is_text(&bytes) => Ok(Some(entry(stat, What::Text(blob)))),
+            Ok(blob) => Ok(Some(entry(stat, What::Bytes(blob)))),
+            Err(error) => Err((entry(stat, What::Later), error)),
+        },
+        Err(error) => {
+            let why = match error.kind() {
+                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+                _ => error.to_string(),
+            };
+            Ok(Some(entry(wanted.seen.stat, What::Unreadable(why))))
+        }
+    }
+}
+
+/// Returns a regular file's stat and bytes; `None` when none is there (any more).
+fn bytes_of(path: &Path, cap: u64) -> io::Result<Option<(Stat, Vec<u8>)>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(errno) => {
+            let error = io::Error::from(errno);
+            let is_gone =
+                super::super::disk::is_missing(&error) || errno == rustix::io::Errno::LOOP;
+            return if is_gone { Ok(None) } else { Err(error) };
+        }
+    };
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    let mut stat = Stat::of(&meta);
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes.min(cap)).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(cap + 1).read_to_end(&mut bytes)?;
+    stat.bytes = stat.bytes.max(bytes.len() as u64);
+    Ok(Some((stat, bytes)))
+}
+
+/// Returns whether bytes are lines for the core: Git, too, takes NUL for the mark of the rest.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes).is_none()
+}
+
+/// Returns whether a change from now on must show in the stat.
+fn is_settled(stat: &Stat, now: i128) -> bool {
+    let grain = match stat.changed.1 {
+        0 => SECONDS_NS,
+        _ => TICK_NS,
+    };
+    nanoseconds(stat.changed) + grain < now
+}
+
+pub(super) fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
+}
+
+/// Returns the time in nanoseconds.
+pub(super) fn now() -> i128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(0))
+}
+
+/// Returns what an entry is to the core; contents come from the store.
+pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileState {
+    let Some(Entry { stat, what, .. }) = entry else {
+        return FileState::missing();
+    };
+    let bytes = stat.bytes;
+    let body = match what {
+        What::Text(blob) => match store.get(*blob) {
+            Ok(bytes) => {
+                let (format, text) = Format::decode(&bytes);
+                Body::Text(DiskText { text, format })
+            }
+            Err(loss) => Body::Unreadable(loss.words()),
+        },
+        What::Bytes(blob) => Body::Bytes {
+            bytes,
+            blob: Some(*blob),
+        },
+        What::Large | What::Later => Body::Bytes { bytes, blob: None },
+        What::Link(to) => Body::Link(to.clone()),
+        What::Unreadable(why) => {
+            Body::Unreadable(format!("{} was not read: {why}", path.display()))
+        }
+    };
+    FileState {
+        body,
+        mode: Some(stat.permissions()),
+        stamp: Some(stat.stamp()),
+    }
+}

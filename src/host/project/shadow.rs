@@ -1,0 +1,507 @@
+//! The last known state of every file of a project, and how it is brought up to date.
+//!
+//! Invariant: what [`Looked::changes`] tell, applied in their order to what was known, gives what
+//! was found; nothing is told twice, and a file that could not be looked at is no news.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use super::checkpoints;
+use super::compare::{Difference, differences, is_same};
+use super::manifest::{Entries, Entry, What};
+use super::reading::{self, Budget, Need, Wanted, nanoseconds, read_all};
+use super::rules::{Rules, is_never_seen};
+use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
+use super::store::Store;
+use crate::core::project::FileChange;
+
+/// The last known state of the files below a root.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    /// As the core spells it.
+    root: PathBuf,
+    /// The same with links resolved: some who tell of changes spell it so.
+    real: PathBuf,
+    store: Arc<Store>,
+    /// The user's excludes for all of git.
+    excludes: Option<PathBuf>,
+    /// By paths below the root, as all that follows; included files that lie elsewhere have
+    /// absolute ones.
+    entries: Entries,
+    /// Files that are known though rules hide them.
+    included: BTreeSet<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+    /// When everything was looked at last, in nanoseconds.
+    last_look: i128,
+    gaps: Gaps,
+    /// The checkpoint that holds `entries`, as long as it does.
+    kept: Option<PathBuf>,
+}
+
+/// What the last look at everything did not cover.
+#[derive(Debug, Default)]
+struct Gaps {
+    cut: Option<Cut>,
+    /// Files whose content is not kept for want of time or room.
+    later: usize,
+    /// Folders that may not be listed.
+    unseen: Vec<PathBuf>,
+    /// Why contents could not be kept.
+    trouble: Option<String>,
+}
+
+/// What a look has found.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    /// By path.
+    pub(super) changes: Vec<FileChange>,
+    /// Folders that are new to the shadow, and ones that are gone: what is to be watched.
+    pub(super) new_folders: Vec<PathBuf>,
+    pub(super) gone_folders: Vec<PathBuf>,
+    /// What was not covered, in a sentence for the user.
+    pub(super) limited: Option<String>,
+}
+
+/// Whether what is found is news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    Told,
+    /// It is taken as it is.
+    Taken,
+}
+
+impl Shadow {
+    /// Returns the shadow of a root nobody has looked at yet.
+    pub(super) fn new(root: PathBuf, store: Arc<Store>, excludes: Option<PathBuf>) -> Self {
+        Self {
+            real: crate::paths::resolved(&root),
+            root,
+            store,
+            excludes,
+            entries: Entries::new(),
+            included: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            last_look: 0,
+            gaps: Gaps::default(),
+            kept: None,
+        }
+    }
+
+    /// Takes everything as it is; what a Neovim before this one has kept saves reading it.
+    pub(super) fn open(&mut self) -> Looked {
+        if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
+            self.entries = entries;
+            self.kept = Some(path);
+            // Who had included files that lie elsewhere is gone.
+            self.entries.retain(|path, _| path.is_relative());
+        }
+        self.look_at_all(News::Taken)
+    }
+
+    /// Compares these paths with what is known of them; a folder stands for everything below it.
+    ///
+    /// Paths that are hidden, or not below the root, are no news, unless they are included.
+    pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
+        let mut rules = self.rules();
+        let mut folders = RealFolders::default();
+        let mut targets = BTreeSet::new();
+        for path in paths {
+            if let Some(path) = self.key(path) {
+                let target = self.first_that_is_no_folder(path, &mut folders);
+                if target.file_name().is_some_and(|name| name == ".gitignore") {
+                    targets.extend(target.parent().map(Path::to_owned));
+                }
+                targets.insert(target);
+            }
+        }
+        let mut scan = Scan::default();
+        let mut scopes: Vec<PathBuf> = Vec::new();
+        // In their order a folder comes right before what is below it.
+        for target in targets {
+            if scopes.last().is_some_and(|scope| target.starts_with(scope)) {
+                continue;
+            }
+            match spot(&self.root, target.clone()) {
+                // Nobody wants to know what else is there.
+                _ if target.is_absolute() => {}
+                Spot::Folder if !rules.hides(&target, true) => {
+                    let missing = target.ancestors().skip(1);
+                    let missing = missing.filter(|folder| !self.folders.contains(*folder));
+                    scan.folders.extend(missing.map(Path::to_owned));
+                    scan.walk(&self.root, target.clone(), &mut rules, self.reach());
+                }
+                Spot::File(seen) if !rules.hides(&target, false) => scan.found.push(seen),
+                // What is known there all the same is looked at one by one.
+                _ => {}
+            }
+            scopes.push(target);
+        }
+        self.update(scan, &scopes, &mut rules, folders, News::Told)
+    }
+
+    /// Compares everything.
+    pub(super) fn look_all(&mut self) -> Looked {
+        self.look_at_all(News::Told)
+    }
+
+    /// Has these files known though rules hide them, as they are now.
+    pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
+        let paths: Vec<PathBuf> = paths.iter().filter_map(|path| self.key(path)).collect();
+        let is_new = |path: &PathBuf| !self.entries.contains_key(path);
+        let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
+        self.included.extend(paths);
+        if !new.is_empty() {
+            let mut rules = self.rules();
+            let folders = RealFolders::default();
+            self.update(Scan::default(), &new, &mut rules, folders, News::Taken);
+        }
+    }
+
+    /// Returns the folders that were walked, the root among them, spelt as the core does.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.folders.iter().map(|folder| self.spelt(folder))
+    }
+
+    /// Keeps the state of all files as a checkpoint; returns how many they are.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn keep(&mut self) -> Result<usize, String> {
+        let kept = self.kept.take();
+        let kept = kept.filter(|path| checkpoints::freshen(path));
+        let path = match kept {
+            Some(path) => path,
+            None => checkpoints::keep(&self.store, &self.real, &self.entries)?,
+        };
+        self.kept = Some(path);
+        Ok(self.entries.len())
+    }
+
+    fn look_at_all(&mut self, news: News) -> Looked {
+        let begun = reading::now();
+        let mut rules = self.rules();
+        let mut scan = Scan::default();
+        scan.walk(&self.root, PathBuf::new(), &mut rules, self.reach());
+        let (cut, unseen) = (scan.cut, scan.unseen.clone());
+        let everything = [PathBuf::new()];
+        let folders = RealFolders::default();
+        let mut looked = self.update(scan, &everything, &mut rules, folders, news);
+        self.gaps.cut = cut;
+        self.gaps.unseen = unseen;
+        self.last_look = begun;
+        looked.limited = self.limited();
+        looked
+    }
+
+    /// Takes over what a scan has found; `scopes` is where what is known must be found again.
+    fn update(
+        &mut self,
+        scan: Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        mut real: RealFolders,
+        news: News,
+    ) -> Looked {
+        let mut looked = Looked::default();
+        self.update_folders(&scan, scopes, rules, &mut looked);
+        let mut found: BTreeMap<PathBuf, Seen> = BTreeMap::new();
+        found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
+        let mut gone = Vec::new();
+        for path in self.unfound(scopes, &found) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let spot = match real.way(&self.root, folder) {
+                Way::Open => spot(&self.root, path.clone()),
+                Way::None => Spot::Nothing,
+                Way::Shut => Spot::Hidden,
+            };
+            match spot {
+                Spot::File(_)
+                    if news == News::Taken
+                        && !self.included.contains(&path)
+                        && rules.hides(&path, false) =>
+                {
+                    // Known to a Neovim before this one, when no rule hid it yet.
+                    self.entries.remove(&path);
+                    self.kept = None;
+                }
+                Spot::File(seen) => {
+                    found.insert(path, seen);
+                }
+                Spot::Nothing | Spot::Folder => gone.push(path),
+                Spot::Hidden => {}
+            }
+        }
+        let was_there = self.out_of_sight(&found, &gone);
+        let read = self.read(found, news, &mut gone);
+        let mut changes = differences(&self.entries, read.changed, &gone);
+        changes.retain(|change| change.before.is_some() || !was_there.holds(change));
+        if news == News::Told {
+            looked.changes = changes.iter().map(|change| self.told(change)).collect();
+        }
+        for path in &gone {
+            self.kept = self
+                .kept
+                .take()
+                .filter(|_| !self.entries.contains_key(path));
+            self.entries.remove(path);
+        }
+        self.take_over(read.entries);
+        looked
+    }
+
+    /// Returns what of the files that are new was there before: a rule hid it, a folder was shut,
+    /// or the look at it was cut.
+    fn out_of_sight(&self, found: &BTreeMap<PathBuf, Seen>, gone: &[PathBuf]) -> OutOfSight {
+        let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
+        let changed = found.iter().filter(|(path, _)| is_rule(path));
+        let changed = changed.filter(|(path, seen)| self.differs(path, seen));
+        let rules = changed
+            .map(|(path, _)| path)
+            .chain(gone.iter().filter(|path| is_rule(path)));
+        let below_rules = rules.filter_map(|path| path.parent());
+        let mut folders: Vec<PathBuf> = below_rules.map(Path::to_owned).collect();
+        folders.extend(self.gaps.unseen.iter().cloned());
+        if self.gaps.cut.is_some() {
+            folders.push(PathBuf::new());
+        }
+        OutOfSight {
+            folders,
+            last_look: self.last_look,
+        }
+    }
+
+    /// Reads what is not known to be what it was; `gone` gets what has gone meanwhile.
+    fn read(
+        &mut self,
+        found: BTreeMap<PathBuf, Seen>,
+        news: News,
+        gone: &mut Vec<PathBuf>,
+    ) -> Read {
+        let mut wanted = Vec::new();
+        for (path, seen) in found {
+            if self.differs(&path, &seen) {
+                let spare = match self.entries.get(&path) {
+                    Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
+                    None => news == News::Taken,
+                };
+                let need = if spare { Need::Spare } else { Need::Now };
+                wanted.push(Wanted { seen, need });
+            }
+        }
+        let budget = Budget {
+            until: Instant::now() + self.store.limits.time,
+            bytes: AtomicU64::new(self.store.limits.bytes.saturating_sub(self.bytes_kept())),
+        };
+        let reads = read_all(&self.root, wanted, &self.store, &budget);
+        self.gaps.trouble = reads.trouble;
+        let mut read = Read::default();
+        for (seen, entry) in reads.entries {
+            match entry {
+                Some(entry) => {
+                    read.changed.push((seen.path.clone(), entry.clone()));
+                    read.entries.push((seen.path, entry));
+                }
+                None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
+                None => {}
+            }
+        }
+        read
+    }
+
+    /// Returns whether a file has to be read.
+    fn differs(&self, path: &Path, seen: &Seen) -> bool {
+        self.entries.get(path).is_none_or(|known| {
+            known.stat != seen.stat || !known.settled || known.what == What::Later
+        })
+    }
+
+    fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
+        for (path, mut entry) in read {
+            if let Some(known) = self.entries.get(&path) {
+                if entry.what == What::Later && is_same(known, &entry) {
+                    entry.what = known.what.clone();
+                }
+                if *known == entry {
+                    continue;
+                }
+            }
+            self.kept = None;
+            self.entries.insert(path, entry);
+        }
+    }
+
+    /// Returns the paths that are known in `scopes` and were not found.
+    fn unfound(&self, scopes: &[PathBuf], found: &BTreeMap<PathBuf, Seen>) -> Vec<PathBuf> {
+        let mut paths = BTreeSet::new();
+        for scope in scopes {
+            let here = |path: &&PathBuf| path.starts_with(scope);
+            let known = self.entries.range(scope.clone()..).map(|(path, _)| path);
+            let included = self.included.range(scope.clone()..);
+            let known = known.take_while(here).chain(included.take_while(here));
+            paths.extend(known.filter(|path| !found.contains_key(*path)).cloned());
+        }
+        paths.into_iter().collect()
+    }
+
+    fn update_folders(
+        &mut self,
+        scan: &Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        looked: &mut Looked,
+    ) {
+        let walked: HashSet<&PathBuf> = scan.folders.iter().collect();
+        for scope in scopes {
+            let here = |folder: &&PathBuf| folder.starts_with(scope);
+            let known = self.folders.range(scope.clone()..).take_while(here);
+            let mut is_gone = |folder: &&PathBuf| {
+                let is_there = || matches!(spot(&self.root, folder.to_path_buf()), Spot::Folder);
+                !walked.contains(folder) && (rules.hides(folder, true) || !is_there())
+            };
+            let gone: Vec<PathBuf> = known.filter(&mut is_gone).cloned().collect();
+            for folder in gone {
+                self.folders.remove(&folder);
+                looked.gone_folders.push(self.spelt(&folder));
+            }
+        }
+        for folder in &scan.folders {
+            if self.folders.insert(folder.clone()) {
+                looked.new_folders.push(self.spelt(folder));
+            }
+        }
+    }
+
+    fn told(&self, change: &Difference) -> FileChange {
+        let path = self.spelt(&change.path);
+        let from = change.from.as_ref().map(|from| self.spelt(from));
+        let old = from.as_deref().unwrap_or(&path);
+        FileChange {
+            before: reading::state(old, change.before.as_ref(), &self.store),
+            after: reading::state(&path, change.after.as_ref(), &self.store),
+            from,
+            path,
+        }
+    }
+
+    /// Returns the sentence for what is not covered.
+    fn limited(&mut self) -> Option<String> {
+        let later = |entry: &&Entry| entry.what == What::Later;
+        self.gaps.later = self.entries.values().filter(later).count();
+        self.gaps.words(&self.root, self.entries.len())
+    }
+
+    fn bytes_kept(&self) -> u64 {
+        let kept = self.entries.values().filter(|entry| entry.blob().is_some());
+        kept.map(|entry| entry.stat.bytes).sum()
+    }
+
+    fn rules(&self) -> Rules {
+        Rules::new(&self.root, self.excludes.clone(), self.store.folder())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach {
+            files: self.store.limits.files,
+            until: Instant::now() + self.store.limits.time,
+        }
+    }
+
+    /// Returns the first part of a path that is no folder, or the path if all are.
+    fn first_that_is_no_folder(&self, path: PathBuf, folders: &mut RealFolders) -> PathBuf {
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        let is_shut = |folder: &&Path| folders.way(&self.root, folder) == Way::None;
+        let first = above.into_iter().find(is_shut).map(Path::to_owned);
+        first.unwrap_or(path)
+    }
+
+    /// Returns a path relative to the root, or as it is if it lies elsewhere; `None` if nobody may
+    /// see it.
+    fn key(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(&self.root);
+        let below = below.or_else(|_| path.strip_prefix(&self.real));
+        let key = below.unwrap_or(path);
+        let mut parts = key
+            .components()
+            .skip_while(|part| *part == Component::RootDir);
+        let is_plain =
+            |part: Component| matches!(part, Component::Normal(name) if !is_never_seen(name));
+        parts.all(is_plain).then(|| key.to_owned())
+    }
+
+    /// Returns a path below the root as the core spells it.
+    fn spelt(&self, path: &Path) -> PathBuf {
+        match path.as_os_str().is_empty() {
+            true => self.root.clone(),
+            false => self.root.join(path),
+        }
+    }
+}
+
+/// Where files may have been before anybody saw them.
+#[derive(Debug)]
+struct OutOfSight {
+    folders: Vec<PathBuf>,
+    last_look: i128,
+}
+
+impl OutOfSight {
+    /// Returns whether a new file was there when everything was looked at last.
+    fn holds(&self, change: &Difference) -> bool {
+        let is_old = |after: &Entry| nanoseconds(after.stat.changed) < self.last_look;
+        change.after.as_ref().is_some_and(is_old)
+            && self
+                .folders
+                .iter()
+                .any(|folder| change.path.starts_with(folder))
+    }
+}
+
+/// What a look has read.
+#[derive(Debug, Default)]
+struct Read {
+    changed: Vec<(PathBuf, Entry)>,
+    entries: Vec<(PathBuf, Entry)>,
+}
+
+impl Gaps {
+    fn words(&self, root: &Path, files: usize) -> Option<String> {
+        let root = root.display();
+        let mut parts = Vec::new();
+        match self.cut {
+            Some(Cut::Files) => parts.push(format!(
+                "only {files} files of {root} are watched, there are more; start the session in a \
+                 smaller folder, or hide what does not matter by .gitignore"
+            )),
+            Some(Cut::Time) => parts.push(format!(
+                "there was no time to look at more than {files} files of {root}; start the session \
+                 in a smaller folder, or hide what does not matter by .gitignore"
+            )),
+            None => {}
+        }
+        if self.later > 0 {
+            parts.push(format!(
+                "the content of {} files of {root} is not kept, because they are too much; hide \
+                 what does not matter by .gitignore",
+                self.later
+            ));
+        }
+        if let Some(first) = self.unseen.first() {
+            parts.push(format!(
+                "{} folders may not be looked into, the first one is {}; check their permissions",
+                self.unseen.len(),
+                first.display()
+            ));
+        }
+        if let Some(trouble) = &self.trouble {
+            parts.push(format!(
+                "contents could not be kept: {trouble}; make room where Neovim keeps its state"
+            ));
+        }
+        (!parts.is_empty())
+            .then(|| format!("Not every change can be reviewed: {}.", parts.join("; ")))
+    }
+}

@@ -1,0 +1,91 @@
+//! How the list and its preview look.
+
+use super::{changed, wait_at};
+use crate::files::{Script, start};
+use crate::harness::{Nvim, Project};
+
+/// Compares the screen with the snapshot of the test.
+macro_rules! check {
+    ($nvim:expr) => {
+        $nvim.lua("vim.cmd.redraw()", ());
+        $nvim.mode();
+        let screen = $nvim.screen();
+        insta::assert_snapshot!(screen.dump(0..screen.height - 2));
+    };
+}
+
+fn small() -> Project {
+    Project::new()
+        .size(100, 24)
+        .before("set nomore laststatus=0")
+}
+
+/// Leaves the list and its preview on the screen, and one window with a file.
+#[track_caller]
+fn without_chat(nvim: &Nvim) {
+    nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_list_wins()) do
+            local kind = vim.bo[vim.api.nvim_win_get_buf(win)].filetype
+            if kind == 'acp-chat' or kind == 'acp-input' then
+                vim.api.nvim_win_close(win, true)
+            end
+        end",
+        (),
+    );
+}
+
+#[test]
+fn files_and_hunks_with_a_preview_of_the_one_under_the_cursor() {
+    let nvim = changed(small());
+    without_chat(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("3 files");
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.keys("j");
+    nvim.wait_text("a.txt:2");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn without_any_change_it_says_so() {
+    let project = small().agent("agent", &Script::new().done());
+    let nvim = start(project, "");
+    without_chat(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("No change of the agent's to review.");
+    check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn the_keys_are_shown_on_demand() {
+    let nvim = changed(small());
+    without_chat(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("3 files");
+    nvim.keys("?");
+    nvim.wait_text("Takes the last decision back");
+    check!(nvim);
+    nvim.keys("q");
+    nvim.wait("the keys to go", || !nvim.screen().has("Takes the last"));
+    assert_eq!(nvim.lua("return vim.bo.filetype", ()), "acp-review");
+    nvim.quit();
+}
+
+#[test]
+fn on_a_narrow_screen_the_preview_stands_above() {
+    let nvim = changed(
+        Project::new()
+            .size(70, 30)
+            .before("set nomore laststatus=0"),
+    );
+    without_chat(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("3 files");
+    nvim.keys("gg");
+    nvim.wait_text("+ TWO");
+    check!(nvim);
+    nvim.quit();
+}

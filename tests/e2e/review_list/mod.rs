@@ -1,0 +1,44 @@
+//! The review list: a window with every file and hunk, where they are decided.
+
+mod decide;
+mod look;
+
+use crate::files::{Script, last_turn, start};
+use crate::harness::{Nvim, Project};
+
+/// Starts with three files the agent has changed, none of them in a window, and opens the list.
+#[track_caller]
+fn listed(project: Project) -> Nvim {
+    let nvim = changed(project);
+    nvim.cmd("Acp review");
+    nvim.wait_text("3 files");
+    nvim
+}
+
+/// Starts with the three files changed.
+#[track_caller]
+fn changed(project: Project) -> Nvim {
+    let script = Script::new()
+        .writes("a.txt", "one\nTWO\nthree\nfour\nFIVE\n")
+        .writes("sub/b.txt", "b\nb\nb and more\n")
+        .writes("new.txt", "all\nnew\n");
+    let project = project
+        .file("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n")
+        .file("sub/b.txt", "b\nb\nb\n")
+        .file("own.txt", "the user's own\n")
+        .agent("agent", &script.done());
+    let nvim = start(project, "own.txt");
+    last_turn(&nvim);
+    let count = "return #require('acp').review.hunks()";
+    nvim.wait("all hunks", || nvim.lua(count, ()) == 4);
+    nvim
+}
+
+/// Waits until the cursor's line has this text.
+#[track_caller]
+fn wait_at(nvim: &Nvim, text: &str) {
+    nvim.wait(&format!("the cursor to be at {text:?}"), || {
+        let line = nvim.lua("return vim.fn.getline('.')", ());
+        line.as_str().is_some_and(|line| line.contains(text))
+    });
+}
