@@ -6,6 +6,7 @@ use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token, TurnKey};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
+use super::proposals::Preview;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -68,6 +69,7 @@ pub enum Event {
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
+        preview: Preview,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

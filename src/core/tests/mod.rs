@@ -22,6 +22,7 @@ mod languages;
 mod lifecycle;
 mod outlive;
 mod permissions;
+mod proposals;
 mod random;
 mod review_list;
 mod reviews;

@@ -211,6 +211,7 @@ impl World {
             }
             EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Notify { .. }
+            | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. }
             | EditorEffect::Moved { .. } => {}
@@ -293,6 +294,10 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
+                        EditorEffect::AskPermission { id } => {
+                            self.log
+                                .push(format!("permission {} is to be answered", id.0));
+                        }
                         EditorEffect::AskUndo { .. }
                         | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
