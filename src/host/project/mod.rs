@@ -14,6 +14,7 @@ mod codec;
 mod committed;
 mod compare;
 mod excludes;
+mod gaps;
 mod gather;
 mod git;
 mod kept;

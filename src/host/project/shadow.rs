@@ -11,12 +11,13 @@ use std::time::Instant;
 
 use super::checkpoints;
 use super::compare::{Difference, differences, is_same};
+use super::gaps::{Gaps, OutOfSight};
 use super::life::Life;
 use super::manifest::{Entries, Entry, What};
 use super::prune;
-use super::reading::{self, Budget, Need, Wanted, is_settled, read_all};
+use super::reading::{self, Budget, Need, Wanted, read_all};
 use super::rules::{Rules, is_never_seen};
-use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
+use super::scan::{Reach, RealFolders, Scan, Seen, Spot, Way, spot};
 use super::store::Store;
 use crate::core::project::FileChange;
 
@@ -43,18 +44,6 @@ pub(super) struct Shadow {
     kept: Option<PathBuf>,
     /// This Neovim's, as the others see it.
     life: Option<Arc<Life>>,
-}
-
-/// What the last look at everything did not cover.
-#[derive(Debug, Default)]
-struct Gaps {
-    cut: Option<Cut>,
-    /// Files whose content is not kept for want of time or room.
-    later: usize,
-    /// Folders that may not be listed.
-    unseen: Vec<PathBuf>,
-    /// Why contents could not be kept.
-    trouble: Option<String>,
 }
 
 /// What a look has found.
@@ -466,67 +455,9 @@ impl Shadow {
     }
 }
 
-/// Where files may have been before anybody saw them.
-#[derive(Debug)]
-struct OutOfSight {
-    folders: Vec<PathBuf>,
-    last_look: i128,
-}
-
-impl OutOfSight {
-    /// Returns whether a new file was there when everything was looked at last.
-    fn holds(&self, change: &Difference) -> bool {
-        let is_old = |after: &Entry| is_settled(&after.stat, self.last_look);
-        change.after.as_ref().is_some_and(is_old)
-            && self
-                .folders
-                .iter()
-                .any(|folder| change.path.starts_with(folder))
-    }
-}
-
 /// What a look has read.
 #[derive(Debug, Default)]
 struct Read {
     changed: Vec<(PathBuf, Entry)>,
     entries: Vec<(PathBuf, Entry)>,
-}
-
-impl Gaps {
-    fn words(&self, root: &Path, files: usize) -> Option<String> {
-        let root = root.display();
-        let mut parts = Vec::new();
-        match self.cut {
-            Some(Cut::Files) => parts.push(format!(
-                "only {files} files of {root} are watched, there are more; start the session in a \
-                 smaller folder, or hide what does not matter by .gitignore"
-            )),
-            Some(Cut::Time) => parts.push(format!(
-                "there was no time to look at more than {files} files of {root}; start the session \
-                 in a smaller folder, or hide what does not matter by .gitignore"
-            )),
-            None => {}
-        }
-        if self.later > 0 {
-            parts.push(format!(
-                "the content of {} files of {root} is not kept, because they are too much; hide \
-                 what does not matter by .gitignore",
-                self.later
-            ));
-        }
-        if let Some(first) = self.unseen.first() {
-            parts.push(format!(
-                "{} folders may not be looked into, the first one is {}; check their permissions",
-                self.unseen.len(),
-                first.display()
-            ));
-        }
-        if let Some(trouble) = &self.trouble {
-            parts.push(format!(
-                "contents could not be kept: {trouble}; make room where Neovim keeps its state"
-            ));
-        }
-        (!parts.is_empty())
-            .then(|| format!("Not every change can be reviewed: {}.", parts.join("; ")))
-    }
 }
