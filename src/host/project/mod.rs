@@ -319,9 +319,12 @@ impl Worker {
 
     async fn attend(&mut self, due: Due) {
         if let Some(place) = due.tree {
-            let start = Instant::now();
+            let (start, is_all) = (Instant::now(), place == Where::Everything);
             self.look(place).await;
             self.attention.rest(start.elapsed());
+            if is_all {
+                self.attention.compared(start.elapsed());
+            }
         }
         if due.repository {
             self.attention.committed().await;
@@ -383,6 +386,7 @@ impl Worker {
     }
 
     async fn checkpoint(&mut self, token: Token) {
+        let start = Instant::now();
         let result = match self.look(Where::Everything).await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
@@ -392,6 +396,7 @@ impl Worker {
             }
             None => Err(failed(&self.root)),
         };
+        self.attention.compared(start.elapsed());
         answer(&self.tools, token, result);
         let (store, tools) = (Arc::clone(&self.store), self.tools.clone());
         self.tools.spawn("pruning", async move {
