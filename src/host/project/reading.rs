@@ -246,3 +246,40 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
         stamp: Some(stat.stamp()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says when a file was changed, and when it was read after that, in milliseconds.
+    #[track_caller]
+    fn check(changed: (i64, i64), after_ms: i128, settled: bool) {
+        let stat = Stat {
+            inode: 1,
+            bytes: 1,
+            mode: 0o100_644,
+            // Anybody can set this one to anything.
+            modified: (0, 0),
+            changed,
+            born: None,
+        };
+        let read = nanoseconds(changed) + after_ms * 1_000_000;
+        assert_eq!(
+            is_settled(&stat, read),
+            settled,
+            "{changed:?} + {after_ms} ms"
+        );
+    }
+
+    #[test]
+    fn a_file_read_within_the_tick_of_its_change_is_not_settled() {
+        check((1000, 5), 0, false);
+        check((1000, 5), 10, false);
+        check((1000, 5), 100, true);
+        // The clock was set back.
+        check((1000, 5), -9000, false);
+        // A file system without nanoseconds.
+        check((1000, 0), 100, false);
+        check((1000, 0), 2500, true);
+    }
+}

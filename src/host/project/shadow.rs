@@ -430,3 +430,34 @@ struct Read {
     changed: Vec<(PathBuf, Entry)>,
     entries: Vec<(PathBuf, Entry)>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::limits::Limits;
+    use super::*;
+
+    /// Has the shadow believe another content to be of a file, by the very stat the file has;
+    /// says whether that is noticed.
+    #[track_caller]
+    fn check(settled: bool, noticed: bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("p");
+        fs::create_dir(&root).expect("a folder");
+        fs::write(root.join("a"), "new").expect("a file");
+        let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
+        let mut shadow = Shadow::new(root, Arc::clone(&store), None);
+        shadow.open(None);
+        let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
+        entry.what = What::Text(store.put(b"old").expect("kept"));
+        entry.settled = settled;
+        assert_eq!(shadow.look_all().changes.len(), usize::from(noticed));
+    }
+
+    #[test]
+    fn only_what_the_stat_cannot_tell_is_read_again() {
+        check(true, false);
+        check(false, true);
+    }
+}
