@@ -15,6 +15,7 @@ use super::frame::FrameState;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::project::KeptReview;
 use super::reviewlist::ReviewList;
 use super::reviews::{ReviewJob, Reviews};
 use super::text::Text;
@@ -206,6 +207,11 @@ pub enum Job {
     Checkpoint {
         session: SessionKey,
         root: PathBuf,
+    },
+    /// A file of a review that a Neovim before this one has left.
+    Kept {
+        session: SessionKey,
+        kept: KeptReview,
     },
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),

@@ -18,7 +18,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if !is_edit {
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
-        model.reviews.announce(fx);
+        if model.reviews.announce(fx) {
+            model.tell_reviews(fx);
+        }
     }
     if is_frame {
         model.compose(fx);
@@ -108,7 +110,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
         Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
-        Event::Committed { .. } | Event::ReviewsKept { .. } => {}
+        Event::Committed { files } => model.committed(files),
+        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
@@ -150,6 +153,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
             model.review_read(job, result, fx);
+        }
+        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
+            model.kept_was_read(session, kept, result, fx);
         }
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);

@@ -37,6 +37,7 @@ impl Model {
     pub(super) fn open_project(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.sessions.get(&key) {
             let root = session.project.clone();
+            self.reviews.knows_project(&root);
             fx.push(Effect::Host(HostEffect::OpenProject { root }));
         }
     }

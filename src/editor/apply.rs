@@ -117,6 +117,7 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
             ],
         ),
         Announcement::TurnStarted { session } => {
+            super::swap::complete_all()?;
             ("AcpTurnStarted", vec![("session", nvim::value(session.0))])
         }
         Announcement::TurnEnded {

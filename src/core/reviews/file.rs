@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::core::changes::advance;
 use crate::core::ids::SessionKey;
 use crate::core::ledger::{Conflict, Review, Which};
-use crate::core::project::{FileChange, FileState};
+use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
 
@@ -26,6 +26,8 @@ pub struct FileReview {
     pub now: FileState,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
+    /// What the user's repository has of it, once that is known.
+    pub(super) repository: Option<Committed>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
     pub(super) announced: usize,
@@ -43,6 +45,7 @@ impl FileReview {
             now: origin.clone(),
             origin,
             from: None,
+            repository: None,
             written: base.clone(),
             announced: 0,
             info: Arc::default(),

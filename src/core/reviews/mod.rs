@@ -3,9 +3,11 @@
 //! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
 //! review bears the buffer's name.
 
+mod commits;
 mod decide;
 mod file;
 mod follow;
+mod keep;
 mod whole;
 
 pub use decide::ReviewJob;
@@ -28,6 +30,8 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    /// The files the host knows to be under review, by project.
+    told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
 }
@@ -104,8 +108,10 @@ impl Reviews {
         })
     }
 
-    /// Makes the public form of what was touched and announces counts that changed.
-    pub(super) fn announce(&mut self, fx: &mut Effects) {
+    /// Makes the public form of what was touched and announces counts that changed; returns
+    /// whether anything was touched.
+    pub(super) fn announce(&mut self, fx: &mut Effects) -> bool {
+        let is_touched = !self.touched.is_empty();
         for path in std::mem::take(&mut self.touched) {
             let Some(file) = self.files.get_mut(&path) else {
                 continue;
@@ -117,5 +123,6 @@ impl Reviews {
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }
+        is_touched
     }
 }

@@ -20,6 +20,7 @@ mod files;
 mod frames;
 mod languages;
 mod lifecycle;
+mod outlive;
 mod permissions;
 mod random;
 mod review_list;

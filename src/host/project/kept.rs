@@ -5,8 +5,10 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::checkpoints;
 use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
 use super::life::{Life, past};
 use super::store::{Store, Sync, write_private};
@@ -17,44 +19,144 @@ use crate::core::text::Text;
 
 const MAGIC: &[u8; 8] = b"acprevw1";
 
-/// Keeps these reviews, in place of those before; none at all leaves no file.
-///
-/// # Errors
-/// As the system has it; then those before are still there.
-pub(super) fn keep(life: &Life, files: &[KeptReview], store: &Store) -> io::Result<()> {
-    let path = life.reviews();
-    if files.is_empty() {
-        return match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
-    }
-    write_private(&path, &encode(files, store)?, Sync::Now)
+/// Keeps the reviews of one project of this Neovim.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    root: PathBuf,
+    store: Arc<Store>,
+    /// There from the first use on; locked by whoever writes.
+    life: Mutex<Option<Arc<Life>>>,
+    /// What is to be written down next.
+    waiting: Mutex<Option<Vec<KeptReview>>>,
 }
 
-/// Takes over the reviews that lives which are over have left in a project's folder.
-///
-/// Of several reviews of one file the oldest counts: it has what was there before all of them.
-///
-/// # Errors
-/// They could not be made our own; then they stay where they are.
-pub(super) fn take_over(life: &Life, folder: &Path, store: &Store) -> io::Result<Vec<KeptReview>> {
-    let mut files: Vec<KeptReview> = Vec::new();
-    let past = past(folder);
-    for past in &past {
-        for review in read(&past.reviews(), store) {
-            if files.iter().all(|file| file.path != review.path) {
-                files.push(review);
-            }
+impl Keeper {
+    /// Returns the keeper of a root, which does nothing yet.
+    pub(super) fn new(root: &Path, store: Arc<Store>) -> Self {
+        Self {
+            root: root.to_owned(),
+            store,
+            life: Mutex::default(),
+            waiting: Mutex::default(),
         }
     }
-    if !files.is_empty() {
-        keep(life, &files, store)?;
+
+    /// Notes what is to be kept, in place of everything before; returns whether that has to be
+    /// seen to: else somebody does already.
+    pub(super) fn note(&self, files: Vec<KeptReview>) -> bool {
+        lock(&self.waiting).replace(files).is_none()
     }
-    for past in past {
-        past.forget();
+
+    /// Writes down what was noted.
+    ///
+    /// # Errors
+    /// A sentence; then what was written down before still is.
+    pub(super) fn flush(&self) -> Result<(), String> {
+        let mut life = lock(&self.life);
+        // Taken only now: whoever writes last has what was noted last.
+        let Some(files) = lock(&self.waiting).take() else {
+            return Ok(());
+        };
+        let life = self.begun(&mut life)?;
+        self.write(&life, &files)
+            .map_err(|error| self.words(&error))
     }
-    Ok(files)
+
+    /// Takes over the reviews that lives which are over have left; they are this life's then.
+    ///
+    /// Of several reviews of one file the oldest counts: it has what was there before all of them.
+    ///
+    /// # Errors
+    /// A sentence; then they stay where they are.
+    pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
+        let mut life = lock(&self.life);
+        let life = self.begun(&mut life)?;
+        let past = past(&self.folder());
+        let mut taken: Vec<KeptReview> = Vec::new();
+        for past in &past {
+            for review in self.read(&past.reviews()) {
+                if taken.iter().all(|file| file.path != review.path) {
+                    taken.push(review);
+                }
+            }
+        }
+        if !taken.is_empty() {
+            let own = self.read(&life.reviews()).into_iter();
+            let mut all = taken.clone();
+            all.extend(own.filter(|own| taken.iter().all(|file| file.path != own.path)));
+            self.write(&life, &all)
+                .map_err(|error| self.words(&error))?;
+        }
+        for past in past {
+            past.forget();
+        }
+        Ok(taken)
+    }
+
+    /// Returns this Neovim's life in the project.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn life(&self) -> Result<Arc<Life>, String> {
+        self.begun(&mut lock(&self.life))
+    }
+
+    fn begun(&self, life: &mut Option<Arc<Life>>) -> Result<Arc<Life>, String> {
+        if let Some(life) = life {
+            return Ok(Arc::clone(life));
+        }
+        let begun = Life::begin(&self.folder()).map_err(|error| self.words(&error))?;
+        Ok(Arc::clone(life.insert(Arc::new(begun))))
+    }
+
+    /// Writes reviews down, in place of those before; none at all leaves no file.
+    fn write(&self, life: &Life, files: &[KeptReview]) -> io::Result<()> {
+        let path = life.reviews();
+        if files.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        write_private(&path, &encode(&self.root, files, &self.store)?, Sync::Now)
+    }
+
+    /// Returns the reviews in a file, spelt below this root; none, when it is not there or damaged.
+    fn read(&self, path: &Path) -> Vec<KeptReview> {
+        let bytes = fs::read(path).unwrap_or_default();
+        let Some((root, records)) = decode(&bytes) else {
+            return Vec::new();
+        };
+        let here = |path: &Path| match path.strip_prefix(&root) {
+            Ok(below) => self.root.join(below),
+            Err(_) => path.to_owned(),
+        };
+        let review = |record: Record| {
+            let review = record.review(&self.store);
+            KeptReview {
+                path: here(&review.path),
+                from: review.from.as_deref().map(here),
+                base: review.base,
+            }
+        };
+        records.into_iter().map(review).collect()
+    }
+
+    fn folder(&self) -> PathBuf {
+        checkpoints::folder(&self.store, &crate::paths::resolved(&self.root))
+    }
+
+    fn words(&self, error: &io::Error) -> String {
+        format!(
+            "What is under review in {} is not kept for the next Neovim: {error}; check {}.",
+            self.root.display(),
+            self.store.folder().display()
+        )
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the contents that kept reviews need.
@@ -63,19 +165,9 @@ pub(super) fn take_over(life: &Life, folder: &Path, store: &Store) -> io::Result
 /// The file cannot be read or understood: what it needs is not known.
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
-    let records = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     let blobs = records.into_iter().filter_map(|record| record.blob);
     Ok(blobs.collect())
-}
-
-/// Returns the reviews in a file; none, when it is not there or damaged.
-fn read(path: &Path, store: &Store) -> Vec<KeptReview> {
-    let bytes = fs::read(path).unwrap_or_default();
-    let records = decode(&bytes).unwrap_or_default();
-    records
-        .into_iter()
-        .map(|record| record.review(store))
-        .collect()
 }
 
 /// A review as it is written down: its text is in the store, under the name `blob`.
@@ -97,8 +189,9 @@ impl Record {
     }
 }
 
-fn encode(files: &[KeptReview], store: &Store) -> io::Result<Vec<u8>> {
+fn encode(root: &Path, files: &[KeptReview], store: &Store) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
+    put_path(&mut out, root);
     put_number(&mut out, files.len() as u64);
     for file in files {
         put_path(&mut out, &file.path);
@@ -140,12 +233,16 @@ fn encode(files: &[KeptReview], store: &Store) -> io::Result<Vec<u8>> {
     Ok(seal(MAGIC, &out))
 }
 
-fn decode(bytes: &[u8]) -> Option<Vec<Record>> {
+/// Returns the root the paths are below of, and the reviews.
+fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
     let bytes = unseal(MAGIC, bytes)?;
     let mut from = Reader(&bytes);
+    let root = from.path()?;
     let count = from.number()?;
     let records: Option<Vec<Record>> = (0..count).map(|_| record(&mut from)).collect();
-    records.filter(|_| from.is_empty())
+    records
+        .filter(|_| from.is_empty())
+        .map(|records| (root, records))
 }
 
 fn record(from: &mut Reader) -> Option<Record> {

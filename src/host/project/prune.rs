@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,7 +16,7 @@ use super::checkpoints::{self, projects};
 use super::kept;
 use super::life::built_upon;
 use super::manifest::decode;
-use super::store::{Store, TEMP, YOUNG, blob_at, make_private};
+use super::store::{Store, Sync, TEMP, YOUNG, blob_at, make_private, write_private};
 use crate::core::project::Blob;
 
 /// Held shared by who begins to build upon a checkpoint, alone by who prunes.
@@ -48,7 +49,7 @@ pub(super) fn prune(store: &Store) -> io::Result<()> {
     let mut pruning = Pruning::look(store)?;
     pruning.drop_checkpoints();
     pruning.drop_contents();
-    fs::write(done, "")
+    write_private(&done, b"", Sync::Later)
 }
 
 fn lock(store: &Store, operation: FlockOperation) -> io::Result<Hold> {
@@ -58,6 +59,7 @@ fn lock(store: &Store, operation: FlockOperation) -> io::Result<Hold> {
         .create(true)
         .truncate(false)
         .write(true)
+        .mode(0o600)
         .open(path)?;
     rustix::fs::flock(&file, operation)?;
     Ok(Hold { _lock: file })
