@@ -407,6 +407,7 @@ fn idle(client: Client) -> Measured {
     chat.go();
     chat.wait_end("chat");
     let pid = chat.nvim.pid();
+    probe::all_rest(pid);
     let before = (probe::rest(pid), probe::wakeups(pid).0);
     thread::sleep(Duration::from_secs(2));
     let after = (probe::main_thread_ms(pid), probe::wakeups(pid).0);
