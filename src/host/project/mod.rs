@@ -8,6 +8,7 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod asking;
 mod attend;
 mod checkpoints;
 mod codec;
@@ -312,7 +313,7 @@ impl Worker {
                 let fresh = self.attention.track(paths).await;
                 self.look(Where::At(fresh.into_iter().collect())).await;
             }
-            Operation::Review(paths) => self.attention.review(paths).await,
+            Operation::Review(paths) => self.attention.review(paths),
         }
     }
 
@@ -326,7 +327,7 @@ impl Worker {
             }
         }
         if due.repository {
-            self.attention.committed().await;
+            self.attention.committed();
         }
     }
 
