@@ -16,8 +16,9 @@ use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
 use super::project::KeptReview;
+use super::proposals::{ProposalJob, Proposals};
 use super::reviewlist::ReviewList;
-use super::reviews::{ReviewJob, Reviews};
+use super::reviews::{ReviewJob, Reviews, ShiftJob};
 use super::text::Text;
 use super::transcript::Transcript;
 use super::window::Windows;
@@ -35,6 +36,7 @@ pub struct Model {
     pub reviews: Reviews,
     pub(super) list: ReviewList,
     pub permissions: Permissions,
+    pub proposals: Proposals,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
@@ -202,6 +204,8 @@ pub enum Job {
     },
     File(FileJob),
     Review(ReviewJob),
+    Shift(ShiftJob),
+    Proposal(ProposalJob),
     Change(ChangeJob),
     /// The checkpoint before or after a session's turn.
     Checkpoint {

@@ -8,10 +8,15 @@ mod decide;
 mod file;
 mod follow;
 mod keep;
+mod shift;
+mod turns;
+mod undo;
 mod whole;
 
 pub use decide::ReviewJob;
 pub use file::FileReview;
+pub use shift::ShiftJob;
+pub use turns::{Of, Turns};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,6 +37,9 @@ pub struct Reviews {
     touched: BTreeSet<PathBuf>,
     /// The files the host knows to be under review, by project.
     told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    pub(super) turns: Turns,
+    /// Turns that were undone, the last one last.
+    undone: Vec<shift::Undone>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
 }
@@ -68,9 +76,11 @@ impl Reviews {
         base: &Text,
         origin: FileState,
     ) -> &mut FileReview {
+        let turn = self.turns.current(session);
         let file = self.files.entry(path.to_owned());
         let file =
             file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        file.enter_turn(turn, &origin);
         if !file.is_pending() {
             file.begin(session, origin);
         }

@@ -233,6 +233,7 @@ fn check_screen(world: &mut World) {
         );
         let shown = world.editor.hunks.get(buf).into_iter().flatten();
         let shown: Vec<(usize, usize, bool)> = shown
+            .filter(|hunk| hunk.proposed.is_none())
             .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
             .collect();
         let review = world.model.reviews.get(&buffer.path);

@@ -209,7 +209,9 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
+            EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Notify { .. }
+            | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. }
             | EditorEffect::Moved { .. } => {}
@@ -292,7 +294,12 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
-                        EditorEffect::Frame(_)
+                        EditorEffect::AskPermission { id } => {
+                            self.log
+                                .push(format!("permission {} is to be answered", id.0));
+                        }
+                        EditorEffect::AskUndo { .. }
+                        | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
                         | EditorEffect::Moved { .. } => {}
