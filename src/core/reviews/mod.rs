@@ -6,6 +6,7 @@
 mod decide;
 mod file;
 mod follow;
+mod restore;
 mod whole;
 
 pub use decide::ReviewJob;

@@ -205,10 +205,8 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
-            EditorEffect::Notify { .. }
-            | EditorEffect::Emit(_)
-            | EditorEffect::Deleted { .. }
-            | EditorEffect::Moved { .. } => {}
+            EditorEffect::Notify { .. } | EditorEffect::Emit(_) | EditorEffect::Deleted { .. } => {}
+            EditorEffect::Moved { buf, path } => self.editor.moved(buf, path),
         }
         self.to_core.extend(out);
         true
