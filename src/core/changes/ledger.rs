@@ -25,7 +25,12 @@ impl Model {
     }
 
     /// Takes in a change of a file that no buffer has.
-    pub(super) fn change_ledger(&mut self, change: &FileChange, by: Option<SessionKey>) {
+    pub(super) fn change_ledger(
+        &mut self,
+        change: &FileChange,
+        by: Option<SessionKey>,
+        fx: &mut Effects,
+    ) {
         let path = self.reviews.name_of(&change.path, &change.path);
         let (before, after) = (change.before.text(), change.after.text());
         if let Some(review) = self.reviews.get_mut(&path)
@@ -46,6 +51,7 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
+        let ours = review.ledger.current().clone();
         if let Some(after) = after
             && *review.ledger.current() != after
         {
@@ -58,7 +64,11 @@ impl Model {
             }
         }
         review.take_note(change, by);
+        let now = review.ledger.current().clone();
         self.reviews.touch(&path);
+        if by.is_some() {
+            self.proposals_landed(&path, &ours, &now, fx);
+        }
     }
 
     /// Takes in what happened as a whole to a file that a buffer has; `content` says who has
@@ -121,6 +131,7 @@ impl Model {
                 Some(_) => {}
                 None => review.from = Some(from.to_owned()),
             }
+            review.moved_in_turn(from);
         }
         if let Some(review) = self.reviews.get_mut(to) {
             to.clone_into(&mut review.real);

@@ -185,7 +185,8 @@ impl Model {
             return self.read_change(change, 0, fx);
         }
         self.settle_unsure(&change);
-        self.change_ledger(&change.change, change.by);
+        self.proposals_stale(&change.change.path, &change.change.path);
+        self.change_ledger(&change.change, change.by, fx);
     }
 
     fn read_change(&mut self, change: Change, tries: u32, fx: &mut Effects) {
@@ -232,7 +233,7 @@ impl Model {
         match self.documents.find(&path) {
             Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
             None => {
-                self.change_ledger(&as_read(change.change, disk), change.by);
+                self.change_ledger(&as_read(change.change, disk), change.by, fx);
                 self.change_is_over(&path, fx);
             }
         }

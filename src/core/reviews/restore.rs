@@ -188,7 +188,7 @@ impl Model {
         if is_text && is_open {
             self.reread(path.clone(), Then::Reread, fx);
         } else if let (Some(text), false) = (text, is_open) {
-            review.agent_wrote(text);
+            review.decision_wrote(text);
         }
         self.reviews.touch(&path);
     }
