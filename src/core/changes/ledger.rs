@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Change, Writer, advance};
+use super::{Change, Writer};
 use crate::core::effect::{EditorEffect, Effect};
 use crate::core::ids::SessionKey;
 use crate::core::model::{Effects, Model};
@@ -167,10 +167,7 @@ impl Model {
         let review = self
             .reviews
             .begin(&path, &change.path, session, base, origin);
-        let mut base = review.ledger.base().clone();
-        advance(&mut base, &taken, &before);
-        review.rebase(base);
-        review.origin = change.before.clone();
+        review.was_agents(&taken, &change.before);
         self.reviews.touch(&path);
     }
 }
