@@ -240,7 +240,10 @@ fn the_user_is_told_what_it_comes_to() {
     let (turn, view) = w.editor.asked.take().expect("a question");
     assert_eq!(view.title, "Undo the turn “first”?");
     let lines: Vec<&str> = view.lines.iter().map(|line| line.text.as_str()).collect();
-    assert_eq!(lines[..2], [" restore     f  +1 -2", " delete      sub/new"]);
+    assert_eq!(
+        lines[..2],
+        [" restore     f  +1 -2", " delete      sub/new"]
+    );
     assert_eq!(w.disk.get(F).unwrap(), "a\nB\nc\nd\n");
     undo(&mut w, UndoStep::Undo(Some(turn)));
     assert_eq!(w.disk.get(F).unwrap(), "a\nb\nc\n");

@@ -3,6 +3,7 @@
 mod buffers;
 mod decide;
 mod look;
+mod turns;
 mod undo;
 mod walk;
 
