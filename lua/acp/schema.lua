@@ -274,6 +274,12 @@ local root = {
           default = true,
           doc = "Changed words of a line are marked.",
         }),
+        field("feedback", {
+          kind = "boolean",
+          default = true,
+          doc = "Hunks that you reject are told to the agent with the next prompt, as a short diff "
+            .. "that the chat shows before. `:Acp drop-feedback` lets them not be told.",
+        }),
       },
     }),
     field("follow", {

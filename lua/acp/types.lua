@@ -57,6 +57,9 @@
 ---@field virtual_lines? boolean
 --- Changed words of a line are marked.
 ---@field word_diff? boolean
+--- Hunks that you reject are told to the agent with the next prompt, as a short diff that the chat
+--- shows before. `:Acp drop-feedback` lets them not be told.
+---@field feedback? boolean
 
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
@@ -172,6 +175,7 @@
 ---@field signs boolean
 ---@field virtual_lines boolean
 ---@field word_diff boolean
+---@field feedback boolean
 
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"

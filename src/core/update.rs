@@ -18,6 +18,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if !is_edit {
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
+        if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+            model.refresh_feedback();
+        }
         model.reviews.announce(fx);
     }
     if is_frame {
@@ -45,9 +48,14 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::DropFeedback { session } => model.drop_feedback(session),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
-        Event::Configure { limits } => model.limits = limits,
+        Event::Configure { limits, feedback } => {
+            model.limits = limits;
+            model.feedback = feedback;
+            model.feedback_is_dirty = true;
+        }
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {

@@ -10,6 +10,7 @@ use super::FileReview;
 use super::turns::Of;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
+use crate::core::feedback::Rejected;
 use crate::core::ids::{BufId, TurnKey};
 use crate::core::ledger::{Conflict, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -110,6 +111,27 @@ impl ShiftJob {
 }
 
 impl FileReview {
+    /// Notes what the user rejects of a turn, or wants back.
+    fn note_aim(&mut self, aim: &Aim) {
+        match aim {
+            Aim::Without(turn, _) => {
+                let known = self.of_turn(*turn);
+                let rejected = known.map(|known| {
+                    let (base, current) = (known.ledger.base(), known.ledger.current());
+                    let hunks = known.ledger.hunks().iter();
+                    let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
+                    hunks.collect::<Vec<_>>()
+                });
+                for rejected in rejected.unwrap_or_default() {
+                    if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+                        self.rejected.push(rejected);
+                    }
+                }
+            }
+            Aim::Back(_) => self.rejected.clear(),
+        }
+    }
+
     fn moving(&self, path: &Path, aim: &Aim) -> Option<Moving> {
         let (current, base) = (self.ledger.current().clone(), self.ledger.base().clone());
         match aim {
@@ -197,6 +219,9 @@ impl Model {
         let Some(moving) = moving.and_then(|review| review.moving(&path, &aim)) else {
             return false;
         };
+        if let Some(review) = self.reviews.get_mut(&path) {
+            review.note_aim(&aim);
+        }
         match buf {
             Some(buf) => self.shift_buffer(path, aim, buf, moving, fx),
             None => {

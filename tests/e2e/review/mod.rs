@@ -2,6 +2,7 @@
 
 mod buffers;
 mod decide;
+mod feedback;
 mod look;
 mod turns;
 mod undo;
