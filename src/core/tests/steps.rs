@@ -15,6 +15,10 @@ pub enum Step {
     Read(usize, Option<u32>, Option<u32>),
     /// A file, and places in it: start, lines removed, lines added.
     Write(usize, Vec<(usize, usize, usize)>),
+    /// The agent asks whether it may write a file, with changes at some places.
+    Propose(usize, Vec<(usize, usize, usize)>),
+    /// It writes that, allowed or not.
+    Carry(usize),
     Answer(usize, u8),
     Crash,
     // The world goes on.
@@ -127,6 +131,8 @@ fn files() -> impl Strategy<Value = Step> {
     let place = (0..9usize, 0..3usize, 0..3usize);
     let places = proptest::collection::vec(place, 0..3);
     prop_oneof![
+        2 => (file(), places.clone()).prop_map(|(f, places)| Step::Propose(f, places)),
+        2 => file().prop_map(Step::Carry),
         2 => (file(), part).prop_map(|(f, (line, limit))| Step::Read(f, line, limit)),
         3 => (file(), places).prop_map(|(f, places)| Step::Write(f, places)),
         1 => (file(), any::<bool>()).prop_map(|(f, broken)| Step::Broken(f, broken)),
