@@ -67,7 +67,9 @@ impl Model {
         let Some(prompt) = session.queue.pop_front() else {
             return;
         };
-        session.transcript.begin_turn(&shown(&prompt));
+        let shown = shown(&prompt);
+        session.transcript.begin_turn(&shown);
+        self.reviews.turns.begins(key, &shown);
         session.stop_reason = None;
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),

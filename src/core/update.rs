@@ -20,7 +20,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
-        model.reviews.announce(fx);
+        if model.reviews.announce(fx) {
+            model.tell_reviews(fx);
+        }
     }
     if is_frame {
         model.compose(fx);
@@ -52,6 +54,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.proposals.preview = preview;
         }
         Event::List(event) => model.list(event, fx),
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
@@ -113,7 +116,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
         Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
-        Event::Committed { .. } | Event::ReviewsKept { .. } => {}
+        Event::Committed { files } => model.committed(files),
+        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
@@ -135,7 +139,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         model.documents.catch_up(*buf, *tick);
     }
     if let Event::Edited { buf, .. } = &event {
-        model.edit_is_over(*buf);
+        model.edit_is_over(*buf, token);
     }
     match (model.jobs.remove(&token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
@@ -155,6 +159,18 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
             model.review_read(job, result, fx);
+        }
+        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
+            model.kept_was_read(session, kept, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
+            model.shift_edited(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskRead { result, .. }) => {
+            model.shift_read(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
+            model.shift_written(job, result, fx);
         }
         (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {

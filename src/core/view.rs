@@ -156,3 +156,10 @@ pub struct PreviewView {
     pub title: String,
     pub lines: Vec<Line>,
 }
+
+/// What undoing a turn comes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoView {
+    pub title: String,
+    pub lines: Vec<Line>,
+}

@@ -25,6 +25,7 @@ mod review;
 mod reviewlist;
 mod spans;
 mod state;
+mod swap;
 mod trace;
 mod wake;
 mod walk;

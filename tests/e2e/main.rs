@@ -12,6 +12,7 @@ mod disk_door;
 mod files;
 mod harness;
 mod harness_tests;
+mod killed;
 mod lifecycle;
 mod panics;
 mod permission;

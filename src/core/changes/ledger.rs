@@ -13,6 +13,17 @@ use crate::core::project::FileChange;
 use crate::core::text::Text;
 
 impl Model {
+    /// Returns whether a change begins with the very file that is known, or ends with its text:
+    /// else it may have been looked at before something that is known already.
+    pub(super) fn is_next(&self, change: &FileChange) -> bool {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let Some(review) = self.reviews.get(&path) else {
+            return true;
+        };
+        let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
+        begins || change.after.text().as_ref() == Some(review.ledger.current())
+    }
+
     /// Takes in a change of a file that no buffer has.
     pub(super) fn change_ledger(
         &mut self,
@@ -91,6 +102,7 @@ impl Model {
                 Some(_) => {}
                 None => review.from = Some(from.to_owned()),
             }
+            review.moved_in_turn(from);
         }
         if let Some(review) = self.reviews.get_mut(to) {
             to.clone_into(&mut review.real);

@@ -29,6 +29,8 @@ pub enum FileJob {
 pub enum Hand {
     Agent,
     Others,
+    /// The user's, who has decided about what an agent wrote.
+    Decision,
 }
 
 impl FileJob {

@@ -124,13 +124,19 @@ impl Model {
         let mut jobs = self.jobs.values();
         jobs.any(|job| match job {
             Job::Review(job) => names.contains(&job.path),
+            Job::Shift(job) => names.contains(job.path()),
             Job::Proposal(job) => job.changes(names),
             _ => false,
         })
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
+        let turn = match scope {
+            Scope::Turn { session } => Some(session),
+            _ => None,
+        };
         let targets: Vec<(PathBuf, Which)> = match scope {
+            Scope::Turn { .. } => Vec::new(),
             Scope::Hunk { buf, row } => {
                 let path = self.path_of(buf).into_iter();
                 path.map(|path| (path, Which::Row(row))).collect()
@@ -150,7 +156,10 @@ impl Model {
                 all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
-        let mut hit = false;
+        let mut hit = match turn {
+            Some(session) => self.review_turn(action, session, fx),
+            None => false,
+        };
         for (path, which) in targets {
             // What is proposed for a row comes before what has been written there.
             let is_proposed = self.decide_proposals(action, &path, &which);
@@ -332,7 +341,7 @@ impl Model {
                 if end == End::Deleted {
                     review.now = FileState::missing();
                 }
-                review.agent_wrote(text);
+                review.decision_wrote(text);
             }
             (review, Some(buf)) if end == End::Deleted => {
                 if let Some(review) = review {

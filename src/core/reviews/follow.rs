@@ -89,6 +89,7 @@ impl Model {
         match hand {
             Hand::Agent => review.agent_edited(&edit),
             Hand::Others => review.user_edited(&edit),
+            Hand::Decision => review.decision_edited(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -110,17 +111,22 @@ impl Model {
     fn hand_of(&self, token: Token) -> Hand {
         match self.jobs.get(&token) {
             Some(Job::File(job)) => job.hand(),
+            Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
             Some(Job::Change(job)) => job.hand(),
             _ => Hand::Agent,
         }
     }
 
     /// All lines of an edit of the client's have come back from the editor.
-    pub(in crate::core) fn edit_is_over(&mut self, buf: BufId) {
+    pub(in crate::core) fn edit_is_over(&mut self, buf: BufId, token: Token) {
+        let hand = self.hand_of(token);
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)
         {
-            review.agent_done();
+            match hand {
+                Hand::Agent => review.agent_done(),
+                Hand::Others | Hand::Decision => review.decision_done(),
+            }
         }
     }
 
