@@ -129,7 +129,9 @@ impl Model {
         };
         match std::mem::replace(&mut write.stage, Stage::Reading) {
             Stage::Foreign(merge) => {
+                let landed = merge.lands();
                 self.disk_is_merged(*merge, &done, fx);
+                self.disk_has_landed(landed, fx);
                 // The disk may have more by now.
                 self.retry_write(write, fx);
             }

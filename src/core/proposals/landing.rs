@@ -20,6 +20,8 @@ use crate::core::text::{LineEdit, Text};
 pub struct Kept {
     session: SessionKey,
     path: PathBuf,
+    /// With symbolic links resolved.
+    real: PathBuf,
     hunks: Vec<Proposed>,
     /// A turn has been running since: with its end they are forgotten.
     in_turn: bool,
@@ -50,6 +52,7 @@ impl Model {
             if !hunks.is_empty() {
                 self.proposals.kept.push(Kept {
                     session,
+                    real: file.real.unwrap_or_else(|| file.path.clone()),
                     path: file.path,
                     hunks,
                     in_turn: false,
@@ -66,8 +69,10 @@ impl Model {
             let is_over = kept.in_turn && !is_running;
             kept.in_turn |= is_running;
             let is_coming = || {
-                let names = self.names_of(&kept.path);
-                self.is_change_known(&kept.path) || self.is_written_to(&names)
+                let paths = [&kept.path, &kept.real];
+                paths.iter().any(|path| {
+                    self.is_change_known(path) || self.is_written_to(&self.names_of(path))
+                })
             };
             self.sessions.contains_key(&kept.session) && !is_over || is_coming()
         });
@@ -94,7 +99,7 @@ impl Model {
     ) {
         let real = self.reviews.get(path).map(|review| review.real.clone());
         self.proposals_stale(path, real.as_deref().unwrap_or(path));
-        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.path) == real.as_ref();
+        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.real) == real.as_ref();
         if !self.proposals.kept.iter().any(is_meant) {
             return;
         }
