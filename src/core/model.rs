@@ -49,6 +49,9 @@ pub struct Model {
     pub(super) frame: FrameState,
     /// Time limits, in milliseconds.
     pub limits: Limits,
+    /// What the user rejects is told to the agent.
+    pub feedback: bool,
+    pub(super) feedback_is_dirty: bool,
     next_agent: u32,
     next_token: u64,
 }
@@ -138,6 +141,8 @@ pub struct Session {
     /// Prompts that wait for the session to be ready or for the turn to end; it grows as fast as
     /// the user writes them.
     pub queue: VecDeque<Prompt>,
+    /// The entry of the transcript that shows what the user has rejected, which goes along too.
+    pub along: Option<usize>,
     /// What goes along with the next prompt.
     pub attached: Prompt,
     pub stop_reason: Option<String>,
@@ -247,6 +252,7 @@ impl Session {
             turn: None,
             awaits_checkpoint: false,
             queue: VecDeque::new(),
+            along: None,
             attached: Prompt::default(),
             stop_reason: None,
             mode: None,

@@ -20,6 +20,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
+        if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+            model.refresh_feedback();
+        }
         if model.reviews.announce(fx) {
             model.tell_reviews(fx);
         }
@@ -49,10 +52,17 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
-        Event::Configure { limits, preview } => {
+        Event::Configure {
+            limits,
+            preview,
+            feedback,
+        } => {
             model.limits = limits;
             model.proposals.preview = preview;
+            model.feedback = feedback;
+            model.feedback_is_dirty = true;
         }
+        Event::DropFeedback { session } => model.drop_feedback(session),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),

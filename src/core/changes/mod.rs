@@ -58,8 +58,8 @@ pub struct ChangeJob {
 enum Stage {
     /// The file as it is on disk by now.
     Reading,
-    /// It is being merged into the buffer.
-    Merging(Box<DiskMerge>),
+    /// It is being merged into the buffer; this one has written it.
+    Merging(Box<DiskMerge>, Writer),
 }
 
 impl Changes {
@@ -219,7 +219,7 @@ impl Model {
             Ok(disk) => disk,
             Err(why) => {
                 fx.push(log(Level::Warn, why));
-                self.take_note(&change);
+                self.take_note(&change, change.by);
                 return self.change_is_over(&path, fx);
             }
         };
@@ -260,7 +260,7 @@ impl Model {
             Ok(text) => text,
             Err(why) => {
                 fx.push(notify(Level::Warn, format!("{}: {why}.", path.display())));
-                self.take_note(&change);
+                self.take_note(&change, change.by);
                 return self.change_is_over(&path, fx);
             }
         };
@@ -269,9 +269,12 @@ impl Model {
         let is_text = disk.content.is_none() || change.change.after.is_text();
         let is_kept = on_disk.is_none() && (change.by.is_none() || document.stamp.is_none());
         if is_known || !is_text || is_kept {
-            self.take_note(&change);
+            let content = change.by.filter(|_| !is_known);
+            self.take_note(&change, content);
             return self.change_is_over(&path, fx);
         }
+        let formats = (change.change.after.format(), document.state.format);
+        let is_same = on_disk.as_ref() == Some(&document.text) && formats.0 == Some(formats.1);
         let ours = document.text.clone();
         let base = document
             .saved
@@ -293,7 +296,9 @@ impl Model {
                 self.reviews.begin(&name, &real, session, &ours, origin);
             }
         }
-        let stage = Stage::Merging(Box::new(merge));
+        // Just what is in the buffer: it was saved, and the editor has yet to say so.
+        let content = change.by.filter(|_| !is_same);
+        let stage = Stage::Merging(Box::new(merge), content);
         let job = ChangeJob {
             change,
             tries,
@@ -321,7 +326,7 @@ impl Model {
             tries,
             stage,
         } = job;
-        let Stage::Merging(merge) = stage else {
+        let Stage::Merging(merge, content) = stage else {
             return;
         };
         let path = change.change.path.clone();
@@ -344,7 +349,7 @@ impl Model {
             self.disk_has_landed(landed, fx);
             return self.read_change(change, tries + 1, fx);
         }
-        self.take_note(&change);
+        self.take_note(&change, content);
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }

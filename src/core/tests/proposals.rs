@@ -623,7 +623,7 @@ fn a_deletion_is_decided_as_it_was_proposed() {
             w.happens(Event::Review { action, scope });
         }
         w.disk.put("/p/g", "G\n");
-        w.disk.files.remove(Path::new(F));
+        w.disk.removes(F);
         w.settle();
         w.ends_turn("end_turn");
         let left = (action == Reject).then_some("a\nb\n");
@@ -640,6 +640,7 @@ fn a_preview_that_is_switched_off_is_gone() {
     w.happens(Event::Configure {
         limits,
         preview: Preview::Off,
+        feedback: true,
     });
     assert_eq!(drawn(&w, F), [""; 0]);
     assert_eq!(told(&w), [""; 0]);

@@ -281,6 +281,8 @@ impl Story {
                 });
             }
             Step::Foreign(file, start) => self.foreign(*file, *start),
+            Step::Shell(file, places) => self.shell(*file, places),
+            Step::Whole(file, what) => self.whole(*file, what),
             Step::Buffer(file, what) => self.buffer(*file, what),
         }
         self.note_reads();
@@ -341,15 +343,7 @@ impl Story {
             return None;
         }
         let mut lines = self.seen.get(key).cloned().unwrap_or_default();
-        for (start, removed, added) in places {
-            let start = start % (lines.len() + 1);
-            let end = (start + removed).min(lines.len());
-            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
-            let users = lines[start..end].iter();
-            let users = users.filter(|line| line.starts_with(['u', 'x']));
-            new.extend(users.cloned());
-            lines.splice(start..end, new);
-        }
+        self.change(&mut lines, places);
         Some(lines)
     }
 
@@ -359,6 +353,68 @@ impl Story {
         self.ids += 1;
         if self.ask(self.ids, "fs/write_text_file", params).is_some() {
             self.seen.insert(key, lines);
+        }
+    }
+
+    /// The agent writes to disk itself, with changes at some places; it leaves the user's lines
+    /// alone, and does nothing between its turns.
+    fn shell(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        self.change(&mut lines, places);
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        self.w.disk.put(FILES[file], &content);
+    }
+
+    /// The agent changes a file as a whole.
+    fn whole(&mut self, file: usize, what: &str) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let has_users = text.lines().any(|line| line.starts_with(['u', 'x']));
+        let path = FILES[file];
+        if !self.w.disk.files.contains_key(&PathBuf::from(path)) {
+            return;
+        }
+        match what {
+            "delete" if !has_users => self.w.disk.removes(path),
+            "bytes" if !has_users => self.w.disk.set(path.into(), b"\0bytes".to_vec()),
+            "mode" => {
+                let mode = self.w.disk.modes.get(&PathBuf::from(path)).copied();
+                let mode = if mode == Some(0o755) { 0o644 } else { 0o755 };
+                self.w.disk.chmods(path, mode);
+            }
+            "crlf" if !text.contains(['\r', '\0']) => {
+                self.w.disk.put(path, &text.replace('\n', "\r\n"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what is on disk, if the agent is at work and nothing of ours is under way there.
+    fn shell_may(&mut self, file: usize) -> Option<String> {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        self.w.model.agent_at(&path)?;
+        let text = self.w.disk.get(FILES[file]);
+        text.or_else(|| (FILES[file] == "/p/new").then(String::new))
+    }
+
+    /// Changes lines at some places, but for those of the user's.
+    fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
+        for (start, removed, added) in places {
+            let start = start % (lines.len() + 1);
+            let end = (start + removed).min(lines.len());
+            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let users = lines[start..end].iter();
+            let users = users.filter(|line| line.starts_with(['u', 'x']));
+            new.extend(users.cloned());
+            lines.splice(start..end, new);
         }
     }
 
