@@ -10,6 +10,7 @@ use super::putback::PutBack;
 use super::{Proposal, Proposed};
 use crate::core::effect::Level;
 use crate::core::event::ReviewAction;
+use crate::core::feedback::Rejected;
 use crate::core::ids::{PermissionId, SessionKey};
 use crate::core::ledger::{Hunk, Which, hunks};
 use crate::core::model::{Effects, Model, notify};
@@ -104,7 +105,7 @@ impl Model {
             return;
         }
         let mut written = hunks(before, after);
-        let mut rejected = Vec::new();
+        let (mut rejected, mut told) = (Vec::new(), Vec::new());
         let mut left = 0;
         let mut kept = std::mem::take(&mut self.proposals.kept);
         for kept in kept.iter_mut().filter(|kept| is_meant(kept)) {
@@ -115,6 +116,7 @@ impl Model {
                 }
                 match take_same(&mut written, &hunk, before, after) {
                     Some(came) if hunk.choice == Some(ReviewAction::Reject) => {
+                        told.push(Rejected::of(&came, before, after));
                         rejected.push(LineEdit {
                             start: came.new.start,
                             removed: came.new.len(),
@@ -138,6 +140,11 @@ impl Model {
                 path.display()
             );
             fx.push(notify(Level::Warn, text));
+        }
+        if let Some(review) = self.reviews.get_mut(path) {
+            for hunk in told {
+                review.was_rejected(hunk);
+            }
         }
         rejected.sort_by_key(|edit| edit.start);
         self.put_rejected_back(path, after, rejected, fx);

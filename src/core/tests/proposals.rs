@@ -236,6 +236,7 @@ const MIXED: &str = "one\nTWO\nthree\nfour\nfive\n";
 #[test]
 fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    w.model.feedback = true;
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     assert_eq!(answered(&w, "0"), "yes");
@@ -243,6 +244,13 @@ fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
     assert_eq!(w.buffer(F), MIXED);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
     assert_eq!(hunks(&w), 0);
+    w.ends_turn("end_turn");
+    assert!(
+        w.chat().contains("told with the next prompt"),
+        "{}",
+        w.chat()
+    );
+    assert!(w.chat().contains("+FOUR"), "{}", w.chat());
 }
 
 #[test]
