@@ -332,6 +332,7 @@ impl Model {
         let path = change.change.path.clone();
         let buf = merge.buf;
         let is_gone = merge.disk.content.is_none();
+        let landed = merge.lands().filter(|_| result.is_ok());
         let is_done = match result {
             Ok(done) => self.disk_is_merged(*merge, &done, fx),
             Err(EditError::Stale { .. } | EditError::Gone) => false,
@@ -345,12 +346,14 @@ impl Model {
             }
         };
         if !is_done && tries < MAX_TRIES {
+            self.disk_has_landed(landed, fx);
             return self.read_change(change, tries + 1, fx);
         }
         self.take_note(&change, content);
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }
+        self.disk_has_landed(landed, fx);
         self.change_is_over(&path, fx);
     }
 

@@ -179,7 +179,15 @@ impl FileReview {
 
     /// Notes that the user does not want a change of the agent's.
     pub(super) fn note_rejected(&mut self, hunk: &Hunk) {
-        let rejected = Rejected::of(hunk, self.ledger.base(), self.ledger.current());
+        self.was_rejected(Rejected::of(
+            hunk,
+            self.ledger.base(),
+            self.ledger.current(),
+        ));
+    }
+
+    /// Notes a hunk that is rejected, for the agent to be told.
+    pub fn was_rejected(&mut self, rejected: Rejected) {
         if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
