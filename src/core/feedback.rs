@@ -52,6 +52,17 @@ impl Rejected {
         }
     }
 
+    /// Returns a line that a hunk must have to have what was rejected: an added one, else a
+    /// removed one.
+    pub fn first_line(&self) -> Option<&str> {
+        let lines = if self.new.is_empty() {
+            &self.old
+        } else {
+            &self.new
+        };
+        lines.first().map(String::as_str)
+    }
+
     /// Returns whether a hunk has what was rejected, maybe among other lines.
     pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
         let has = |text: &Text, rows: &std::ops::Range<usize>, lines: &[String]| {

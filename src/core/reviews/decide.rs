@@ -217,7 +217,7 @@ impl Model {
         };
         let is_whole = review.is_whole(&which);
         let is_hit = !review.ledger.hit(&which).is_empty();
-        if !is_hit && !(is_whole && review.is_pending()) {
+        if !(is_hit || is_whole && review.is_pending()) {
             return false;
         }
         let is_reject = is_whole && action == ReviewAction::Reject;

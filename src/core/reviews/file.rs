@@ -2,6 +2,8 @@
 //!
 //! Invariant: the ledger hears of nothing but through the methods here.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -202,9 +204,25 @@ impl FileReview {
 
     /// Returns what was rejected and is not there again.
     pub fn told_rejected(&self) -> Vec<&Rejected> {
+        if self.rejected.is_empty() {
+            return Vec::new();
+        }
         let (base, current) = (self.ledger.base(), self.ledger.current());
+        // By each of their lines: of thousands of hunks few have the one that is looked for.
+        let mut by_line: HashMap<Cow<'_, str>, Vec<&Hunk>> = HashMap::new();
+        for hunk in self.ledger.hunks() {
+            let lines = match hunk.new.is_empty() {
+                true => base.lines(hunk.old.clone()),
+                false => current.lines(hunk.new.clone()),
+            };
+            for line in lines {
+                by_line.entry(line).or_default().push(hunk);
+            }
+        }
         let is_there = |rejected: &&Rejected| {
-            let mut hunks = self.ledger.hunks().iter();
+            let first = rejected.first_line();
+            let hunks = first.and_then(|line| by_line.get(line));
+            let mut hunks = hunks.into_iter().flatten();
             hunks.any(|hunk| rejected.is_in(hunk, base, current))
         };
         let rejected = self.rejected.iter();
