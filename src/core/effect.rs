@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::event::{AgentSpec, Stamp};
 use super::format::Format;
-use super::ids::{AgentKey, BufId, SessionKey, Token, TurnKey};
+use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::{Frame, UndoView};
@@ -102,6 +102,8 @@ pub enum EditorEffect {
     Moved { buf: BufId, path: PathBuf },
     /// The user is asked whether a turn shall be undone; answered by `UndoTurn`, or not at all.
     AskUndo { turn: TurnKey, view: UndoView },
+    /// The question is at the front of the queue, and the user has to choose an option.
+    AskPermission { id: PermissionId },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

@@ -6,6 +6,7 @@ use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token, TurnKey};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
+use super::proposals::Preview;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -74,6 +75,7 @@ pub enum Event {
         limits: Limits,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        preview: Preview,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

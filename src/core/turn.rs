@@ -271,9 +271,11 @@ impl Model {
                 }
             }
             Update::ToolCall(patch) => {
-                let asked = self.permissions.iter().next();
+                let asked = self.permissions.shown();
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
+                let id = patch.id.clone();
                 session.transcript.tool(patch);
+                self.tool_proposes(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,

@@ -6,6 +6,7 @@ use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, Session, log, notify};
+use super::proposals::ProposalJob;
 use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
@@ -16,12 +17,15 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     apply(model, event, fx);
     model.take_changes(fx);
     if !is_edit {
+        model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        model.reviews.announce(fx);
+        if model.reviews.announce(fx) {
+            model.tell_reviews(fx);
+        }
     }
     if is_frame {
         model.compose(fx);
@@ -51,8 +55,13 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
-        Event::Configure { limits, feedback } => {
+        Event::Configure {
+            limits,
+            feedback,
+            preview,
+        } => {
             model.limits = limits;
+            model.proposals.preview = preview;
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
@@ -117,7 +126,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
         Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
-        Event::Committed { .. } | Event::ReviewsKept { .. } => {}
+        Event::Committed { files } => model.committed(files),
+        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
@@ -160,6 +170,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
             model.review_read(job, result, fx);
         }
+        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
+            model.kept_was_read(session, kept, result, fx);
+        }
         (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
             model.shift_edited(job, result, fx);
         }
@@ -169,6 +182,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
             model.shift_written(job, result, fx);
         }
+        (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);
         }
@@ -186,6 +200,27 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
+            fx.push(log(Level::Error, line));
+        }
+    }
+}
+
+fn proposal_done(model: &mut Model, job: ProposalJob, event: Event, fx: &mut Effects) {
+    match (job, event) {
+        (ProposalJob::Base(path), Event::DiskRead { result, .. }) => {
+            model.proposal_read(&path, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskRead { result, .. }) => {
+            model.put_back_read(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::Edited { result, .. }) => {
+            model.put_back_edited(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskWritten { result, .. }) => {
+            model.put_back_written(back, result, fx);
+        }
+        (job, event) => {
+            let line = format!("{event:?} is no answer to {job:?}");
             fx.push(log(Level::Error, line));
         }
     }

@@ -352,12 +352,21 @@ fn reviews(module: &Table) -> mlua::Result<()> {
             None => None,
         };
         let list = nvim::empty()?;
-        for file in &snapshot().reviews {
+        let snapshot = snapshot();
+        let written = snapshot
+            .reviews
+            .iter()
+            .map(|file| (&file.path, &file.hunks[..]));
+        let proposed = snapshot
+            .proposals
+            .iter()
+            .map(|file| (&file.path, &file.hunks[..]));
+        for (place, hunks) in written.chain(proposed) {
             if path
                 .as_ref()
-                .is_none_or(|path| *path == file.path.to_string_lossy())
+                .is_none_or(|path| *path == place.to_string_lossy())
             {
-                for hunk in file.hunks.iter() {
+                for hunk in hunks {
                     list.push(hunk_table(hunk)?)?;
                 }
             }

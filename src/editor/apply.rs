@@ -54,6 +54,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
+        EditorEffect::AskPermission { id } => permission::ask(id),
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => outside::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
@@ -134,6 +135,7 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
             ],
         ),
         Announcement::TurnStarted { session } => {
+            super::swap::complete_all()?;
             ("AcpTurnStarted", vec![("session", nvim::value(session.0))])
         }
         Announcement::TurnEnded {

@@ -67,7 +67,10 @@ pub fn start() -> mlua::Result<()> {
         send(Event::BufSaved { buf, stamp });
         Ok(())
     })?;
-    on(group, &["BufModifiedSet"], report_state)?;
+    on(group, &["BufModifiedSet"], |buf| {
+        super::swap::changed(buf)?;
+        report_state(buf)
+    })?;
     on_options(group, &OPTIONS, report_state)?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
     // reads a file without one.

@@ -146,6 +146,9 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
     {
         return outside::unprotected(buf, || {
             apply(buf, &edit.edits)?;
+            if !edit.edits.is_empty() {
+                super::swap::complete(buf)?;
+            }
             outside::take_over(buf, stamp, is_clean, format).map(Some)
         });
     }

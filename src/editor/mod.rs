@@ -25,6 +25,7 @@ mod review;
 mod reviewlist;
 mod spans;
 mod state;
+mod swap;
 mod trace;
 mod wake;
 mod walk;
@@ -74,9 +75,14 @@ pub fn module(start: Start) -> mlua::Result<Table> {
 /// Takes over a configuration, and starts everything the first time.
 fn setup(table: &Table) -> mlua::Result<()> {
     let config = config::Config::read(table);
-    let (limits, feedback) = (config.limits(), config.feedback);
+    let (limits, preview) = (config.limits(), config.preview);
+    let configure = Event::Configure {
+        limits,
+        feedback: config.feedback,
+        preview,
+    };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
-        state::send(Event::Configure { limits, feedback });
+        state::send(configure);
         return Ok(());
     }
     let Some(start) = START.get() else {
@@ -103,7 +109,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
-    state::send(Event::Configure { limits, feedback });
+    state::send(configure);
     wake::start()?;
     decor::start()?;
     documents::start()?;

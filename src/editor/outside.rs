@@ -36,6 +36,7 @@ use super::state;
 use crate::core::event::{SaveError, Stamp};
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::ids::BufId;
+use crate::core::snapshot::SessionInfo;
 
 const GROUP: &str = "acp_outside";
 
@@ -77,14 +78,23 @@ fn choose(choice: &str) -> mlua::Result<()> {
 /// Returns whether changes of a buffer's file are merged into it: it is one of a project in which
 /// a session works.
 fn is_looked_after(buf: i32) -> mlua::Result<bool> {
-    if !is_attached(buf) {
+    is_within(buf, |_| true)
+}
+
+/// Returns whether a buffer has a file of a project in which such a session works.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Result<bool> {
+    let snapshot = state::snapshot();
+    let sessions: Vec<_> = snapshot.sessions.iter().filter(|it| is_such(it)).collect();
+    if sessions.is_empty() || !is_attached(buf) {
         return Ok(false);
     }
     let path = name(buf)?;
     let real = crate::paths::resolved(&path);
-    let snapshot = state::snapshot();
-    let mut roots = snapshot.sessions.iter().map(|session| &session.cwd);
-    Ok(roots.any(|root| path.starts_with(root) || real.starts_with(root)))
+    let holds = |root: &PathBuf| path.starts_with(root) || real.starts_with(root);
+    Ok(sessions.into_iter().any(|session| holds(&session.cwd)))
 }
 
 fn name(buf: i32) -> mlua::Result<PathBuf> {

@@ -10,6 +10,7 @@ mod paths;
 mod read;
 mod write;
 
+pub(in crate::core) use paths::normalized;
 pub use read::Read;
 pub use write::{Write, WriteQueue};
 

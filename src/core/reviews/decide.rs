@@ -125,6 +125,7 @@ impl Model {
         jobs.any(|job| match job {
             Job::Review(job) => names.contains(&job.path),
             Job::Shift(job) => names.contains(job.path()),
+            Job::Proposal(job) => job.changes(names),
             _ => false,
         })
     }
@@ -148,8 +149,11 @@ impl Model {
             Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
-                let all = self.reviews.iter();
-                all.map(|(path, _)| (path.clone(), Which::All)).collect()
+                let all = self.reviews.iter().map(|(path, _)| path.clone());
+                let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
+                all.sort();
+                all.dedup();
+                all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
         let mut hit = match turn {
@@ -157,8 +161,12 @@ impl Model {
             None => false,
         };
         for (path, which) in targets {
-            hit |= self.review_file(action, &path, which, fx);
+            // What is proposed for a row comes before what has been written there.
+            let is_proposed = self.decide_proposals(action, &path, &which);
+            let is_done = is_proposed && matches!(which, Which::Row(_));
+            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
         }
+        self.answer_decided(fx);
         if !hit {
             let text = "No change of the agent's to review here.";
             fx.push(notify(Level::Info, text));
@@ -166,7 +174,7 @@ impl Model {
     }
 
     /// Accepts or rejects hunks of one file; `false` when there is none.
-    fn review_file(
+    pub(in crate::core) fn review_file(
         &mut self,
         action: ReviewAction,
         path: &Path,

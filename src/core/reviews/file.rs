@@ -2,15 +2,16 @@
 //!
 //! Invariant: the ledger hears of nothing but through the methods here.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
-use crate::core::feedback::Rejected;
+use crate::core::feedback::{MAX_HUNKS, Rejected};
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which};
-use crate::core::project::{FileChange, FileState};
+use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
 
@@ -28,6 +29,8 @@ pub struct FileReview {
     pub now: FileState,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
+    /// What the user's repository has of it, once that is known.
+    pub(super) repository: Option<Committed>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
     /// What the user has rejected since the last prompt.
@@ -51,6 +54,7 @@ impl FileReview {
             now: origin.clone(),
             origin,
             from: None,
+            repository: None,
             written: base.clone(),
             rejected: Vec::new(),
             turns: Vec::new(),
@@ -165,7 +169,12 @@ impl FileReview {
     /// Notes that the user does not want a change of the agent's.
     pub(super) fn note_rejected(&mut self, hunk: &Hunk) {
         let rejected = Rejected::of(hunk, self.ledger.base(), self.ledger.current());
-        if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+        self.keep_rejected(rejected);
+    }
+
+    pub(super) fn keep_rejected(&mut self, rejected: Rejected) {
+        let has_room = self.rejected.len() < MAX_HUNKS;
+        if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
     }
@@ -180,9 +189,24 @@ impl FileReview {
     /// Returns what was rejected and is not there again.
     pub fn told_rejected(&self) -> Vec<&Rejected> {
         let (base, current) = (self.ledger.base(), self.ledger.current());
+        if self.rejected.is_empty() {
+            return Vec::new();
+        }
+        // Known by a line of theirs, so that few hunks are looked at line by line.
+        let mut by_line: HashMap<String, Vec<&Hunk>> = HashMap::new();
+        for hunk in self.ledger.hunks() {
+            let lines = match hunk.new.is_empty() {
+                true => base.to_lines(hunk.old.clone()),
+                false => current.to_lines(hunk.new.clone()),
+            };
+            for line in lines {
+                by_line.entry(line).or_default().push(hunk);
+            }
+        }
         let is_there = |rejected: &&Rejected| {
-            let mut hunks = self.ledger.hunks().iter();
-            hunks.any(|hunk| rejected.is_in(hunk, base, current))
+            let near = rejected.first().and_then(|line| by_line.get(line));
+            let mut near = near.into_iter().flatten().take(MAX_HUNKS);
+            near.any(|hunk| rejected.is_in(hunk, base, current))
         };
         let rejected = self.rejected.iter();
         rejected.filter(|rejected| !is_there(rejected)).collect()

@@ -36,6 +36,7 @@ impl Model {
         {
             review.user_wrote(text);
         }
+        self.proposals_stale(&path, &real);
         // Without a review as well: the buffer may show that of another name it had.
         self.reviews.touch(&path);
         if !is_saved_known {
@@ -79,6 +80,9 @@ impl Model {
         let Some(path) = self.path_of(buf) else {
             return;
         };
+        if self.proposals.edited(&path, &edit) {
+            self.reviews.dirty.insert(path.clone());
+        }
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
@@ -96,7 +100,9 @@ impl Model {
             return;
         };
         // Hunks are not shown in a buffer that has moved on: they are drawn again.
-        if document.state.tick != state.tick && self.reviews.get(&document.path).is_some() {
+        let is_shown = self.reviews.get(&document.path).is_some()
+            || self.proposals.of_file(&document.path).next().is_some();
+        if document.state.tick != state.tick && is_shown {
             self.reviews.dirty.insert(document.path.clone());
         }
         self.documents.set_state(buf, state);
@@ -127,6 +133,7 @@ impl Model {
     /// A buffer is gone.
     pub(in crate::core) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
+            self.proposals_stale(&document.path, &document.real);
             self.file_has_no_buffer(document.path, fx);
         }
     }
@@ -140,7 +147,7 @@ impl Model {
     }
 
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
-    pub(super) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
+    pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
         if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
             let now = match disk.content {

@@ -3,9 +3,11 @@
 //! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
 //! review bears the buffer's name.
 
+mod commits;
 mod decide;
 mod file;
 mod follow;
+mod keep;
 mod shift;
 mod turns;
 mod undo;
@@ -33,6 +35,8 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    /// The files the host knows to be under review, by project.
+    told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
     undone: Vec<shift::Undone>,
@@ -127,8 +131,10 @@ impl Reviews {
         })
     }
 
-    /// Makes the public form of what was touched and announces counts that changed.
-    pub(super) fn announce(&mut self, fx: &mut Effects) {
+    /// Makes the public form of what was touched and announces counts that changed; returns
+    /// whether anything was touched.
+    pub(super) fn announce(&mut self, fx: &mut Effects) -> bool {
+        let is_touched = !self.touched.is_empty();
         for path in std::mem::take(&mut self.touched) {
             let Some(file) = self.files.get_mut(&path) else {
                 continue;
@@ -140,5 +146,6 @@ impl Reviews {
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }
+        is_touched
     }
 }

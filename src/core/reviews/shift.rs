@@ -123,9 +123,7 @@ impl FileReview {
                     hunks.collect::<Vec<_>>()
                 });
                 for rejected in rejected.unwrap_or_default() {
-                    if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
-                        self.rejected.push(rejected);
-                    }
+                    self.keep_rejected(rejected);
                 }
             }
             Aim::Back(_) => self.rejected.clear(),

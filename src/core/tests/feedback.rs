@@ -8,6 +8,7 @@ use super::editor::Travel;
 use super::world::{A1, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope, UndoStep};
 use crate::core::model::Limits;
+use crate::core::proposals::Preview;
 use crate::core::transcript::Entry;
 
 const F: &str = "/p/f";
@@ -18,6 +19,7 @@ fn changed(after: &str) -> World {
     w.happens(Event::Configure {
         limits: Limits::default(),
         feedback: true,
+        preview: Preview::default(),
     });
     w.disk.put(F, "a\nb\nc\nd\ne\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
@@ -149,6 +151,7 @@ fn nothing_is_told_if_it_is_off_or_dropped() {
     w.happens(Event::Configure {
         limits: Limits::default(),
         feedback: false,
+        preview: Preview::default(),
     });
     rejects(&mut w, Scope::All);
     assert!(along(&w).is_empty());

@@ -19,6 +19,8 @@ pub struct Limits {
     pub age: Duration,
     /// The bytes the store takes on disk, all projects together.
     pub store_bytes: u64,
+    /// How often what nobody needs is looked for, at most.
+    pub prune_every: Duration,
     /// From a change of what is under review until that is on disk.
     pub keep_after: Duration,
     /// The folders of a project that are watched; `ACP_TEST_WATCHES` in the environment is less.
@@ -37,6 +39,7 @@ impl Default for Limits {
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,
+            prune_every: Duration::from_secs(60 * 60),
             keep_after: Duration::from_millis(200),
             watches: 1 << 16,
             compare_every: Duration::from_secs(2),

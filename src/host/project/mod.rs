@@ -10,13 +10,17 @@
 
 mod attend;
 mod checkpoints;
+mod codec;
 mod committed;
 mod compare;
 mod excludes;
 mod gather;
 mod git;
+mod kept;
+mod life;
 mod limits;
 mod manifest;
+mod prune;
 mod reading;
 mod restore;
 mod rules;
@@ -36,6 +40,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use self::attend::Attention;
 use self::gather::{Due, Where};
 use self::git::Git;
+use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
 use self::shadow::{Looked, Shadow};
@@ -55,8 +60,8 @@ pub(super) struct Projects {
 #[derive(Debug)]
 struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
-    /// How many workers run, those of closed projects too.
-    busy: tokio::sync::watch::Sender<usize>,
+    /// Those of closed projects too: their reviews may go on.
+    keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
     store: Arc<Store>,
 }
 
@@ -73,18 +78,18 @@ pub(super) struct Project {
 /// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
 #[derive(Debug)]
 enum Operation {
+    #[cfg(test)]
     Look(Vec<PathBuf>),
     /// These files are known and watched though `.gitignore` hides them.
     Track(Vec<PathBuf>),
     /// These files are under review.
     Review(Vec<PathBuf>),
     Checkpoint(Token, Turns),
-    Keep(Vec<KeptReview>),
 }
 
 impl Project {
-    /// Has these paths compared with what is known of them (a folder: all below it); what has
-    /// changed is told by `DiskChanged`.
+    /// Has these paths compared with what is known of them, as when the watches tell of them.
+    #[cfg(test)]
     pub(super) fn look(&self, paths: Vec<PathBuf>) {
         self.send(Operation::Look(paths));
     }
@@ -101,7 +106,7 @@ impl Projects {
         Self {
             shared: Arc::new(Shared {
                 open: Mutex::default(),
-                busy: tokio::sync::watch::Sender::new(0),
+                keepers: Mutex::default(),
                 store: Arc::new(Store::new(folder, limits)),
             }),
         }
@@ -119,12 +124,12 @@ impl Projects {
         }
         let (operations, queue) = unbounded_channel();
         open.insert(root.clone(), Project { operations });
-        self.shared.busy.send_modify(|busy| *busy += 1);
         let (shared, here) = (Arc::clone(&self.shared), tools.clone());
+        let keeper = self.keeper(&root);
         tools.runtime.spawn(async move {
-            let work = run(root, queue, Arc::clone(&shared.store), here.clone());
+            let store = Arc::clone(&shared.store);
+            let work = run(root, queue, keeper, store, here.clone());
             super::guarded("a project", &here.inbox, work).await;
-            shared.busy.send_modify(|busy| *busy -= 1);
         });
     }
 
@@ -142,12 +147,22 @@ impl Projects {
     }
 
     /// Returns the door to an open project.
+    #[cfg(test)]
     pub(super) fn project(&self, root: &Path) -> Option<Project> {
         self.lock().get(root).cloned()
     }
 
-    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>) {
-        self.send(root, Operation::Keep(files));
+    /// Keeps reviews, a moment later: what comes until then counts instead.
+    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, tools: &Tools) {
+        let keeper = self.keeper(root);
+        if !keeper.note(files) {
+            return;
+        }
+        let here = tools.clone();
+        tools.spawn("keeping reviews", async move {
+            tokio::time::sleep(here.limits.project.keep_after).await;
+            flush(&keeper, &here).await;
+        });
     }
 
     pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {
@@ -164,16 +179,24 @@ impl Projects {
         }
     }
 
-    /// Closes all projects, and waits until what was asked of them is done.
-    pub(super) async fn end(&self) {
+    /// Closes all projects, and waits until their reviews are kept; looks that are under way are
+    /// of no use to anybody any more.
+    pub(super) async fn end(&self, tools: &Tools) {
         self.lock().clear();
-        // The sender is a field of this very value, so it cannot be gone.
-        let _ = self
-            .shared
-            .busy
-            .subscribe()
-            .wait_for(|&busy| busy == 0)
-            .await;
+        let keepers = std::mem::take(&mut *self.keepers());
+        for keeper in keepers.values() {
+            flush(keeper, tools).await;
+        }
+    }
+
+    fn keeper(&self, root: &Path) -> Arc<Keeper> {
+        let new = || Arc::new(Keeper::new(root, self.store()));
+        Arc::clone(self.keepers().entry(root.to_owned()).or_insert_with(new))
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
+        let keepers = self.shared.keepers.lock();
+        keepers.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {
@@ -188,13 +211,20 @@ impl Projects {
 async fn run(
     root: PathBuf,
     mut operations: UnboundedReceiver<Operation>,
+    keeper: Arc<Keeper>,
     store: Arc<Store>,
     tools: Tools,
 ) {
     let excludes = excludes::excludes_file(&tools.environment);
     let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
     let mut worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
+        shadow: Arc::new(Mutex::new(Shadow::new(
+            root.clone(),
+            Arc::clone(&store),
+            excludes,
+        ))),
+        keeper,
+        store,
         attention: Attention::new(&root, git.clone(), &tools),
         root,
         tools,
@@ -217,6 +247,8 @@ async fn run(
 struct Worker {
     root: PathBuf,
     shadow: Arc<Mutex<Shadow>>,
+    keeper: Arc<Keeper>,
+    store: Arc<Store>,
     attention: Attention,
     tools: Tools,
 }
@@ -224,19 +256,48 @@ struct Worker {
 impl Worker {
     async fn open(&mut self, git: Git) {
         let root = self.root.clone();
+        let keeper = Arc::clone(&self.keeper);
         let open = move |shadow: &mut Shadow| {
-            shadow.open();
+            let life = keeper.life();
+            shadow.open(life.as_ref().ok().cloned());
             let tracked = git.tracked_although_ignored(&root);
             shadow.include(tracked.clone());
-            (shadow.folders().collect(), tracked)
+            let kept = shadow.keep().map(|_| life.map(|_| ()));
+            let trouble = kept.map_or_else(Some, Result::err);
+            (shadow.folders().collect(), tracked, trouble)
         };
         let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked) = open.unwrap_or_default();
+        let (folders, tracked, trouble) = open.unwrap_or_default();
+        self.warn(trouble);
+        self.take_over().await;
         self.attention.start(folders, tracked).await;
+    }
+
+    /// Tells of the reviews that Neovims before this one have left.
+    async fn take_over(&self) {
+        let keeper = Arc::clone(&self.keeper);
+        let taken = self
+            .tools
+            .blocking("taking over reviews", move || keeper.take_over());
+        match taken.await {
+            Some(Ok(files)) if !files.is_empty() => {
+                let root = self.root.clone();
+                self.tools.inbox.send(Event::ReviewsKept { root, files });
+            }
+            Some(Err(why)) => self.warn(Some(why)),
+            _ => {}
+        }
+    }
+
+    fn warn(&self, why: Option<String>) {
+        if let Some(why) = why {
+            self.tools.log.line(Level::Warn, "project", &why);
+        }
     }
 
     async fn carry_out(&mut self, operation: Operation) {
         match operation {
+            #[cfg(test)]
             Operation::Look(paths) => {
                 self.look(Where::At(paths.into_iter().collect())).await;
             }
@@ -252,15 +313,17 @@ impl Worker {
                 self.look(Where::At(fresh.into_iter().collect())).await;
             }
             Operation::Review(paths) => self.attention.review(paths).await,
-            Operation::Keep(_) => {}
         }
     }
 
     async fn attend(&mut self, due: Due) {
         if let Some(place) = due.tree {
-            let start = Instant::now();
+            let (start, is_all) = (Instant::now(), place == Where::Everything);
             self.look(place).await;
             self.attention.rest(start.elapsed());
+            if is_all {
+                self.attention.compared(start.elapsed());
+            }
         }
         if due.repository {
             self.attention.committed().await;
@@ -322,6 +385,7 @@ impl Worker {
     }
 
     async fn checkpoint(&mut self, token: Token) {
+        let start = Instant::now();
         let result = match self.look(Where::Everything).await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
@@ -331,7 +395,27 @@ impl Worker {
             }
             None => Err(failed(&self.root)),
         };
+        self.attention.compared(start.elapsed());
         answer(&self.tools, token, result);
+        let (store, tools) = (Arc::clone(&self.store), self.tools.clone());
+        self.tools.spawn("pruning", async move {
+            let pruned = tools
+                .blocking("pruning", move || prune::prune(&store))
+                .await;
+            if let Some(Err(error)) = pruned {
+                let line = format!("what nobody needs any more was not removed: {error}");
+                tools.log.line(Level::Warn, "project", &line);
+            }
+        });
+    }
+}
+
+/// Writes down what is to be kept.
+async fn flush(keeper: &Arc<Keeper>, tools: &Tools) {
+    let keeper = Arc::clone(keeper);
+    let kept = tools.blocking("keeping reviews", move || keeper.flush());
+    if let Some(Err(why)) = kept.await {
+        tools.log.line(Level::Warn, "project", &why);
     }
 }
 

@@ -190,8 +190,8 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
     memchr::memchr(0, bytes).is_none()
 }
 
-/// Returns whether a change from now on must show in the stat.
-fn is_settled(stat: &Stat, now: i128) -> bool {
+/// Returns whether a change from `now` on must show in the stat.
+pub(super) fn is_settled(stat: &Stat, now: i128) -> bool {
     let grain = match stat.changed.1 {
         0 => SECONDS_NS,
         _ => TICK_NS,
@@ -199,7 +199,7 @@ fn is_settled(stat: &Stat, now: i128) -> bool {
     nanoseconds(stat.changed) + grain < now
 }
 
-pub(super) fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
+fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 

@@ -11,8 +11,10 @@ use std::time::Instant;
 
 use super::checkpoints;
 use super::compare::{Difference, differences, is_same};
+use super::life::Life;
 use super::manifest::{Entries, Entry, What};
-use super::reading::{self, Budget, Need, Wanted, nanoseconds, read_all};
+use super::prune;
+use super::reading::{self, Budget, Need, Wanted, is_settled, read_all};
 use super::rules::{Rules, is_never_seen};
 use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
 use super::store::Store;
@@ -39,6 +41,8 @@ pub(super) struct Shadow {
     gaps: Gaps,
     /// The checkpoint that holds `entries`, as long as it does.
     kept: Option<PathBuf>,
+    /// This Neovim's, as the others see it.
+    life: Option<Arc<Life>>,
 }
 
 /// What the last look at everything did not cover.
@@ -87,16 +91,21 @@ impl Shadow {
             last_look: 0,
             gaps: Gaps::default(),
             kept: None,
+            life: None,
         }
     }
 
     /// Takes everything as it is; what a Neovim before this one has kept saves reading it.
-    pub(super) fn open(&mut self) -> Looked {
-        if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
-            self.entries = entries;
-            self.kept = Some(path);
-            // Who had included files that lie elsewhere is gone.
-            self.entries.retain(|path, _| path.is_relative());
+    pub(super) fn open(&mut self, life: Option<Arc<Life>>) -> Looked {
+        self.life = life;
+        {
+            // Until it is said what we build upon, nobody shall prune that.
+            let _hold = prune::hold(&self.store);
+            if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
+                self.entries = entries;
+                self.kept = Some(path);
+                self.build_upon();
+            }
         }
         self.look_at_all(News::Taken)
     }
@@ -177,7 +186,16 @@ impl Shadow {
             None => checkpoints::keep(&self.store, &self.real, &self.entries)?,
         };
         self.kept = Some(path);
+        self.build_upon();
         Ok(self.entries.len())
+    }
+
+    /// Says which checkpoint holds what is known here.
+    fn build_upon(&self) {
+        if let (Some(life), Some(path)) = (&self.life, &self.kept) {
+            // The worst that can come of it: others think that it is not needed, and it is young.
+            let _ = life.build_upon(path);
+        }
     }
 
     fn look_at_all(&mut self, news: News) -> Looked {
@@ -257,7 +275,10 @@ impl Shadow {
     fn out_of_sight(&self, found: &BTreeMap<PathBuf, Seen>, gone: &[PathBuf]) -> OutOfSight {
         let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
         let changed = found.iter().filter(|(path, _)| is_rule(path));
-        let changed = changed.filter(|(path, seen)| self.differs(path, seen));
+        let changed = changed.filter(|(path, seen)| {
+            let known = self.entries.get(*path);
+            known.is_none_or(|known| known.stat != seen.stat)
+        });
         let rules = changed
             .map(|(path, _)| path)
             .chain(gone.iter().filter(|path| is_rule(path)));
@@ -357,11 +378,15 @@ impl Shadow {
         for scope in scopes {
             let here = |folder: &&PathBuf| folder.starts_with(scope);
             let known = self.folders.range(scope.clone()..).take_while(here);
-            let mut is_gone = |folder: &&PathBuf| {
-                let is_there = || matches!(spot(&self.root, folder.to_path_buf()), Spot::Folder);
-                !walked.contains(folder) && (rules.hides(folder, true) || !is_there())
-            };
-            let gone: Vec<PathBuf> = known.filter(&mut is_gone).cloned().collect();
+            let left = known.filter(|folder| !walked.contains(folder));
+            // Others were not reached, or could not be listed.
+            let gone: Vec<PathBuf> = left
+                .filter(|folder| {
+                    let spot = spot(&self.root, folder.to_path_buf());
+                    !matches!(spot, Spot::Folder | Spot::Hidden) || rules.hides(folder, true)
+                })
+                .cloned()
+                .collect();
             for folder in gone {
                 self.folders.remove(&folder);
                 looked.gone_folders.push(self.spelt(&folder));
@@ -451,7 +476,7 @@ struct OutOfSight {
 impl OutOfSight {
     /// Returns whether a new file was there when everything was looked at last.
     fn holds(&self, change: &Difference) -> bool {
-        let is_old = |after: &Entry| nanoseconds(after.stat.changed) < self.last_look;
+        let is_old = |after: &Entry| is_settled(&after.stat, self.last_look);
         change.after.as_ref().is_some_and(is_old)
             && self
                 .folders

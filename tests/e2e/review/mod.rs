@@ -41,7 +41,7 @@ fn reviewed_in(project: Project, old: &str, new: &str) -> Nvim {
 
 /// Waits until hunks are drawn in the current buffer.
 #[track_caller]
-fn wait_shown(nvim: &Nvim) {
+pub fn wait_shown(nvim: &Nvim) {
     let marks = "local space = vim.api.nvim_create_namespace('acp_review')
         return #vim.api.nvim_buf_get_extmarks(0, space, 0, -1, {})";
     nvim.wait("hunks in the buffer", || nvim.lua(marks, ()) != 0);

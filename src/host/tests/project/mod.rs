@@ -4,6 +4,9 @@
 //! text in quotes, `-` for nothing, and has its mode only where that is another.
 
 mod changes;
+mod hidden;
+mod kept;
+mod limits;
 mod restore;
 
 use std::fs;
@@ -20,6 +23,8 @@ pub(super) const CHECKPOINT: Token = Token(11);
 pub(super) struct Work {
     pub(super) run: Run,
     pub(super) root: PathBuf,
+    /// Where the host keeps its things.
+    pub(super) state: PathBuf,
 }
 
 impl Work {
@@ -32,13 +37,16 @@ impl Work {
         let run = Run::with(|config| {
             // The user's own git config is nobody's business here.
             config.environment = Environment::from_variables([]);
+            // What the watches tell, and when, is a story of its own.
+            config.limits.project.watches = 0;
             // Nobody looks but who is asked to: nothing is told before it is asked for.
             config.limits.project.watches = 0;
             change(config);
         });
         let root = run.path("p");
         fs::create_dir(&root).expect("a folder");
-        let work = Self { run, root };
+        let state = run.path("acp.state");
+        let work = Self { run, root, state };
         for (name, text) in files {
             work.file(name, text);
         }
@@ -60,6 +68,15 @@ impl Work {
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    /// Waits until a file's times tell it from a later one.
+    pub(super) fn settle(&self, name: &str) {
+        wait_for("a file to be settled", || {
+            let meta = fs::metadata(self.path(name)).expect("a file");
+            let age = meta.modified().expect("a time").elapsed();
+            age.is_ok_and(|age| age > Duration::from_millis(60))
+        });
     }
 
     /// Writes a file of the usual mode, and makes the folders above it.
@@ -169,7 +186,7 @@ impl Work {
     /// Returns the files of all contents that are kept.
     pub(super) fn blobs(&self) -> Vec<PathBuf> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-        let shards = below(self.run.path("acp.state/blobs")).map(|entry| entry.path());
+        let shards = below(self.state.join("blobs")).map(|entry| entry.path());
         let mut files: Vec<PathBuf> = shards.flat_map(below).map(|entry| entry.path()).collect();
         files.sort();
         files
