@@ -282,12 +282,6 @@ local root = {
           default = true,
           doc = "Changed words of a line are marked.",
         }),
-        field("feedback", {
-          kind = "boolean",
-          default = true,
-          doc = "Hunks that you reject are told to the agent with the next prompt, as a short diff "
-            .. "that the chat shows before. `:Acp drop-feedback` lets them not be told.",
-        }),
         field("preview", {
           kind = "enum",
           values = { "loaded", "open", false },
@@ -295,6 +289,12 @@ local root = {
           doc = "Where to show what an agent proposes before it is written, hunk by hunk: in the "
             .. 'buffers that are loaded; with "open" a file that is in no window is opened in one '
             .. "beside yours when permission is asked; with `false` in the permission window alone.",
+        }),
+        field("feedback", {
+          kind = "boolean",
+          default = true,
+          doc = "Hunks that you reject are told to the agent with the next prompt, as a short diff "
+            .. "that the chat shows before. `:Acp drop-feedback` lets them not be told.",
         }),
       },
     }),

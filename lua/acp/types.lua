@@ -57,13 +57,13 @@
 ---@field virtual_lines? boolean
 --- Changed words of a line are marked.
 ---@field word_diff? boolean
---- Hunks that you reject are told to the agent with the next prompt, as a short diff that the chat
---- shows before. `:Acp drop-feedback` lets them not be told.
----@field feedback? boolean
 --- Where to show what an agent proposes before it is written, hunk by hunk: in the buffers that are
 --- loaded; with "open" a file that is in no window is opened in one beside yours when permission is
 --- asked; with `false` in the permission window alone.
 ---@field preview? "loaded"|"open"|false
+--- Hunks that you reject are told to the agent with the next prompt, as a short diff that the chat
+--- shows before. `:Acp drop-feedback` lets them not be told.
+---@field feedback? boolean
 
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
@@ -182,8 +182,8 @@
 ---@field signs boolean
 ---@field virtual_lines boolean
 ---@field word_diff boolean
----@field feedback boolean
 ---@field preview "loaded"|"open"|false
+---@field feedback boolean
 
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"

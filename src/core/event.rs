@@ -73,9 +73,9 @@ pub enum Event {
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
+        preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
-        preview: Preview,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

@@ -23,7 +23,9 @@ use super::text::Text;
 use super::transcript::Transcript;
 use super::window::Windows;
 use crate::acp::client::{self, Initialized};
-use crate::acp::{self, RequestId, RpcError, SessionId, Update, rpc};
+use crate::acp::{
+    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, rpc,
+};
 
 /// The effects of one event, in order.
 pub type Effects = Vec<Effect>;
@@ -79,9 +81,20 @@ pub struct Agent {
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
     pub early: Vec<(SessionId, Update)>,
+    /// Questions of such sessions, held likewise.
+    pub early_questions: Vec<Question>,
 }
 
-/// How many updates are kept for sessions that are being created.
+/// A permission request as it came.
+#[derive(Debug)]
+pub struct Question {
+    pub request: RequestId,
+    pub session: SessionId,
+    pub tool: ToolCallPatch,
+    pub options: Vec<PermissionOption>,
+}
+
+/// How many updates, and questions, are kept for sessions that are being created.
 pub const EARLY_UPDATES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

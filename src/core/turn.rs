@@ -67,9 +67,7 @@ impl Model {
         let Some(prompt) = session.queue.pop_front() else {
             return;
         };
-        let shown = shown(&prompt);
-        session.transcript.begin_turn(&shown);
-        self.reviews.turns.begins(key, &shown);
+        session.transcript.begin_turn(&shown(&prompt));
         session.stop_reason = None;
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
@@ -100,6 +98,8 @@ impl Model {
             return;
         };
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
+        // Until now what was told was the last turn's.
+        self.reviews.turns.begins(key, &shown(&prompt));
         let feedback = self.take_feedback(key);
         let info = self.agents.get(&agent);
         let info = info.and_then(|agent| agent.info.as_ref());

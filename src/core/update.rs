@@ -5,7 +5,7 @@
 use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
-use super::model::{Call, Effects, Job, Model, Session, log, notify};
+use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
 use super::proposals::ProposalJob;
 use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
@@ -287,7 +287,15 @@ fn agent_request(
             session,
             tool_call,
             options,
-        } => model.permission_requested(agent, id, &session, tool_call, options, fx),
+        } => {
+            let question = Question {
+                request: id,
+                session,
+                tool: tool_call,
+                options,
+            };
+            model.permission_requested(agent, question, fx);
+        }
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
             let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);
@@ -310,7 +318,10 @@ fn response(
     let pending = model.agents.get_mut(&agent);
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
-        Some(Call::NewSession(key)) => model.session_created(agent, key, result, fx),
+        Some(Call::NewSession(key)) => {
+            model.session_created(agent, key, result, fx);
+            model.take_early_questions(agent, fx);
+        }
         Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");

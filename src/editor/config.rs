@@ -16,11 +16,11 @@ pub struct Config {
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
-    /// What the user rejects is told to the agent.
-    pub feedback: bool,
     pub preview: Preview,
     /// A file that something is proposed for is opened in a window at once.
     pub opens_previews: bool,
+    /// What the user rejects is told to the agent.
+    pub feedback: bool,
     pub allowed_dirs: Vec<String>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
@@ -38,9 +38,9 @@ impl Default for Config {
             signs: true,
             virtual_lines: true,
             word_diff: true,
-            feedback: true,
             preview: Preview::On,
             opens_previews: false,
+            feedback: true,
             allowed_dirs: Vec::new(),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
@@ -62,12 +62,12 @@ impl Config {
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
-        config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         match get::<Value>(&review, "preview") {
             Some(Value::Boolean(false)) => config.preview = Preview::Off,
             Some(Value::String(how)) => config.opens_previews = how.to_string_lossy() == "open",
             _ => {}
         }
+        config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout

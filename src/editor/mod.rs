@@ -75,11 +75,10 @@ pub fn module(start: Start) -> mlua::Result<Table> {
 /// Takes over a configuration, and starts everything the first time.
 fn setup(table: &Table) -> mlua::Result<()> {
     let config = config::Config::read(table);
-    let (limits, preview) = (config.limits(), config.preview);
     let configure = Event::Configure {
-        limits,
+        limits: config.limits(),
+        preview: config.preview,
         feedback: config.feedback,
-        preview,
     };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);

@@ -85,9 +85,21 @@ impl FileReview {
         self.ledger.user_wrote(text);
     }
 
-    /// Sets what the user has accepted: some of it was the agent's, as has turned out.
-    pub fn rebase(&mut self, base: Text) {
+    /// Sets what the user has accepted.
+    pub(super) fn rebase(&mut self, base: Text) {
         self.ledger.rebase(base);
+    }
+
+    /// Learns that `taken`, which it was begun with, was the agent's work on what is `origin`.
+    pub fn was_agents(&mut self, taken: &Text, origin: &FileState) {
+        let Some(before) = origin.text() else {
+            return;
+        };
+        let mut base = self.ledger.base().clone();
+        advance(&mut base, taken, &before);
+        self.ledger.rebase(base);
+        self.origin = origin.clone();
+        self.turn_was_agents(taken, origin);
     }
 
     /// Takes in what the agent has left on disk, where `before` had been.

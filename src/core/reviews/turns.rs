@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use crate::core::changes::advance;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, diff, merge};
 use crate::core::project::{Body, FileState};
@@ -157,6 +158,20 @@ impl FileReview {
             } else {
                 turn.ledger.user_wrote(text.clone());
             }
+        }
+    }
+
+    /// Lets the running turn's ledger learn what [`FileReview::was_agents`] does.
+    pub(super) fn turn_was_agents(&mut self, taken: &Text, origin: &FileState) {
+        let running = self.turn;
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|turn| Some(turn.turn) == running)
+            && let Some(before) = origin.text()
+        {
+            let mut base = turn.ledger.base().clone();
+            advance(&mut base, taken, &before);
+            turn.ledger.rebase(base);
+            turn.origin = origin.clone();
         }
     }
 

@@ -18,8 +18,8 @@ fn changed(after: &str) -> World {
     let mut w = World::ready();
     w.happens(Event::Configure {
         limits: Limits::default(),
+        preview: Preview::On,
         feedback: true,
-        preview: Preview::default(),
     });
     w.disk.put(F, "a\nb\nc\nd\ne\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
@@ -150,8 +150,8 @@ fn nothing_is_told_if_it_is_off_or_dropped() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     w.happens(Event::Configure {
         limits: Limits::default(),
+        preview: Preview::On,
         feedback: false,
-        preview: Preview::default(),
     });
     rejects(&mut w, Scope::All);
     assert!(along(&w).is_empty());

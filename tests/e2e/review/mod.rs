@@ -47,6 +47,16 @@ pub fn wait_shown(nvim: &Nvim) {
     nvim.wait("hunks in the buffer", || nvim.lua(marks, ()) != 0);
 }
 
+/// Waits until what changes on disk is no longer the agent's: the checkpoint behind its turn has
+/// been taken. The project's log level must be `debug`.
+#[track_caller]
+pub fn wait_window_closed(nvim: &Nvim) {
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the checkpoint behind the turn", || {
+        std::fs::read_to_string(&log).is_ok_and(|log| log.contains("is not the agent's"))
+    });
+}
+
 /// Waits until a file has this content.
 #[track_caller]
 pub fn wait_file(nvim: &Nvim, path: &str, content: &str) {
