@@ -51,20 +51,23 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Restart { session } => model.restart(session, fx),
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
-        Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::Review { action, scope } => {
+            model.reviews.begin_decision();
+            model.review(action, scope, fx);
+        }
+        Event::DropFeedback { session } => model.drop_feedback(session),
+        Event::List(event) => model.list(event, fx),
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {
             limits,
-            preview,
             feedback,
+            preview,
         } => {
             model.limits = limits;
             model.proposals.preview = preview;
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
-        Event::DropFeedback { session } => model.drop_feedback(session),
-        Event::List(event) => model.list(event, fx),
-        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::shift::Moved;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{
@@ -236,8 +237,11 @@ impl Model {
         match buf {
             Some(buf) => {
                 let before = review.ledger.current().clone();
+                let noted = Moved::before(&path, review);
                 let plan = review.plan(action, &which);
                 let end = plan.end;
+                let noted = noted.after(review, &plan.after, end == End::Deleted);
+                self.reviews.note_decided(noted);
                 let job = job(Then::Edited { before, end });
                 self.change_buffer(job, buf, plan, fx);
             }
@@ -441,10 +445,13 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
+        let noted = Moved::before(&path, review);
         let plan = review.plan(action, &which);
+        let noted = noted.after(review, &plan.after, plan.end == End::Deleted);
         let is_base = plan.after == *review.ledger.base();
         let (now, origin) = (review.now.format(), review.origin.format());
         let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        self.reviews.note_decided(noted);
         self.reviews.touch(&path);
         if plan.edits.is_empty() {
             return;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
-use crate::core::feedback::Rejected;
+use crate::core::feedback::{MAX_HUNKS, Rejected};
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which};
 use crate::core::project::{Committed, FileChange, FileState};
@@ -190,7 +190,8 @@ impl FileReview {
 
     /// Notes a hunk that is rejected, for the agent to be told.
     pub fn was_rejected(&mut self, rejected: Rejected) {
-        if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+        let has_room = self.rejected.len() < MAX_HUNKS;
+        if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
     }

@@ -41,6 +41,8 @@ pub struct Reviews {
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
     undone: Vec<shift::Undone>,
+    /// What the last decisions have done, the last one last.
+    decided: Vec<Vec<shift::Moved>>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
 }

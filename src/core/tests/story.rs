@@ -10,7 +10,7 @@ use super::editor::Travel;
 use super::steps::Step;
 use super::world::{Part, S1, World};
 use crate::core::effect::EditorEffect;
-use crate::core::event::{Event, ReviewAction, Scope};
+use crate::core::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
 use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
 use crate::core::model::Job;
 use crate::core::text::LineEdit;
@@ -484,9 +484,29 @@ impl Story {
             "close" => Event::Close { session },
             "prompt" => return self.w.prompts_in(session, "do **it**"),
             "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
+            "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
+                return self.turns(what);
+            }
             other => panic!("the user does not {other}"),
         };
         self.w.happens(event);
+    }
+
+    fn turns(&mut self, what: &str) {
+        let session = None;
+        let turn = |action| Event::Review {
+            action,
+            scope: Scope::Turn { session },
+        };
+        let undo = |step| Event::UndoTurn { session, step };
+        let event = match what {
+            "accept turn" => turn(ReviewAction::Accept),
+            "reject turn" => turn(ReviewAction::Reject),
+            "undo turn" => undo(UndoStep::Undo(None)),
+            "turn back" => undo(UndoStep::Back),
+            _ => Event::List(ListEvent::Undo),
+        };
+        self.decided(event);
     }
 
     fn review(&mut self, what: &str) {
@@ -498,7 +518,11 @@ impl Story {
             (Some(buf), true) => Scope::Hunk { buf, row: 2 },
             _ => Scope::All,
         };
-        let event = Event::Review { action, scope };
+        self.decided(Event::Review { action, scope });
+    }
+
+    /// The user decides about what agents have changed, in any file.
+    fn decided(&mut self, event: Event) {
         let lines = Self::base_lines;
         self.willed(0, lines, |life| {
             life.willed(1, lines, |life| {
