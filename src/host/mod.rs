@@ -194,6 +194,11 @@ impl Host {
                 self.projects.checkpoint(token, &root, turns, &self.tools);
             }
             HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
+            HostEffect::Look { root, paths } => {
+                if let Some(project) = self.projects.project(&root) {
+                    project.look(paths);
+                }
+            }
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
             HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
             HostEffect::Restore { token, path, state } => {

@@ -54,7 +54,7 @@ impl Model {
         let text = document.text.clone();
         if let Some(session) = *by
             && !change.before.is_like(&change.after)
-            && document.stamp != change.after.stamp
+            && (document.stamp != change.after.stamp || change.before.stamp == change.after.stamp)
         {
             let origin = change.before.clone();
             self.reviews.begin(&path, &real, session, &text, origin);

@@ -10,7 +10,7 @@ use crate::core::files::Hand;
 use crate::core::ids::{BufId, Token};
 use crate::core::model::{Effects, Job, Model};
 use crate::core::project::FileState;
-use crate::core::text::LineEdit;
+use crate::core::text::{LineEdit, Text};
 
 impl Model {
     /// A buffer was loaded, or its whole text was sent again; `before` is what it was.
@@ -26,6 +26,13 @@ impl Model {
         let (path, real) = (document.path.clone(), document.real.clone());
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
+        if let Some(before) = before.as_ref().filter(|before| before.path == path)
+            && document.stamp.is_some()
+            && document.stamp != before.stamp
+        {
+            // Not only if it is unmodified: Neovim says so when it has told of the new text.
+            self.was_read_again(before, &text);
+        }
         if let Some(before) = before.filter(|before| before.path != path) {
             self.file_has_no_buffer(before.path, fx);
         }
@@ -42,6 +49,23 @@ impl Model {
             let token = self.token(Job::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
+    }
+
+    /// Neovim has read a file again by itself: what an agent has made of it is told later, and
+    /// known by then.
+    fn was_read_again(&mut self, before: &Document, text: &Text) {
+        if before.text == *text {
+            return;
+        }
+        let Some(session) = self.writer_at(&before.real) else {
+            return;
+        };
+        let (path, real) = (before.path.clone(), before.real.clone());
+        let origin = FileState::of_text(before.text.clone(), before.state.format);
+        let review = self
+            .reviews
+            .begin(&path, &real, session, &before.text, origin);
+        review.agent_wrote(text.clone());
     }
 
     /// The disk has been read for a buffer that was modified when it was first seen.

@@ -334,6 +334,7 @@ impl World {
                 self.disk.queue(path, effect);
             }
             HostEffect::Track { .. }
+            | HostEffect::Look { .. }
             | HostEffect::Reviewed { .. }
             | HostEffect::KeepReviews { .. }
             | HostEffect::Log { .. } => {}
