@@ -29,7 +29,7 @@ local function type_of(node, suffix)
   elseif node.kind == "enum" then
     return table.concat(
       vim.tbl_map(function(value)
-        return ("%q"):format(value)
+        return type(value) == "string" and ("%q"):format(value) or tostring(value)
       end, node.values),
       "|"
     )

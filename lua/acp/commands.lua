@@ -10,13 +10,12 @@ local reserved = {
   config = { "change the agent's options" },
   login = { "log in to an agent", "use the agent's own command in a terminal" },
   logout = { "log out of an agent", "use the agent's own command in a terminal" },
-  ["undo-turn"] = { "undo a whole turn", "`:Acp reject all` takes back what was not accepted" },
   follow = { "follow the agent" },
   terminal = { "show the agent's terminals" },
   tools = { "list tools" },
 }
 
-local scopes = { "hunk", "file", "all" }
+local scopes = { "hunk", "file", "turn", "all" }
 
 ---@class acp.commands.Call
 ---@field args string[] The words after the subcommand.
@@ -42,7 +41,7 @@ end
 local function scope_of(call)
   local scope = call.args[1] or "hunk" ---@type any
   if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
-    usage(("%q is not a scope: it is `hunk`, `file` or `all`."):format(call.rest))
+    usage(("%q is not a scope: it is `hunk`, `file`, `turn` or `all`."):format(call.rest))
   end
   if scope == "hunk" and call.context then
     return { first = call.context.first, last = call.context.last }
@@ -144,6 +143,9 @@ local subcommands = {
       require("acp.native").load().review_list()
     end
   end,
+  ["undo-turn"] = function(call)
+    require("acp").review.undo_turn({ back = call.bang })
+  end,
   permission = function()
     require("acp.native").load().permission_focus()
   end,
@@ -152,7 +154,7 @@ local subcommands = {
 }
 
 --- Subcommands that do something else with a `!`.
-local with_bang = { review = true }
+local with_bang = { review = true, ["undo-turn"] = true }
 
 --- Runs `work`; what it raises becomes a message.
 ---@param work fun()

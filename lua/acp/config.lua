@@ -58,7 +58,7 @@ end
 local function expected(node)
   if node.kind == "enum" then
     local quoted = vim.tbl_map(function(value)
-      return ("%q"):format(value)
+      return type(value) == "string" and ("%q"):format(value) or tostring(value)
     end, node.values or {})
     local last = table.remove(quoted)
     return table.concat(quoted, ", ") .. " or " .. last

@@ -9,7 +9,7 @@ local M = {}
 ---@alias acp.Session integer
 
 ---@alias acp.Phase "none"|"starting"|"idle"|"running"|"waiting"|"dead"
----@alias acp.Scope "hunk"|"file"|"all"|acp.Rows
+---@alias acp.Scope "hunk"|"file"|"turn"|"all"|acp.Rows
 
 --- Rows of the current buffer, 0-based.
 ---@class acp.Rows
@@ -214,7 +214,7 @@ end
 
 M.review = {}
 
-local scopes = { hunk = true, file = true, all = true }
+local scopes = { hunk = true, file = true, turn = true, all = true }
 
 ---@param name string
 ---@param scope any
@@ -229,25 +229,42 @@ local function checked_scope(name, scope)
       end
     end
   elseif not scopes[scope] then
-    bad(name .. ": scope", '"hunk", "file", "all" or rows', scope, 1)
+    bad(name .. ": scope", '"hunk", "file", "turn", "all" or rows', scope, 1)
   end
   return scope
 end
 
---- Accepts the hunk at the cursor, lines of hunks, all hunks of the current buffer, or all there
---- are.
+--- Accepts the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
+--- last turn, or all there are.
 ---@param scope? acp.Scope "hunk" without it.
 function M.review.accept(scope)
   scope = checked_scope("review.accept", scope)
   require("acp.native").load().accept(scope)
 end
 
---- Rejects the hunk at the cursor, lines of hunks, all hunks of the current buffer, or all there
---- are.
+--- Rejects the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
+--- last turn, or all there are.
 ---@param scope? acp.Scope "hunk" without it.
 function M.review.reject(scope)
   scope = checked_scope("review.reject", scope)
   require("acp.native").load().reject(scope)
+end
+
+--- Undoes what the last turn that has changed anything has done to files, or brings a turn back
+--- that was undone.
+---@param opts? {confirm?: boolean, back?: boolean} Without it: the user is asked before.
+function M.review.undo_turn(opts)
+  if opts ~= nil and type(opts) ~= "table" then
+    bad("review.undo_turn: opts", "table or nil", opts)
+  end
+  opts = opts or {}
+  for _, key in ipairs({ "confirm", "back" }) do
+    if opts[key] ~= nil and type(opts[key]) ~= "boolean" then
+      bad("review.undo_turn: opts." .. key, "boolean or nil", opts[key])
+    end
+  end
+  local step = opts.back and "back" or opts.confirm == false and "undo" or "ask"
+  require("acp.native").load().undo_turn(step)
 end
 
 --- Goes to the next hunk.

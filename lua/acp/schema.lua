@@ -9,7 +9,7 @@
 ---@field default? any Of everything but records and maps of records.
 ---@field required? boolean A record without it is dropped.
 ---@field unused? boolean Accepted, without effect in this version.
----@field values? string[] Of an enum.
+---@field values? (string|false)[] Of an enum.
 ---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
 ---@field fields? acp.schema.Field[] Of a record, in the order of the help.
 ---@field class? string Of a record: its type's name.
@@ -158,6 +158,14 @@ local permission_keys = {
       "leave",
       keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
     ),
+    field(
+      "show",
+      keys(
+        { "gf", "o" },
+        "Shows what is asked for in the file it would change, opened if need be. Of several files "
+          .. "it is the first; pressed again, the next."
+      )
+    ),
     field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
   },
 }
@@ -273,6 +281,14 @@ local root = {
           kind = "boolean",
           default = true,
           doc = "Changed words of a line are marked.",
+        }),
+        field("preview", {
+          kind = "enum",
+          values = { "loaded", "open", false },
+          default = "loaded",
+          doc = "Where to show what an agent proposes before it is written, hunk by hunk: in the "
+            .. 'buffers that are loaded; with "open" a file that is in no window is opened in one '
+            .. "beside yours when permission is asked; with `false` in the permission window alone.",
         }),
       },
     }),

@@ -57,6 +57,10 @@
 ---@field virtual_lines? boolean
 --- Changed words of a line are marked.
 ---@field word_diff? boolean
+--- Where to show what an agent proposes before it is written, hunk by hunk: in the buffers that are
+--- loaded; with "open" a file that is in no window is opened in one beside yours when permission is
+--- asked; with `false` in the permission window alone.
+---@field preview? "loaded"|"open"|false
 
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
@@ -105,6 +109,9 @@
 ---@class acp.Config.Keymaps.Permission
 --- Goes back to the window before. The question stays open.
 ---@field leave? string|string[]|false
+--- Shows what is asked for in the file it would change, opened if need be. Of several files it is
+--- the first; pressed again, the next.
+---@field show? string|string[]|false
 --- Cancels the turn, and with it the question.
 ---@field cancel? string|string[]|false
 
@@ -172,6 +179,7 @@
 ---@field signs boolean
 ---@field virtual_lines boolean
 ---@field word_diff boolean
+---@field preview "loaded"|"open"|false
 
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"
@@ -200,6 +208,7 @@
 
 ---@class acp.Config.Keymaps.Permission.Resolved
 ---@field leave string[]
+---@field show string[]
 ---@field cancel string[]
 
 ---@class acp.Config.Keymaps.Review.Resolved

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::event::{AgentSpec, Stamp};
 use super::format::Format;
-use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
-use super::view::Frame;
+use super::view::{Frame, UndoView};
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -103,6 +103,10 @@ pub enum EditorEffect {
     Deleted { buf: BufId },
     /// A buffer's file was moved: the buffer gets its new name.
     Moved { buf: BufId, path: PathBuf },
+    /// The user is asked whether a turn shall be undone; answered by `UndoTurn`, or not at all.
+    AskUndo { turn: TurnKey, view: UndoView },
+    /// The question is at the front of the queue, and the user has to choose an option.
+    AskPermission { id: PermissionId },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::format::Format;
-use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token};
+use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token, TurnKey};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
+use super::proposals::Preview;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -58,11 +59,17 @@ pub enum Event {
         action: ReviewAction,
         scope: Scope,
     },
+    /// A turn is undone, or brought back: the last one of this session, or of any.
+    UndoTurn {
+        session: Option<SessionKey>,
+        step: UndoStep,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
+        preview: Preview,
     },
     /// Neovim quits: every agent is shut down.
     Quit,
@@ -279,6 +286,17 @@ pub enum ListEvent {
     Undo,
 }
 
+/// What is done about a turn that is to be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoStep {
+    /// The user is told what it comes to, and asked.
+    Ask,
+    /// It is undone: this one, or the last one that has changed anything.
+    Undo(Option<TurnKey>),
+    /// What was undone last is brought back.
+    Back,
+}
+
 /// Which hunks a review action is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -296,6 +314,8 @@ pub enum Scope {
         path: PathBuf,
         rows: std::ops::Range<usize>,
     },
+    /// What the last turn that has changed anything has changed: of this session, or of any.
+    Turn { session: Option<SessionKey> },
     /// All hunks of one file.
     File { path: PathBuf },
     /// All hunks of all files.

@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
 use super::hunkview;
-use super::ids::{BufId, SessionKey};
+use super::ids::SessionKey;
 use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
-use super::reviews::FileReview;
 use super::view::{Frame, Group, Patch};
 
 #[derive(Debug, Default)]
@@ -116,8 +115,16 @@ impl Model {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
                 let file = self.reviews.get(&document.path);
-                let patch = review_patch(buf, document.state.tick, file);
-                frame.patches.push(patch);
+                let mut hunks = file
+                    .map(|file| hunkview::of(&file.ledger))
+                    .unwrap_or_default();
+                let proposed = self.proposals.views(&document.path);
+                if !proposed.is_empty() {
+                    hunks.extend(proposed);
+                    hunks.sort_by_key(|hunk| hunk.row);
+                }
+                let tick = document.state.tick;
+                frame.patches.push(Patch::Review { buf, tick, hunks });
             }
         }
         fx.push(Effect::Editor(EditorEffect::Frame(frame)));
@@ -161,7 +168,7 @@ impl Model {
     }
 
     fn permission_is_rendered(&self) -> bool {
-        let open = self.permissions.iter().next();
+        let open = self.permissions.shown();
         let tool = open.and_then(|open| self.permission_tool(open));
         tool.is_none_or(|tool| tool.texts.is_rendered())
     }
@@ -222,12 +229,4 @@ impl Model {
 pub(super) fn plural(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
-}
-
-/// Returns the hunks of a buffer; without a review there are none.
-fn review_patch(buf: BufId, tick: u64, file: Option<&FileReview>) -> Patch {
-    let hunks = file
-        .map(|file| hunkview::of(&file.ledger))
-        .unwrap_or_default();
-    Patch::Review { buf, tick, hunks }
 }

@@ -10,10 +10,26 @@ const MAX_REMOVED_LINE: usize = 1000;
 /// More removed lines than this are counted, not shown.
 const MAX_REMOVED_LINES: usize = 500;
 
+/// Changed bytes of a row.
+type Word = (usize, std::ops::Range<u32>);
+
 /// Returns the hunks as they lie in the current text.
 pub fn of(ledger: &Review) -> Vec<HunkView> {
     let hunks = ledger.hunks().iter();
     hunks.map(|hunk| view(ledger, hunk)).collect()
+}
+
+/// Returns lines from `row` on that would give way to others.
+pub fn proposed(row: usize, old: &[String], new: &[String]) -> HunkView {
+    let changed = words(&refs(old), &refs(new));
+    HunkView {
+        row,
+        count: old.len(),
+        removed: shown(new, &changed.new, ("AcpProposedAdd", "AcpAddWord")),
+        words: below(row, changed.old),
+        conflict: false,
+        proposed: None,
+    }
 }
 
 fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
@@ -27,9 +43,23 @@ fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
         }
     };
     let changed = words(&refs(&old), &refs(&new));
-    let mut removed: Vec<Line> = old.iter().map(|line| cut(line, groups.0)).collect();
-    for (row, range) in changed.old {
-        if let Some(line) = removed.get_mut(row)
+    HunkView {
+        row: hunk.new.start,
+        count: hunk.new.len(),
+        removed: shown(&old, &changed.old, groups),
+        words: below(hunk.new.start, changed.new),
+        conflict: hunk.conflict.is_some(),
+        proposed: None,
+    }
+}
+
+/// Returns lines as virtual ones, with their changed words marked: at most so many, cut to what
+/// can be read.
+fn shown(lines: &[String], changed: &[Word], groups: (Group, Group)) -> Vec<Line> {
+    let all = lines.iter().take(MAX_REMOVED_LINES);
+    let mut shown: Vec<Line> = all.map(|line| cut(line, groups.0)).collect();
+    for (row, range) in changed {
+        if let Some(line) = shown.get_mut(*row)
             && (range.end as usize) <= line.text.len()
         {
             line.spans.push(Span {
@@ -39,20 +69,17 @@ fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
             });
         }
     }
-    let more = old.len().saturating_sub(MAX_REMOVED_LINES);
+    let more = lines.len().saturating_sub(MAX_REMOVED_LINES);
     if more > 0 {
-        removed.truncate(MAX_REMOVED_LINES);
-        removed.push(whole(format!("⋯ {more} more lines"), "AcpDim"));
+        shown.push(whole(format!("⋯ {more} more lines"), "AcpDim"));
     }
-    let start = hunk.new.start;
-    let words = changed.new.into_iter();
-    HunkView {
-        row: start,
-        count: hunk.new.len(),
-        removed,
-        words: words.map(|(row, range)| (start + row, range)).collect(),
-        conflict: hunk.conflict.is_some(),
-    }
+    shown
+}
+
+/// Returns words of a block as words of the text it lies in, from row `start` on.
+fn below(start: usize, words: Vec<Word>) -> Vec<Word> {
+    let words = words.into_iter();
+    words.map(|(row, range)| (start + row, range)).collect()
 }
 
 fn refs(lines: &[String]) -> Vec<&str> {
@@ -79,10 +106,10 @@ mod tests {
     fn check(old: &[&str], new: &[&str], want: &[&str]) {
         let mut ledger = Review::new(Text::from_lines(old));
         ledger.agent_wrote(Text::from_lines(new));
-        assert_eq!(shown(&of(&ledger)), want);
+        assert_eq!(told(&of(&ledger)), want);
     }
 
-    fn shown(views: &[HunkView]) -> Vec<String> {
+    fn told(views: &[HunkView]) -> Vec<String> {
         let removed = |line: &Line| {
             let mut text = line.text.clone();
             for span in line.spans.iter().skip(1).rev() {
@@ -148,6 +175,6 @@ mod tests {
         let views = of(&ledger);
         assert!(views[0].conflict);
         assert_eq!(views[0].removed[0].spans[0].group, "AcpAdd");
-        assert_eq!(shown(&views)[0].split(' ').next(), Some("1+1"));
+        assert_eq!(told(&views)[0].split(' ').next(), Some("1+1"));
     }
 }

@@ -20,6 +20,13 @@ pub struct Token(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PermissionId(pub u64);
 
+/// A turn of a session, counted from 1; 0 is what its agent did before any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TurnKey {
+    pub session: SessionKey,
+    pub number: u32,
+}
+
 /// A file or hunk in the review list, told from the others by what it changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemKey(pub u64);

@@ -22,6 +22,7 @@ pub mod model;
 pub mod ops;
 pub mod permission;
 pub mod project;
+pub mod proposals;
 pub mod rawview;
 pub mod removed;
 pub mod reviewlist;

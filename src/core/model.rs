@@ -15,8 +15,10 @@ use super::frame::FrameState;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::project::KeptReview;
+use super::proposals::{ProposalJob, Proposals};
 use super::reviewlist::ReviewList;
-use super::reviews::{ReviewJob, Reviews};
+use super::reviews::{ReviewJob, Reviews, ShiftJob};
 use super::text::Text;
 use super::transcript::Transcript;
 use super::window::Windows;
@@ -34,6 +36,7 @@ pub struct Model {
     pub reviews: Reviews,
     pub(super) list: ReviewList,
     pub permissions: Permissions,
+    pub proposals: Proposals,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
     pub(super) writes: WriteQueue,
@@ -201,11 +204,18 @@ pub enum Job {
     },
     File(FileJob),
     Review(ReviewJob),
+    Shift(ShiftJob),
+    Proposal(ProposalJob),
     Change(ChangeJob),
     /// The checkpoint before or after a session's turn.
     Checkpoint {
         session: SessionKey,
         root: PathBuf,
+    },
+    /// A file of a review that a Neovim before this one has left.
+    Kept {
+        session: SessionKey,
+        kept: KeptReview,
     },
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),

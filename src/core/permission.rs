@@ -23,6 +23,8 @@ use crate::acp::{
 pub struct Permissions {
     queue: VecDeque<Permission>,
     next: u64,
+    /// The one that is shown, if it is not the oldest.
+    front: Option<PermissionId>,
 }
 
 /// A question of an agent that waits for the user.
@@ -33,6 +35,8 @@ pub struct Permission {
     pub agent: AgentKey,
     pub request: RequestId,
     pub tool: ToolCallId,
+    /// What it is about, where the agent has used the same id for another question since.
+    own: Option<Box<ToolCall>>,
     pub options: Vec<PermissionOption>,
 }
 
@@ -44,6 +48,17 @@ impl Permissions {
     pub fn count(&self, session: SessionKey) -> usize {
         let of_session = |permission: &&Permission| permission.session == session;
         self.queue.iter().filter(of_session).count()
+    }
+
+    /// Returns the one that is shown: the oldest, unless another was brought forward.
+    pub fn shown(&self) -> Option<&Permission> {
+        let front = self.queue.iter().find(|open| Some(open.id) == self.front);
+        front.or(self.queue.front())
+    }
+
+    /// Shows a request before the older ones.
+    pub(super) fn bring_forward(&mut self, id: PermissionId) {
+        self.front = Some(id);
     }
 
     fn take(&mut self, matches: impl Fn(&Permission) -> bool) -> Option<Permission> {
@@ -82,6 +97,14 @@ impl Model {
             return;
         }
         let tool = patch.id.clone();
+        let is_asked =
+            |open: &&mut Permission| open.session == key && open.tool == tool && open.own.is_none();
+        if let Some(open) = self.permissions.queue.iter_mut().find(is_asked) {
+            // Two questions at once are about two things, whatever their ids say.
+            let known = state.transcript.find_tool(&tool).cloned();
+            open.own = known.map(Box::new);
+            state.transcript.forget_content(&tool);
+        }
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
@@ -98,9 +121,11 @@ impl Model {
             session: key,
             agent,
             request,
-            tool,
+            tool: tool.clone(),
+            own: None,
             options,
         });
+        self.tool_proposes(key, &tool);
         self.frame.permission_dirty = true;
         fx.push(emit(Announcement::PermissionRequested {
             session: key,
@@ -128,9 +153,11 @@ impl Model {
             ));
             return;
         };
+        let is_allowed = matches!(chosen.kind, OptionKind::AllowOnce | OptionKind::AllowAlways);
         let result = client::selected(&chosen.id);
         let line = format!("permission {}: {} ({option})", id.0, chosen.name);
         fx.push(log(Level::Info, line));
+        self.proposal_answered(id, is_allowed);
         if let Some(open) = self.permissions.take(|open| open.id == id) {
             self.settle(open, Some(option.to_owned()), Ok(result), fx);
         }
@@ -169,14 +196,15 @@ impl Model {
     }
 
     /// Returns the tool call a permission is about.
-    pub fn permission_tool(&self, open: &Permission) -> Option<&ToolCall> {
+    pub fn permission_tool<'a>(&'a self, open: &'a Permission) -> Option<&'a ToolCall> {
         let session = self.sessions.get(&open.session)?;
-        session.transcript.find_tool(&open.tool)
+        let own = open.own.as_deref();
+        own.or_else(|| session.transcript.find_tool(&open.tool))
     }
 
     /// Renders the oldest open request.
     pub(super) fn permission_view(&self) -> Option<PermissionView> {
-        let open = self.permissions.iter().next()?;
+        let open = self.permissions.shown()?;
         let agent = self.sessions.get(&open.session)?.spec.name.as_str();
         let mut lines = Vec::new();
         let title = format!("{agent} asks for permission");
@@ -189,6 +217,7 @@ impl Model {
                 toolview::push(&mut head, &title, "AcpToolTitle");
             }
             lines.push(head);
+            lines.extend(self.proposals.notes(open.id));
             if !has_diff(tool) {
                 for location in &tool.locations {
                     let text = location.path.display().to_string();
@@ -203,6 +232,7 @@ impl Model {
             title,
             lines,
             options: option_views(&open.options),
+            places: self.proposals.places(open.id),
             waiting: self.permissions.queue.len() - 1,
         })
     }
@@ -253,7 +283,7 @@ fn option_views(options: &[PermissionOption]) -> Vec<OptionView> {
 }
 
 /// Keys that move in the window or close it: never a mnemonic.
-const RESERVED: &str = "bdfghjkluqvwz";
+const RESERVED: &str = "bdfghjkloquvwz";
 
 #[cfg(test)]
 mod tests {

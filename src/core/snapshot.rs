@@ -19,6 +19,8 @@ pub struct Snapshot {
     pub sessions: Vec<SessionInfo>,
     pub permissions: Vec<PermissionInfo>,
     pub reviews: Vec<ReviewInfo>,
+    /// By path.
+    pub proposals: Vec<ProposalInfo>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,6 +59,14 @@ pub struct ReviewInfo {
     pub hunks: Arc<Vec<HunkInfo>>,
     /// What happened to the file as a whole, next to its hunks.
     pub whole: Vec<Whole>,
+}
+
+/// What agents propose for a file and have not written yet.
+#[derive(Debug, Clone)]
+pub struct ProposalInfo {
+    pub path: PathBuf,
+    /// `row` and `count` are those of the lines that would go.
+    pub hunks: Vec<HunkInfo>,
 }
 
 /// One hunk: rows are 0-based, `old` and `new` are its lines.
@@ -119,6 +129,7 @@ impl Model {
                     whole: file.whole(),
                 })
                 .collect(),
+            proposals: self.proposals.infos(),
         }
     }
 

@@ -206,6 +206,17 @@ impl Transcript {
         index
     }
 
+    /// Forgets what a tool call shows: its id is used for another one from now on.
+    pub fn forget_content(&mut self, id: &ToolCallId) {
+        if let Some(Entry::Tool(tool)) = self.tools.get(id).and_then(|&at| self.entries.get_mut(at))
+        {
+            tool.content.clear();
+            tool.texts.set(&[]);
+            tool.raw_input = None;
+            tool.locations.clear();
+        }
+    }
+
     pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolCall> {
         match self.entries.get(*self.tools.get(id)?)? {
             Entry::Tool(tool) => Some(tool),

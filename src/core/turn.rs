@@ -67,7 +67,9 @@ impl Model {
         let Some(prompt) = session.queue.pop_front() else {
             return;
         };
-        session.transcript.begin_turn(&shown(&prompt));
+        let shown = shown(&prompt);
+        session.transcript.begin_turn(&shown);
+        self.reviews.turns.begins(key, &shown);
         session.stop_reason = None;
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
@@ -261,9 +263,11 @@ impl Model {
                 }
             }
             Update::ToolCall(patch) => {
-                let asked = self.permissions.iter().next();
+                let asked = self.permissions.shown();
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
+                let id = patch.id.clone();
                 session.transcript.tool(patch);
+                self.tool_proposes(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,

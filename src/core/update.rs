@@ -6,6 +6,7 @@ use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, Session, log, notify};
+use super::proposals::ProposalJob;
 use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
@@ -16,9 +17,12 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     apply(model, event, fx);
     model.take_changes(fx);
     if !is_edit {
+        model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
-        model.reviews.announce(fx);
+        if model.reviews.announce(fx) {
+            model.tell_reviews(fx);
+        }
     }
     if is_frame {
         model.compose(fx);
@@ -45,8 +49,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::Configure { limits, preview } => {
+            model.limits = limits;
+            model.proposals.preview = preview;
+        }
         Event::List(event) => model.list(event, fx),
-        Event::Configure { limits } => model.limits = limits,
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
@@ -109,7 +117,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
         Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
-        Event::Committed { .. } | Event::ReviewsKept { .. } => {}
+        Event::Committed { files } => model.committed(files),
+        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
@@ -131,7 +140,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         model.documents.catch_up(*buf, *tick);
     }
     if let Event::Edited { buf, .. } = &event {
-        model.edit_is_over(*buf);
+        model.edit_is_over(*buf, token);
     }
     match (model.jobs.remove(&token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
@@ -152,6 +161,19 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
             model.review_read(job, result, fx);
         }
+        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
+            model.kept_was_read(session, kept, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
+            model.shift_edited(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskRead { result, .. }) => {
+            model.shift_read(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
+            model.shift_written(job, result, fx);
+        }
+        (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);
         }
@@ -169,6 +191,27 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
+            fx.push(log(Level::Error, line));
+        }
+    }
+}
+
+fn proposal_done(model: &mut Model, job: ProposalJob, event: Event, fx: &mut Effects) {
+    match (job, event) {
+        (ProposalJob::Base(path), Event::DiskRead { result, .. }) => {
+            model.proposal_read(&path, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskRead { result, .. }) => {
+            model.put_back_read(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::Edited { result, .. }) => {
+            model.put_back_edited(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskWritten { result, .. }) => {
+            model.put_back_written(back, result, fx);
+        }
+        (job, event) => {
+            let line = format!("{event:?} is no answer to {job:?}");
             fx.push(log(Level::Error, line));
         }
     }

@@ -78,8 +78,17 @@ pub struct PermissionView {
     /// The kind, the command or the diff in full.
     pub lines: Vec<Line>,
     pub options: Vec<OptionView>,
+    /// Where it would change files, in the order of its diffs.
+    pub places: Vec<PlaceView>,
     /// How many more wait behind this one.
     pub waiting: usize,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceView {
+    pub path: PathBuf,
+    pub row: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +112,20 @@ pub struct HunkView {
     pub words: Vec<(usize, std::ops::Range<u32>)>,
     /// The user's text and the agent's clash here; the agent's text is offered in `removed`'s place.
     pub conflict: bool,
+    /// Nothing is written yet: the buffer's lines would go, those in `removed` would come, and
+    /// `words` are those that would change.
+    pub proposed: Option<ProposedView>,
+}
+
+/// What is shown of a proposal beside its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedView {
+    /// `proposed 1/3`
+    pub label: String,
+    /// The user does not want it: the lines stay as they are.
+    pub is_rejected: bool,
+    /// Another proposal stands at the same row, and is what the keys mean.
+    pub is_second: bool,
 }
 
 /// The review list: its lines, and what each of them is for.
@@ -129,6 +152,13 @@ pub struct ListItem {
 /// The preview beside the review list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewView {
+    pub title: String,
+    pub lines: Vec<Line>,
+}
+
+/// What undoing a turn comes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoView {
     pub title: String,
     pub lines: Vec<Line>,
 }

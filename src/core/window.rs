@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::effect::{Effect, HostEffect, Level, Turns};
 use super::ids::SessionKey;
-use super::model::{Effects, Job, Model, Session, notify};
+use super::model::{Effects, Job, Model, Session, log, notify};
 use super::project::Checkpoint;
 use super::transcript::Entry;
 use crate::acp::ToolContent;
@@ -32,11 +32,19 @@ struct Window {
     entry: usize,
 }
 
+impl Windows {
+    /// Returns whether a session's changes on disk may still be told.
+    pub(super) fn is_open(&self, key: SessionKey) -> bool {
+        self.open.iter().any(|open| open.session == key)
+    }
+}
+
 impl Model {
     /// Opens a new session's project.
     pub(super) fn open_project(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.sessions.get(&key) {
             let root = session.project.clone();
+            self.reviews.knows_project(&root);
             fx.push(Effect::Host(HostEffect::OpenProject { root }));
         }
     }
@@ -77,7 +85,7 @@ impl Model {
 
     /// Has the window of a session that is closed closed as well, when all is told.
     pub(super) fn abandon_window(&mut self, key: SessionKey, session: &Session, fx: &mut Effects) {
-        let is_open = self.windows.open.iter().any(|open| open.session == key);
+        let is_open = self.windows.is_open(key);
         if is_open && !session.awaits_checkpoint {
             self.take_checkpoint(key, session.project.clone(), fx);
         }
@@ -116,7 +124,15 @@ impl Model {
                 self.project_is_limited(root, &text, fx);
             }
         }
+        let open = self.windows.open.len();
         self.windows.open.retain(|window| window.session != key);
+        if self.windows.open.len() < open {
+            let line = format!(
+                "session {}: what changes from now on is not the agent's",
+                key.0
+            );
+            fx.push(log(Level::Debug, line));
+        }
         if self.windows.open.is_empty() {
             self.changes.all_is_told();
         }

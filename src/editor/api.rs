@@ -11,7 +11,7 @@ use super::guard::function;
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
 use super::{chat, decor, layout, permission, reviewlist, walk};
-use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope};
+use crate::core::event::{AgentSpec, Context, Event, Prompt, ReviewAction, Scope, UndoStep};
 use crate::core::ids::{BufId, PermissionId, SessionKey};
 use crate::core::snapshot::{HunkInfo, PermissionInfo, SessionInfo, option_kind};
 
@@ -327,6 +327,17 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         };
         module.set(name, function(name, body)?)?;
     }
+    let undo = function("undo_turn", |step: String| {
+        let session = chat::current();
+        let step = match step.as_str() {
+            "ask" => UndoStep::Ask,
+            "back" => UndoStep::Back,
+            _ => UndoStep::Undo(None),
+        };
+        send(Event::UndoTurn { session, step });
+        Ok(())
+    })?;
+    module.set("undo_turn", undo)?;
     let open = function("review_list", |()| reviewlist::open())?;
     module.set("review_list", open)?;
     let list = |buf: Option<i32>| {
@@ -335,12 +346,21 @@ fn reviews(module: &Table) -> mlua::Result<()> {
             None => None,
         };
         let list = nvim::empty()?;
-        for file in &snapshot().reviews {
+        let snapshot = snapshot();
+        let written = snapshot
+            .reviews
+            .iter()
+            .map(|file| (&file.path, &file.hunks[..]));
+        let proposed = snapshot
+            .proposals
+            .iter()
+            .map(|file| (&file.path, &file.hunks[..]));
+        for (place, hunks) in written.chain(proposed) {
             if path
                 .as_ref()
-                .is_none_or(|path| *path == file.path.to_string_lossy())
+                .is_none_or(|path| *path == place.to_string_lossy())
             {
-                for hunk in file.hunks.iter() {
+                for hunk in hunks {
                     list.push(hunk_table(hunk)?)?;
                 }
             }
@@ -380,9 +400,12 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
         "file" => Scope::File {
             path: PathBuf::from(api::<String>("nvim_buf_get_name", 0)?),
         },
+        "turn" => Scope::Turn {
+            session: chat::current(),
+        },
         "all" => Scope::All,
         other => {
-            let message = format!("\"{other}\" is no scope: use hunk, file or all");
+            let message = format!("\"{other}\" is no scope: use hunk, file, turn or all");
             return Err(mlua::Error::runtime(message));
         }
     };

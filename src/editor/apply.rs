@@ -2,11 +2,15 @@
 
 use nvim_oxi::mlua::{self, Value};
 
+use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
+use super::state::send;
 use super::{chat, outside, permission, review, reviewlist};
 use crate::core::effect::{Announcement, EditorEffect, Level};
-use crate::core::view::{Frame, Patch};
+use crate::core::event::{Event, UndoStep};
+use crate::core::ids::TurnKey;
+use crate::core::view::{Frame, Patch, UndoView};
 
 /// Applies a frame: one patch per view that changed.
 ///
@@ -50,12 +54,26 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
+        EditorEffect::AskPermission { id } => permission::ask(id),
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => outside::moved_to(buf, &path),
+        EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),
     }
+}
+
+/// Asks whether a turn shall be undone.
+fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
+    let yes = Choice::new('y', "undo it", move || {
+        send(Event::UndoTurn {
+            session: None,
+            step: UndoStep::Undo(Some(turn)),
+        });
+        Ok(())
+    });
+    ask::show_lines(&view.title, &view.lines, vec![yes])
 }
 
 /// Tells the user something through `vim.notify`.

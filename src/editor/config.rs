@@ -6,6 +6,7 @@ use nvim_oxi::mlua::{Table, Value};
 
 use crate::core::effect::Level;
 use crate::core::model::Limits;
+use crate::core::proposals::Preview;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -15,6 +16,9 @@ pub struct Config {
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
+    pub preview: Preview,
+    /// A file that something is proposed for is opened in a window at once.
+    pub opens_previews: bool,
     pub allowed_dirs: Vec<String>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
@@ -32,6 +36,8 @@ impl Default for Config {
             signs: true,
             virtual_lines: true,
             word_diff: true,
+            preview: Preview::On,
+            opens_previews: false,
             allowed_dirs: Vec::new(),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
@@ -53,6 +59,11 @@ impl Config {
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
+        match get::<Value>(&review, "preview") {
+            Some(Value::Boolean(false)) => config.preview = Preview::Off,
+            Some(Value::String(how)) => config.opens_previews = how.to_string_lossy() == "open",
+            _ => {}
+        }
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout

@@ -23,10 +23,13 @@ pub struct Drawn {
     rows: usize,
 }
 
+/// Where a hunk is: its row, whether it lies below all lines, whether it is only proposed.
+type Key = (usize, bool, bool);
+
 /// Hunks that are drawn, by where they are by now: row, and whether they lie below all lines.
 #[derive(Debug, Default)]
 pub struct Stock {
-    hunks: HashMap<(usize, bool), Drawn>,
+    hunks: HashMap<Key, Drawn>,
     /// Hunks of which something is missing.
     broken: Vec<Drawn>,
     /// The row and the column of each extmark.
@@ -46,7 +49,7 @@ impl Stock {
         for hunk in drawn {
             let label = hunk.marks.last();
             let place = label.and_then(|label| stock.places.get(&label.id));
-            let key = place.map(|place| (place.0, hunk.is_below));
+            let key = place.map(|place| (place.0, hunk.is_below, hunk.hunk.proposed.is_some()));
             let other = match key {
                 Some(key) => stock.hunks.insert(key, hunk),
                 None => Some(hunk),
@@ -58,7 +61,8 @@ impl Stock {
 
     /// Takes out what is drawn of a hunk, if that is where it has to be.
     pub fn take(&mut self, hunk: &HunkView, canvas: &Canvas) -> Option<Drawn> {
-        let key = canvas.place(hunk);
+        let (row, is_below) = canvas.place(hunk);
+        let key = (row, is_below, hunk.proposed.is_some());
         let stands = self
             .hunks
             .get(&key)
@@ -137,6 +141,7 @@ impl Drawn {
         let mut words = old.words.iter().zip(&new.words);
         old.count == new.count
             && old.conflict == new.conflict
+            && old.proposed == new.proposed
             && old.removed == new.removed
             && old.words.len() == new.words.len()
             && words.all(|(a, b)| moved(a.0) == b.0 && a.1 == b.1)

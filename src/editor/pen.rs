@@ -153,10 +153,21 @@ pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlu
         marks: Vec::new(),
     };
     let mut rows = 0;
-    if style.virtual_lines && !hunk.removed.is_empty() {
+    let is_rejected = |hunk: &HunkView| hunk.proposed.as_ref().is_some_and(|it| it.is_rejected);
+    if is_rejected(hunk) {
+        // The lines stay as they are: the label alone says what was decided.
+        pen.label(hunk, place, style, None)?;
+        let marks = pen.marks;
+        return Ok(Ink { marks, rows });
+    }
+    // What would come is in no other place.
+    let is_shown = style.virtual_lines || hunk.proposed.is_some();
+    if is_shown && !hunk.removed.is_empty() {
         let lines = virtual_lines(&hunk.removed, style)?;
-        rows = lines.raw_len();
-        pen.virtual_lines(lines)?;
+        let count = lines.raw_len();
+        if pen.virtual_lines(hunk, lines)? {
+            rows = count;
+        }
     }
     if hunk.count > 0 {
         pen.lines(hunk)?;
@@ -211,22 +222,32 @@ impl Pen {
         Ok(())
     }
 
-    fn virtual_lines(&mut self, lines: Table) -> mlua::Result<()> {
+    /// Draws lines above the hunk, or below it: there are those that would come for its own.
+    /// Returns whether they are above it.
+    fn virtual_lines(&mut self, hunk: &HunkView, lines: Table) -> mlua::Result<bool> {
+        let is_below = self.is_below || hunk.proposed.is_some() && hunk.count > 0;
+        let last = (self.row + hunk.count.max(1)).min(self.canvas.lines);
+        let row = match is_below {
+            true => last.saturating_sub(1),
+            false => self.row,
+        };
         let opts = nvim::table([
             ("virt_lines", nvim::value(lines)),
-            ("virt_lines_above", Value::Boolean(!self.is_below)),
+            ("virt_lines_above", Value::Boolean(!is_below)),
         ])?;
         if scrolls() {
             // With 'nowrap' they scroll as the lines do.
             opts.set("virt_lines_overflow", "scroll")?;
         }
-        self.mark(self.row, 0, opts)
+        self.mark(row, 0, opts)?;
+        Ok(!is_below)
     }
 
     fn lines(&mut self, hunk: &HunkView) -> mlua::Result<()> {
-        let group = match hunk.conflict {
-            true => "AcpConflict",
-            false => "AcpAdd",
+        let group = match (hunk.conflict, &hunk.proposed) {
+            (true, _) => "AcpConflict",
+            (false, Some(_)) => "AcpProposedDelete",
+            (false, None) => "AcpAdd",
         };
         let end = (self.row + hunk.count).min(self.canvas.lines);
         let opts = nvim::table([
@@ -243,6 +264,7 @@ impl Pen {
     /// A deletion's sign is on the side on which its lines were.
     fn signs(&mut self, hunk: &HunkView) -> mlua::Result<()> {
         let (text, group) = match (hunk.count, self.is_below) {
+            _ if hunk.proposed.is_some() => ("┆", "AcpProposed"),
             (0, false) => ("▔", "AcpSignDelete"),
             (0, true) => ("▁", "AcpSignDelete"),
             _ => ("┃", "AcpSign"),
@@ -259,11 +281,15 @@ impl Pen {
     }
 
     fn words(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+        let group = match hunk.proposed {
+            Some(_) => "AcpDeleteWord",
+            None => "AcpAddWord",
+        };
         for (row, columns) in &hunk.words {
             let opts = nvim::table([
                 ("end_row", nvim::value(*row)),
                 ("end_col", nvim::value(columns.end)),
-                ("hl_group", nvim::value("AcpAddWord")),
+                ("hl_group", nvim::value(group)),
                 ("priority", nvim::value(95)),
                 ("strict", Value::Boolean(false)),
             ])?;
@@ -282,12 +308,26 @@ impl Pen {
     ) -> mlua::Result<()> {
         let what = if hunk.conflict { " conflict" } else { "" };
         let text = format!("{place}{what}{}", style.hint);
-        let chunk = nvim::lua().create_sequence_from([text, "AcpHint".to_owned()])?;
+        let lua = nvim::lua();
+        let chunks = match &hunk.proposed {
+            Some(proposed) if proposed.is_second => {
+                vec![lua.create_sequence_from([place, "AcpProposed"])?]
+            }
+            Some(_) => vec![
+                lua.create_sequence_from([place, "AcpProposed"])?,
+                lua.create_sequence_from([style.hint.as_str(), "AcpHint"])?,
+            ],
+            None => vec![lua.create_sequence_from([text.as_str(), "AcpHint"])?],
+        };
         let opts = nvim::table([
-            ("virt_text", nvim::value(vec![chunk])),
+            ("virt_text", nvim::value(chunks)),
             ("virt_text_pos", nvim::value("eol")),
             ("hl_mode", nvim::value("combine")),
         ])?;
+        if hunk.proposed.as_ref().is_some_and(|it| it.is_second) {
+            // Behind the other's label.
+            opts.set("priority", 5000)?;
+        }
         opts.set("id", id)?;
         self.mark(self.row, 0, opts)
     }

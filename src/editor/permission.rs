@@ -32,6 +32,12 @@ pub struct Float {
     /// The user has left the window: it takes the focus only when asked to.
     pub(super) left: bool,
     pub(super) waiting: bool,
+    /// The question that the user has to answer before anything else.
+    asked: Option<PermissionId>,
+    /// How many of the question's places the user has been taken to.
+    visited: usize,
+    /// Its files have been opened, as the configuration has it.
+    opened: bool,
 }
 
 /// Watches the keyboard and the mode, for as long as the plugin is in use.
@@ -73,11 +79,19 @@ pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
             float.since = Some(Instant::now());
             float.answered = false;
             float.left = false;
+            float.visited = 0;
+            float.opened = false;
         }
         float.view = Some(view);
         is_new
     });
+    open_places()?;
     draw()?;
+    if let Some(asked) = with(|float| float.asked)
+        && with(|float| float.view.as_ref().map(|view| view.id)) == Some(asked)
+    {
+        focus()?;
+    }
     if is_new {
         watch_keys(true)?;
         wait_for_rest()?;
@@ -93,10 +107,61 @@ pub fn focus() -> mlua::Result<bool> {
     if with(|float| float.view.is_none()) {
         return Ok(false);
     }
-    with(|float| float.left = false);
+    with(|float| {
+        float.left = false;
+        float.asked = None;
+    });
     reopen()?;
     take_focus()?;
     Ok(true)
+}
+
+/// Goes to the window to have an option chosen, as soon as it shows this question.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn ask(id: PermissionId) -> mlua::Result<()> {
+    with(|float| float.asked = Some(id));
+    match with(|float| float.view.as_ref().map(|view| view.id)) == Some(id) {
+        true => focus().map(drop),
+        false => Ok(()),
+    }
+}
+
+/// Opens the files of a new question beside whatever the user is doing, if that is wanted.
+fn open_places() -> mlua::Result<()> {
+    let is_wanted = state::with(|editor| editor.config.borrow().opens_previews) == Some(true);
+    let place = with(|float| {
+        let place = float.view.as_ref()?.places.first().cloned()?;
+        let is_due = is_wanted && !std::mem::replace(&mut float.opened, true);
+        is_due.then_some(place)
+    });
+    match place {
+        Some(place) => super::walk::show_aside(&place.path, place.row),
+        None => Ok(()),
+    }
+}
+
+/// Goes to where the question would change a file: the first place, then the next.
+fn visit() -> mlua::Result<()> {
+    let place = with(|float| {
+        let places = &float.view.as_ref()?.places;
+        let place = places.get(float.visited % places.len().max(1)).cloned();
+        float.visited += 1;
+        place
+    });
+    let Some(place) = place else {
+        let text = "Nothing of this question can be shown in a file.";
+        return super::apply::notify(crate::core::effect::Level::Info, text);
+    };
+    leave()?;
+    super::walk::go_to(&place.path, place.row)
+}
+
+/// Returns whether the window makes room for the files that the question is about: the user has
+/// left it for them.
+fn is_aside(view: &PermissionView) -> bool {
+    !view.places.is_empty() && with(|float| float.left)
 }
 
 pub(super) fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
@@ -167,7 +232,10 @@ fn buffer() -> mlua::Result<i32> {
     with(|float| float.buf = Some(buf));
     let on_leave = guard::callback("WinLeave", |_: Table| {
         with(|float| float.left = true);
-        dress(false)
+        match with(|float| float.view.clone()) {
+            Some(view) if is_aside(&view) => draw_later(),
+            _ => dress(false),
+        }
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
@@ -177,9 +245,21 @@ fn buffer() -> mlua::Result<i32> {
     Ok(buf)
 }
 
+/// Draws the window once Neovim has left it: its text may not be changed before.
+fn draw_later() -> mlua::Result<()> {
+    let body = guard::callback("permission aside", |()| match valid_window()? {
+        Some(_) => draw(),
+        None => Ok(()),
+    })?;
+    nvim::vim()?.get::<mlua::Function>("schedule")?.call(body)
+}
+
 /// Returns the question's lines and, below them, a line for each option.
 fn lines(view: &PermissionView) -> Vec<Line> {
-    let mut lines = view.lines.clone();
+    let mut lines = match is_aside(view) {
+        true => view.lines.iter().take(1).cloned().collect(),
+        false => view.lines.clone(),
+    };
     lines.push(Line::default());
     for (index, option) in view.options.iter().enumerate() {
         let keys = keys_of(index, option).join(" ");
@@ -240,15 +320,26 @@ fn window_config(view: &PermissionView, lines: &[Line], way_in: &str) -> mlua::R
             footer.push_str(&format!(" {keys} {} ", option.name));
         }
     }
+    if let (false, Some(key)) = (
+        view.places.is_empty() || is_aside(view),
+        super::keys::of("permission", "show").first(),
+    ) {
+        footer.push_str(&format!(" {key} shows it in the file "));
+    }
     if view.waiting > 0 {
         footer.push_str(&format!(" +{} more ", view.waiting));
     }
+    let (row, column) = match is_aside(view) {
+        // Above the command line and the status line.
+        true => (rows - height - 4, columns - width - 2),
+        false => ((rows - height) / 2 - 2, (columns - width) / 2 - 1),
+    };
     let config = nvim::table([
         ("relative", nvim::value("editor")),
         ("width", nvim::value(width)),
         ("height", nvim::value(height)),
-        ("row", nvim::value(((rows - height) / 2 - 2).max(0))),
-        ("col", nvim::value((columns - width) / 2 - 1)),
+        ("row", nvim::value(row.max(0))),
+        ("col", nvim::value(column.max(0))),
         ("border", nvim::value("rounded")),
         ("style", nvim::value("minimal")),
         ("zindex", nvim::value(60)),
@@ -301,7 +392,7 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
         }
     }
     let (id, options) = (view.id, view.options.clone());
-    let first = view.lines.len() + 1;
+    let first = lines(view).len() - view.options.len();
     super::keys::map(
         buf,
         "n",
@@ -318,6 +409,15 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
     )?;
     for key in super::keys::of("permission", "leave") {
         super::keys::map(buf, "n", &key, "Leaves the question open", leave)?;
+    }
+    for key in super::keys::of("permission", "show") {
+        super::keys::map(
+            buf,
+            "n",
+            &key,
+            "Shows it in the file it would change",
+            visit,
+        )?;
     }
     let session = view.session;
     for key in super::keys::of("permission", "cancel") {
@@ -371,8 +471,11 @@ pub(super) fn take_focus() -> mlua::Result<()> {
         with(|float| {
             float.home = Some(current);
             float.since = Some(Instant::now());
+            float.left = false;
         });
         api::<()>("nvim_set_current_win", win)?;
+        // It may have stood aside.
+        return draw();
     }
     dress(true)
 }

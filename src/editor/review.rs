@@ -156,10 +156,13 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     stock.erase(&canvas)?;
     let mut drawn = Vec::with_capacity(all.len());
     let mut is_whole = true;
+    let places = places(&all);
     for (index, known) in in_sight_first(buf, &all, kept)? {
-        // There is one for each index.
-        let Some(hunk) = all.get(index) else { continue };
-        let place = format!("{}/{}", index + 1, all.len());
+        // There is one of each for each index.
+        let (Some(hunk), Some(place)) = (all.get(index), places.get(index)) else {
+            continue;
+        };
+        let place = place.clone();
         match known {
             Some(known) => drawn.push(known.become_hunk(&canvas, hunk, place, &style)?),
             None if start.elapsed() < BUDGET => {
@@ -184,6 +187,20 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
         true => Ok(()),
         false => draw_rest_later(buf, id),
     }
+}
+
+/// Returns the place of each hunk among those of its kind, as its label says it.
+fn places(all: &[HunkView]) -> Vec<String> {
+    let written = all.iter().filter(|hunk| hunk.proposed.is_none()).count();
+    let mut at = 0;
+    let places = all.iter().map(|hunk| match &hunk.proposed {
+        Some(proposed) => proposed.label.clone(),
+        None => {
+            at += 1;
+            format!("{at}/{written}")
+        }
+    });
+    places.collect()
 }
 
 fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {

@@ -1,8 +1,9 @@
 //! Going from hunk to hunk, within a file and from file to file.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use nvim_oxi::mlua::{self, Table};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::nvim::{self, api};
 use super::state;
@@ -46,20 +47,39 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
         return Ok(rows);
     }
     let name: String = api("nvim_buf_get_name", buf)?;
+    let files = files();
+    let file = files
+        .into_iter()
+        .find(|(path, _)| path.to_string_lossy() == name);
+    Ok(file.map(|(_, rows)| rows).unwrap_or_default())
+}
+
+/// Returns the files with something to decide about, in order, and the rows of the hunks: those
+/// that were written and those that are proposed.
+fn files() -> Vec<(PathBuf, Vec<usize>)> {
     let snapshot = state::snapshot();
-    let mut files = snapshot.reviews.iter();
-    let file = files.find(|file| file.path.to_string_lossy() == name);
-    let rows = file.map(|file| file.hunks.iter().map(|hunk| hunk.row).collect());
-    Ok(rows.unwrap_or_default())
+    let mut files: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    for file in &snapshot.reviews {
+        let rows = file.hunks.iter().map(|hunk| hunk.row);
+        files.entry(file.path.clone()).or_default().extend(rows);
+    }
+    for file in &snapshot.proposals {
+        let rows = file.hunks.iter().map(|hunk| hunk.row);
+        files.entry(file.path.clone()).or_default().extend(rows);
+    }
+    let files = files.into_iter().map(|(path, mut rows)| {
+        rows.sort_unstable();
+        (path, rows)
+    });
+    files.collect()
 }
 
 fn go_to_file(way: Way) -> mlua::Result<bool> {
-    let snapshot = state::snapshot();
     let name: String = api("nvim_buf_get_name", 0)?;
-    let files = &snapshot.reviews;
+    let files = files();
     let here = files
         .iter()
-        .position(|file| file.path.to_string_lossy() == name);
+        .position(|(path, _)| path.to_string_lossy() == name);
     let count = files.len();
     let target = match (here, way) {
         _ if count == 0 => return Ok(false),
@@ -68,19 +88,87 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
         (None, Way::Next) => 0,
         (None, Way::Prev) => count - 1,
     };
-    let Some(file) = files.get(target) else {
+    let Some((path, rows)) = files.get(target) else {
         return Ok(false);
     };
-    let hunk = match way {
-        Way::Next => file.hunks.first(),
-        Way::Prev => file.hunks.last(),
+    let row = match way {
+        Way::Next => rows.first(),
+        Way::Prev => rows.last(),
     };
     api::<()>("nvim_command", "normal! m'")?;
     if here != Some(target) {
-        show_file(&file.path)?;
+        show_file(path)?;
     }
-    jump(hunk.map_or(0, |hunk| hunk.row))?;
+    jump(row.copied().unwrap_or(0))?;
     Ok(true)
+}
+
+/// Goes to a row of a file, in a window that shows it or in one that shows a file.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
+    leave_chat()?;
+    api::<()>("nvim_command", "normal! m'")?;
+    show_file(path)?;
+    jump(row)
+}
+
+/// Shows a row of a file in a window of the tab page, and leaves the user where they are.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
+    let name = path.to_string_lossy();
+    let buf: i32 = nvim::vim_fn("bufnr", format!("^{}$", escaped(&name)?))?;
+    if nvim::vim_fn::<i32>("bufwinid", buf)? > 0 {
+        // It is in sight, and the user may be reading another part of it.
+        return Ok(());
+    }
+    let buf: i32 = nvim::vim_fn("bufadd", name.as_ref())?;
+    nvim::set_buf_option(buf, "buflisted", true)?;
+    nvim::vim_fn::<Value>("bufload", buf)?;
+    let win = match window_aside()? {
+        Some(win) => {
+            api::<()>("nvim_win_set_buf", (win, buf))?;
+            win
+        }
+        None => split_aside(buf)?,
+    };
+    let lines: usize = api("nvim_buf_line_count", buf)?;
+    let line = (row + 1).min(lines);
+    api("nvim_win_set_cursor", (win, vec![line, 0]))
+}
+
+/// Returns a window of the tab page that shows a file, and that the user is not in.
+fn window_aside() -> mlua::Result<Option<i32>> {
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+        let of_window = nvim::table([("win", nvim::value(win))])?;
+        let diff: bool = api("nvim_get_option_value", ("diff", of_window))?;
+        if win != here && !diff && is_file(win)? {
+            return Ok(Some(win));
+        }
+    }
+    Ok(None)
+}
+
+/// Opens a window for a buffer: beside the file the user is in, else beside the chat.
+fn split_aside(buf: i32) -> mlua::Result<i32> {
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let below: bool = nvim::vim()?.get::<Table>("o")?.get("splitbelow")?;
+    let (side, beside) = match (is_file(here)?, below) {
+        (true, true) => ("below", here),
+        (true, false) => ("above", here),
+        (false, _) => ("left", -1),
+    };
+    let config = nvim::table([("split", nvim::value(side)), ("win", nvim::value(beside))])?;
+    api("nvim_open_win", (buf, false, config))
+}
+
+fn escaped(name: &str) -> mlua::Result<String> {
+    nvim::vim_fn("fnameescape", name)
 }
 
 /// Goes to a row of a file, from a window that shows none: to the one before it if it can be.
@@ -92,7 +180,7 @@ pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()
     leave_chat()?;
     if in_split {
         api::<()>("nvim_command", "split")?;
-        let pattern: String = nvim::vim_fn("fnameescape", path.to_string_lossy().into_owned())?;
+        let pattern = escaped(&path.to_string_lossy())?;
         api::<()>("nvim_command", format!("hide edit {pattern}"))?;
     } else {
         show_file(path)?;
@@ -104,7 +192,7 @@ pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()
 /// Goes to a window of the tab page that shows a file, or shows it in the current one.
 fn show_file(path: &Path) -> mlua::Result<()> {
     let name = path.to_string_lossy().into_owned();
-    let pattern: String = nvim::vim_fn("fnameescape", name)?;
+    let pattern = escaped(&name)?;
     let buf: i32 = nvim::vim_fn("bufnr", format!("^{pattern}$"))?;
     let win: i32 = nvim::vim_fn("bufwinid", buf)?;
     if win > 0 {
@@ -123,12 +211,6 @@ fn jump(row: usize) -> mlua::Result<()> {
 
 /// Goes from a chat's window to one that shows a file, made if there is none.
 fn leave_chat() -> mlua::Result<()> {
-    let is_file = |win: i32| -> mlua::Result<bool> {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
-        let kind: String = nvim::buf_option(buf, "buftype")?;
-        let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
-        Ok(kind.is_empty() && float.is_empty())
-    };
     if is_file(api("nvim_get_current_win", ())?)? {
         return Ok(());
     }
@@ -139,4 +221,12 @@ fn leave_chat() -> mlua::Result<()> {
         }
     }
     api("nvim_command", "topleft vnew")
+}
+
+/// Tells whether a window is an ordinary one, with a file in it or nothing.
+fn is_file(win: i32) -> mlua::Result<bool> {
+    let buf: i32 = api("nvim_win_get_buf", win)?;
+    let kind: String = nvim::buf_option(buf, "buftype")?;
+    let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
+    Ok(kind.is_empty() && float.is_empty())
 }

@@ -28,6 +28,7 @@ pub(super) struct Log {
     queue: Option<SyncSender<Entry>>,
     dropped: Arc<AtomicU64>,
     level: Level,
+    path: Arc<Path>,
 }
 
 impl Log {
@@ -38,6 +39,7 @@ impl Log {
         let (sender, receiver) = sync_channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&dropped);
+        let place = Arc::from(path.as_path());
         let thread = std::thread::Builder::new()
             .name("acp-log".to_owned())
             .spawn(move || Writer::new(path, cap, counter).run(&receiver));
@@ -45,7 +47,13 @@ impl Log {
             queue: thread.is_ok().then_some(sender),
             dropped,
             level,
+            path: place,
         }
+    }
+
+    /// Returns where the log is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns whether lines of this level are written at all.

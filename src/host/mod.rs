@@ -193,12 +193,10 @@ impl Host {
             HostEffect::Checkpoint { token, root, turns } => {
                 self.projects.checkpoint(token, &root, turns, &self.tools);
             }
-            HostEffect::KeepReviews { root, files } => self.projects.keep(&root, files),
-            HostEffect::Look { root, paths } => {
-                if let Some(project) = self.projects.project(&root) {
-                    project.look(paths);
-                }
+            HostEffect::KeepReviews { root, files } => {
+                self.projects.keep(&root, files, &self.tools)
             }
+            HostEffect::Look { root, paths } => self.projects.look(&root, paths),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
             HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
             HostEffect::Restore { token, path, state } => {
@@ -230,12 +228,13 @@ impl Host {
             agent.end_within(self.usual_end().min(deadline * 3 / 4));
         }
         let (disk, projects) = (self.disk.clone(), self.projects.clone());
+        let tools = self.tools.clone();
         let done = async {
             for agent in &agents {
                 agent.gone().await;
             }
             disk.idle().await;
-            projects.end().await;
+            projects.end(&tools).await;
         };
         if let Some(runtime) = self.runtime.take() {
             // When the time is over, it is over.

@@ -194,6 +194,7 @@ fn the_command_cancels_from_anywhere() {
 #[test]
 fn cancelling_drops_no_prompt_that_waits() {
     let script = r#"{"expect":"session/prompt","as":"p1"}
+{"say":"first"}
 {"expect":"session/cancel"}
 {"end":"p1","reason":"cancelled"}
 {"expect":"session/prompt","params":{"prompt":[{"text":"two"}]},"as":"p2"}
@@ -202,7 +203,7 @@ fn cancelling_drops_no_prompt_that_waits() {
     let nvim = Project::new().agent("scripted", script).start();
     open(&nvim);
     talk::prompt(&nvim, "one");
-    wait_phase(&nvim, "running");
+    wait_said(&nvim, "first");
     talk::prompt(&nvim, "two");
     nvim.cmd("Acp cancel");
     wait_said(&nvim, "second");

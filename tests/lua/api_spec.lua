@@ -213,7 +213,7 @@ return function(test)
         { session = 0.5 },
       },
       {
-        'acp.review.accept: scope: expected "hunk", "file", "all" or rows, got "line"',
+        'acp.review.accept: scope: expected "hunk", "file", "turn", "all" or rows, got "line"',
         acp.review.accept,
         "line",
       },

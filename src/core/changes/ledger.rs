@@ -13,8 +13,24 @@ use crate::core::project::FileChange;
 use crate::core::text::Text;
 
 impl Model {
+    /// Returns whether a change begins with the very file that is known, or ends with its text:
+    /// else it may have been looked at before something that is known already.
+    pub(super) fn is_next(&self, change: &FileChange) -> bool {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let Some(review) = self.reviews.get(&path) else {
+            return true;
+        };
+        let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
+        begins || change.after.text().as_ref() == Some(review.ledger.current())
+    }
+
     /// Takes in a change of a file that no buffer has.
-    pub(super) fn change_ledger(&mut self, change: &FileChange, by: Option<SessionKey>) {
+    pub(super) fn change_ledger(
+        &mut self,
+        change: &FileChange,
+        by: Option<SessionKey>,
+        fx: &mut Effects,
+    ) {
         let path = self.reviews.name_of(&change.path, &change.path);
         let (before, after) = (change.before.text(), change.after.text());
         if let Some(session) = by {
@@ -29,6 +45,7 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
+        let ours = review.ledger.current().clone();
         if let Some(after) = after
             && *review.ledger.current() != after
         {
@@ -41,7 +58,11 @@ impl Model {
             }
         }
         review.take_note(change, by);
+        let now = review.ledger.current().clone();
         self.reviews.touch(&path);
+        if by.is_some() {
+            self.proposals_landed(&path, &ours, &now, fx);
+        }
     }
 
     /// Takes in what happened as a whole to a file that a buffer has.
@@ -81,6 +102,7 @@ impl Model {
                 Some(_) => {}
                 None => review.from = Some(from.to_owned()),
             }
+            review.moved_in_turn(from);
         }
         if let Some(review) = self.reviews.get_mut(to) {
             to.clone_into(&mut review.real);

@@ -22,6 +22,8 @@ pub struct DiskMerge {
     pub by: Option<SessionKey>,
     /// What the buffer was thought to have on disk.
     base: Text,
+    /// What the buffer has.
+    ours: Text,
     theirs: Text,
     conflicts: Vec<Conflict>,
     /// The file the buffer was known to be saved as, when this began.
@@ -88,6 +90,7 @@ impl DiskMerge {
             disk,
             by,
             base,
+            ours: ours.clone(),
             theirs,
             conflicts,
             over,
@@ -128,11 +131,20 @@ impl Model {
         }
         self.offer_disk(&merge, &path, fx);
         let DiskMerge {
-            buf, disk, theirs, ..
+            buf,
+            disk,
+            by,
+            ours,
+            theirs,
+            ..
         } = merge;
         if !was_saved {
             // Also where the disk has more by now: what it had is in the buffer.
             self.documents.set_disk(buf, theirs, disk.stamp);
+        }
+        let now = self.reviews.get(&path).filter(|_| by.is_some());
+        if let Some(now) = now.map(|review| review.ledger.current().clone()) {
+            self.proposals_landed(&path, &ours, &now, fx);
         }
         !is_stale && !was_saved
     }

@@ -3,7 +3,8 @@
 //! Invariants: changes of one path are taken in one after another, in the order in which they
 //! were told, and none while something of ours is under way there: so what we have written
 //! ourselves is known by then, and recognised. Whose a change was is settled when it is told.
-//! A buffer gets what the disk has, read anew: a change that is told may be over already.
+//! A change that is told may be over already, by something we have written since: a buffer gets
+//! what the disk has, read anew, and so does a ledger that knows of another text.
 
 mod ledger;
 mod merge;
@@ -201,12 +202,14 @@ impl Model {
         if let Some(from) = change.change.from.clone() {
             self.file_moved(&from, &change, fx);
         }
-        if self.documents.find(&change.change.path).is_some() {
+        let is_open = self.documents.find(&change.change.path).is_some();
+        if is_open || !self.is_next(&change.change) {
             self.changes.active.insert(change.change.path.clone());
             return self.read_change(change, 0, fx);
         }
         self.settle_unsure(&change);
-        self.change_ledger(&change.change, change.by);
+        self.proposals_stale(&change.change.path, &change.change.path);
+        self.change_ledger(&change.change, change.by, fx);
     }
 
     fn read_change(&mut self, change: Change, tries: u32, fx: &mut Effects) {
@@ -253,7 +256,7 @@ impl Model {
         match self.documents.find(&path) {
             Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
             None => {
-                self.change_ledger(&as_read(change.change, disk), change.by);
+                self.change_ledger(&as_read(change.change, disk), change.by, fx);
                 self.change_is_over(&path, fx);
             }
         }
@@ -396,7 +399,7 @@ fn as_told(change: &FileChange) -> Option<DiskFile> {
 /// Returns a change as it was found when the disk was read.
 fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
     let after = match (disk.content, change.after.body) {
-        (Some(DiskText { text, format }), Body::Text(_)) => FileState {
+        (Some(DiskText { text, format }), Body::Text(_) | Body::Missing) => FileState {
             mode: change.after.mode,
             stamp: disk.stamp,
             ..FileState::of_text(text, format)

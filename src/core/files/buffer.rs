@@ -60,6 +60,7 @@ impl Model {
         review.now.body = there.body;
         write.stage = Stage::Merging {
             real: disk.real,
+            ours,
             theirs,
             merged,
             conflicts,
@@ -137,12 +138,13 @@ impl Model {
             }
             Stage::Merging {
                 real,
+                ours,
                 theirs,
                 merged,
                 conflicts,
             } => {
                 self.has_written(&write, &real, theirs);
-                self.finish_merge(&write, &merged, conflicts, done, fx);
+                self.finish_merge(&write, (&ours, &merged), conflicts, done, fx);
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
@@ -151,7 +153,7 @@ impl Model {
     fn finish_merge(
         &mut self,
         write: &Write,
-        merged: &Text,
+        (ours, merged): (&Text, &Text),
         conflicts: Vec<Conflict>,
         done: EditDone,
         fx: &mut Effects,
@@ -172,6 +174,10 @@ impl Model {
             review.written = review.ledger.current().clone();
         }
         self.reviews.touch(&path);
+        let after = self.reviews.get(&path).map(|review| review.written.clone());
+        if let Some(after) = after {
+            self.proposals_landed(&path, ours, &after, fx);
+        }
         let result = match (done.saved, told) {
             (Some(Err(SaveError::Refused(why))), _) => Err(RpcError::new(
                 rpc::INTERNAL_ERROR,

@@ -101,8 +101,8 @@ impl Model {
         if *review.ledger.current() != before {
             // Somebody has written since, and it has not been told yet.
             match by {
-                Some(_) => review.agent_wrote(before),
-                None => review.user_wrote(before),
+                Some(_) => review.agent_wrote(before.clone()),
+                None => review.user_wrote(before.clone()),
             }
         }
         review.agent_wrote(after.clone());
@@ -111,12 +111,13 @@ impl Model {
             mode: review.now.mode,
             ..FileState::of_text(after.clone(), formats.1)
         };
-        review.written = after;
+        review.written = after.clone();
         let told = conflict_error(&write.path, &conflicts);
         for conflict in conflicts {
             review.offer(conflict);
         }
         self.reviews.touch(&path);
+        self.proposals_landed(&path, &before, &after, fx);
         self.finish_write(&write, told.map_or(Ok(()), Err), fx);
     }
 }

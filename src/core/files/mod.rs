@@ -10,6 +10,7 @@ mod paths;
 mod read;
 mod write;
 
+pub(in crate::core) use paths::normalized;
 pub use read::Read;
 pub use write::{Write, WriteQueue};
 
@@ -28,6 +29,8 @@ pub enum FileJob {
 pub enum Hand {
     Agent,
     Others,
+    /// The user's, who has decided about what an agent wrote.
+    Decision,
 }
 
 impl FileJob {

@@ -35,7 +35,7 @@ impl Model {
     }
 
     /// Refuses a path outside the session's folders.
-    pub(super) fn check_root(&self, key: SessionKey, path: &Path) -> Result<(), RpcError> {
+    pub(in crate::core) fn check_root(&self, key: SessionKey, path: &Path) -> Result<(), RpcError> {
         let session = self.sessions.get(&key);
         if session.is_some_and(|session| is_within(&session.roots, path)) {
             return Ok(());
@@ -55,7 +55,7 @@ fn is_within(roots: &[PathBuf], path: &Path) -> bool {
 }
 
 /// Resolves `.` and `..` by the names alone.
-fn normalized(path: &Path) -> PathBuf {
+pub(in crate::core) fn normalized(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -42,6 +42,8 @@ pub(super) enum Stage {
     /// The agent's text is being merged into the buffer and saved.
     Merging {
         real: PathBuf,
+        /// The buffer as the user had it.
+        ours: Text,
         theirs: Text,
         /// The buffer with the agent's text, before any hook runs.
         merged: Text,

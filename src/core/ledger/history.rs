@@ -62,6 +62,8 @@ pub(super) struct History {
     /// The newest entry is the state of now (it is not after an undo).
     at_newest: bool,
     bytes: usize,
+    /// Fewer than [`STATES`], if it is not 0.
+    most: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -150,6 +152,11 @@ fn hash(line: &str) -> u64 {
 }
 
 impl History {
+    /// Remembers no more states than this.
+    pub fn keep_at_most(&mut self, states: usize) {
+        self.most = states.min(STATES);
+    }
+
     /// Remembers a state; `bytes` of text are new since the last one.
     pub fn remember(&mut self, state: State, mark: Mark, step: Step, bytes: usize) {
         let known = self.position(&state.track.current, mark);
@@ -178,7 +185,8 @@ impl History {
             bytes,
         });
         self.at_newest = true;
-        while self.entries.len() > 1 && (self.entries.len() > STATES || self.bytes > BYTES) {
+        let most = if self.most == 0 { STATES } else { self.most };
+        while self.entries.len() > 1 && (self.entries.len() > most || self.bytes > BYTES) {
             let passing = |rank| {
                 let mut entries = self.entries.iter();
                 entries.position(|entry| entry.passing && entry.step.rank() == rank)

@@ -109,6 +109,13 @@ impl Review {
         review
     }
 
+    /// Begins a review that remembers at most `states` states for undo and redo.
+    pub fn brief(base: Text, states: usize) -> Self {
+        let mut review = Self::new(base);
+        review.history.keep_at_most(states);
+        review
+    }
+
     /// Returns what the user has accepted so far.
     pub fn base(&self) -> &Text {
         &self.track.base

@@ -46,6 +46,14 @@ impl Change {
     }
 }
 
+impl Hunk {
+    /// Returns the part of the hunk with these rows of its new side, counted from its first one.
+    pub fn part(&self, rows: Range<usize>) -> Hunk {
+        let (old, new) = (self.old.clone(), self.new.clone());
+        Hunk::from(Change { old, new }.part(&rows))
+    }
+}
+
 impl Which {
     /// Returns which rows of a hunk that is hit are meant, counted from its first one.
     ///

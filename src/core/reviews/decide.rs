@@ -122,11 +122,21 @@ impl Model {
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
         let mut jobs = self.jobs.values();
-        jobs.any(|job| matches!(job, Job::Review(job) if names.contains(&job.path)))
+        jobs.any(|job| match job {
+            Job::Review(job) => names.contains(&job.path),
+            Job::Shift(job) => names.contains(job.path()),
+            Job::Proposal(job) => job.changes(names),
+            _ => false,
+        })
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
+        let turn = match scope {
+            Scope::Turn { session } => Some(session),
+            _ => None,
+        };
         let targets: Vec<(PathBuf, Which)> = match scope {
+            Scope::Turn { .. } => Vec::new(),
             Scope::Hunk { buf, row } => {
                 let path = self.path_of(buf).into_iter();
                 path.map(|path| (path, Which::Row(row))).collect()
@@ -139,14 +149,24 @@ impl Model {
             Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
             Scope::File { path } => vec![(path, Which::All)],
             Scope::All => {
-                let all = self.reviews.iter();
-                all.map(|(path, _)| (path.clone(), Which::All)).collect()
+                let all = self.reviews.iter().map(|(path, _)| path.clone());
+                let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
+                all.sort();
+                all.dedup();
+                all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
-        let mut hit = false;
+        let mut hit = match turn {
+            Some(session) => self.review_turn(action, session, fx),
+            None => false,
+        };
         for (path, which) in targets {
-            hit |= self.review_file(action, &path, which, fx);
+            // What is proposed for a row comes before what has been written there.
+            let is_proposed = self.decide_proposals(action, &path, &which);
+            let is_done = is_proposed && matches!(which, Which::Row(_));
+            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
         }
+        self.answer_decided(fx);
         if !hit {
             let text = "No change of the agent's to review here.";
             fx.push(notify(Level::Info, text));
@@ -154,7 +174,7 @@ impl Model {
     }
 
     /// Accepts or rejects hunks of one file; `false` when there is none.
-    fn review_file(
+    pub(in crate::core) fn review_file(
         &mut self,
         action: ReviewAction,
         path: &Path,
@@ -321,7 +341,7 @@ impl Model {
                 if end == End::Deleted {
                     review.now = FileState::missing();
                 }
-                review.agent_wrote(text);
+                review.decision_wrote(text);
             }
             (review, Some(buf)) if end == End::Deleted => {
                 if let Some(review) = review {

@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::turns::TurnReview;
 use crate::core::changes::advance;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Review, Which};
-use crate::core::project::{FileChange, FileState};
+use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
 
@@ -26,8 +27,14 @@ pub struct FileReview {
     pub now: FileState,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
+    /// What the user's repository has of it, once that is known.
+    pub(super) repository: Option<Committed>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
+    /// What each turn has done, the oldest first.
+    pub(super) turns: Vec<TurnReview>,
+    /// The turn that the agent's changes belong to.
+    pub(super) turn: Option<TurnKey>,
     pub(super) announced: usize,
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
@@ -43,7 +50,10 @@ impl FileReview {
             now: origin.clone(),
             origin,
             from: None,
+            repository: None,
             written: base.clone(),
+            turns: Vec::new(),
+            turn: None,
             announced: 0,
             info: Arc::default(),
         }
@@ -60,11 +70,13 @@ impl FileReview {
 
     /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
+        self.turns_wrote(&text, true);
         self.ledger.agent_wrote(text);
     }
 
     /// Takes in a whole text that the user, or somebody else, wrote.
     pub fn user_wrote(&mut self, text: Text) {
+        self.turns_wrote(&text, false);
         self.ledger.user_wrote(text);
     }
 
@@ -89,16 +101,36 @@ impl FileReview {
 
     /// Takes in an edit that was made for the agent, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
+        self.turns_agent_edited(edit);
         self.ledger.agent_edited(edit);
     }
 
     /// Takes in an edit of the user's.
     pub fn user_edited(&mut self, edit: &LineEdit) {
+        self.turns_user_edited(edit);
         self.ledger.user_edited(edit);
     }
 
-    /// Says that the edits of one block are complete (see [`Review::agent_done`]).
+    /// Says that the agent's edits are complete (see [`Review::agent_done`]).
     pub fn agent_done(&mut self) {
+        self.ledger.agent_done();
+        self.turns_agent_done();
+    }
+
+    /// Takes in an edit that carries a decision of the user's out.
+    pub fn decision_edited(&mut self, edit: &LineEdit) {
+        self.turns_user_edited(edit);
+        self.ledger.agent_edited(edit);
+    }
+
+    /// Takes in the whole text as a decision of the user's has left it.
+    pub fn decision_wrote(&mut self, text: Text) {
+        self.turns_wrote(&text, false);
+        self.ledger.agent_wrote(text);
+    }
+
+    /// Says that the edits of a decision are complete.
+    pub fn decision_done(&mut self) {
         self.ledger.agent_done();
     }
 

@@ -43,6 +43,7 @@ impl Model {
         {
             review.user_wrote(text);
         }
+        self.proposals_stale(&path, &real);
         // Without a review as well: the buffer may show that of another name it had.
         self.reviews.touch(&path);
         if !is_saved_known {
@@ -103,12 +104,16 @@ impl Model {
         let Some(path) = self.path_of(buf) else {
             return;
         };
+        if self.proposals.edited(&path, &edit) {
+            self.reviews.dirty.insert(path.clone());
+        }
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
         match hand {
             Hand::Agent => review.agent_edited(&edit),
             Hand::Others => review.user_edited(&edit),
+            Hand::Decision => review.decision_edited(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -119,7 +124,9 @@ impl Model {
             return;
         };
         // Hunks are not shown in a buffer that has moved on: they are drawn again.
-        if document.state.tick != state.tick && self.reviews.get(&document.path).is_some() {
+        let is_shown = self.reviews.get(&document.path).is_some()
+            || self.proposals.of_file(&document.path).next().is_some();
+        if document.state.tick != state.tick && is_shown {
             self.reviews.dirty.insert(document.path.clone());
         }
         self.documents.set_state(buf, state);
@@ -128,23 +135,29 @@ impl Model {
     fn hand_of(&self, token: Token) -> Hand {
         match self.jobs.get(&token) {
             Some(Job::File(job)) => job.hand(),
+            Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
             Some(Job::Change(job)) => job.hand(),
             _ => Hand::Agent,
         }
     }
 
     /// All lines of an edit of the client's have come back from the editor.
-    pub(in crate::core) fn edit_is_over(&mut self, buf: BufId) {
+    pub(in crate::core) fn edit_is_over(&mut self, buf: BufId, token: Token) {
+        let hand = self.hand_of(token);
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)
         {
-            review.agent_done();
+            match hand {
+                Hand::Agent => review.agent_done(),
+                Hand::Others | Hand::Decision => review.decision_done(),
+            }
         }
     }
 
     /// A buffer is gone.
     pub(in crate::core) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
+            self.proposals_stale(&document.path, &document.real);
             self.file_has_no_buffer(document.path, fx);
         }
     }
@@ -158,7 +171,7 @@ impl Model {
     }
 
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
-    pub(super) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
+    pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
         if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
             let now = match disk.content {

@@ -3,13 +3,20 @@
 //! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
 //! review bears the buffer's name.
 
+mod commits;
 mod decide;
 mod file;
 mod follow;
+mod keep;
+mod shift;
+mod turns;
+mod undo;
 mod whole;
 
 pub use decide::ReviewJob;
 pub use file::FileReview;
+pub use shift::ShiftJob;
+pub use turns::{Of, Turns};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +35,11 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    /// The files the host knows to be under review, by project.
+    told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    pub(super) turns: Turns,
+    /// Turns that were undone, the last one last.
+    undone: Vec<shift::Undone>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
 }
@@ -64,9 +76,11 @@ impl Reviews {
         base: &Text,
         origin: FileState,
     ) -> &mut FileReview {
+        let turn = self.turns.current(session);
         let file = self.files.entry(path.to_owned());
         let file =
             file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        file.enter_turn(turn, &origin);
         if !file.is_pending() {
             file.begin(session, origin);
         }
@@ -104,8 +118,10 @@ impl Reviews {
         })
     }
 
-    /// Makes the public form of what was touched and announces counts that changed.
-    pub(super) fn announce(&mut self, fx: &mut Effects) {
+    /// Makes the public form of what was touched and announces counts that changed; returns
+    /// whether anything was touched.
+    pub(super) fn announce(&mut self, fx: &mut Effects) -> bool {
+        let is_touched = !self.touched.is_empty();
         for path in std::mem::take(&mut self.touched) {
             let Some(file) = self.files.get_mut(&path) else {
                 continue;
@@ -117,5 +133,6 @@ impl Reviews {
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }
+        is_touched
     }
 }

@@ -21,6 +21,8 @@ pub struct Disk {
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// Files that can be neither read nor written.
     pub broken: BTreeSet<PathBuf>,
+    /// How often each file was written.
+    written: BTreeMap<PathBuf, u64>,
     /// Permission bits, where they are not the usual ones.
     pub modes: BTreeMap<PathBuf, u32>,
     /// Files that were moved, from and to, since the shadow last looked.
@@ -32,7 +34,13 @@ pub struct Disk {
 
 impl Disk {
     pub fn put(&mut self, path: &str, text: &str) {
-        self.files.insert(path.into(), text.into());
+        self.set(path.into(), text.into());
+    }
+
+    /// Gives a file these bytes; it is another one then.
+    pub fn set(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        *self.written.entry(path.clone()).or_default() += 1;
+        self.files.insert(path, bytes);
     }
 
     /// Somebody moves a file.
@@ -166,13 +174,13 @@ impl Disk {
         })
     }
 
-    /// Returns the stamp of a file; it changes with the content.
+    /// Returns the stamp of a file; it changes with every write.
     pub fn stamp(&self, path: &Path) -> Option<Stamp> {
         let bytes = self.files.get(&self.real(path))?;
         let mut hasher = std::hash::DefaultHasher::new();
         bytes.hash(&mut hasher);
         Some(Stamp {
-            inode: 0,
+            inode: self.written.get(&self.real(path)).copied().unwrap_or(0),
             bytes: bytes.len() as u64,
             modified: (0, (hasher.finish() >> 1) as i64),
         })
@@ -183,7 +191,7 @@ impl Disk {
         let bytes = format
             .encode(text)
             .map_err(|c| format!("{}: no byte for {c}", path.display()))?;
-        self.files.insert(self.real(path), bytes);
+        self.set(self.real(path), bytes);
         Ok(())
     }
 
@@ -216,7 +224,7 @@ impl Disk {
             other => panic!("{other:?} cannot be restored"),
         };
         self.links.remove(path);
-        self.files.insert(path.to_owned(), bytes);
+        self.set(path.to_owned(), bytes);
         if let Some(mode) = state.mode {
             self.modes.insert(path.to_owned(), mode);
         }

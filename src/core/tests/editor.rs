@@ -10,9 +10,9 @@ use super::screen::Chat;
 use crate::core::effect::Save;
 use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError};
 use crate::core::format::Format;
-use crate::core::ids::{BufId, SessionKey, Token};
+use crate::core::ids::{BufId, SessionKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
-use crate::core::view::{Frame, HunkView, ListView, Patch, PermissionView, PreviewView};
+use crate::core::view::{Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView};
 
 #[derive(Debug, Default)]
 pub struct Editor {
@@ -25,6 +25,8 @@ pub struct Editor {
     pub list: ListView,
     pub lists: usize,
     pub preview: PreviewView,
+    /// The turn that the user was asked about, and how.
+    pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
     pub is_asking: bool,
     /// What the user's save hook adds at the end of a file, once.

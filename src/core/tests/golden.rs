@@ -177,6 +177,7 @@ fn everything_that_is_done() {
 #[test]
 fn a_permission_for_an_edit_and_one_for_a_command() {
     let mut w = World::ready();
+    w.disk.put("/p/f", "one\ntwo words\n");
     let options = json!([
         { "optionId": "all", "name": "Always", "kind": "allow_always" },
         { "optionId": "one", "name": "Yes", "kind": "allow_once" },

@@ -135,6 +135,7 @@ pub fn check_rest(world: &mut World) {
     let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
     assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
     check_answered(world, "at rest");
+    check_kept(world);
     let sessions: Vec<SessionKey> = world.model.sessions.keys().copied().collect();
     for session in sessions {
         world.happens(Event::Close { session });
@@ -145,6 +146,26 @@ pub fn check_rest(world: &mut World) {
         "an agent that serves no session"
     );
     assert!(world.editor.permission.is_none());
+}
+
+/// The host keeps what there is to decide about, with the base the user has accepted.
+fn check_kept(world: &World) {
+    let pending = world.model.reviews.iter();
+    let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
+    let pending: Vec<_> = pending
+        .map(|(path, file)| {
+            let is_text = file.origin.is_text();
+            (path, is_text.then(|| file.ledger.base().clone()))
+        })
+        .collect();
+    let kept = world.kept.iter();
+    let kept: Vec<_> = kept
+        .map(|kept| {
+            let is_text = kept.base.is_text();
+            (&kept.path, is_text.then(|| kept.base.text()).flatten())
+        })
+        .collect();
+    assert_eq!(kept, pending, "what is kept");
 }
 
 /// Every request has had its answer, but those that wait for the user.
@@ -212,6 +233,7 @@ fn check_screen(world: &mut World) {
         );
         let shown = world.editor.hunks.get(buf).into_iter().flatten();
         let shown: Vec<(usize, usize, bool)> = shown
+            .filter(|hunk| hunk.proposed.is_none())
             .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
             .collect();
         let review = world.model.reviews.get(&buffer.path);

@@ -211,6 +211,7 @@ fn a_question_outside_a_turn_is_shown() {
 #[test]
 fn what_is_known_of_the_tool_call_is_shown_field_by_field() {
     let mut w = World::ready();
+    w.disk.put("/p/f", "a\nb\n");
     w.prompts("hi");
     w.updates(json!({
         "sessionUpdate": "tool_call", "toolCallId": "a", "title": "Edit", "kind": "edit",

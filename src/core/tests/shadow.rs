@@ -79,7 +79,7 @@ impl Shadow {
         paths.dedup();
         for path in paths {
             let (old, new) = (before.get(path), now.get(path));
-            if old != new && !gone.contains(path) {
+            if !is_same(old, new) && !gone.contains(path) {
                 changes.push(FileChange {
                     path: path.clone(),
                     from: None,
@@ -123,5 +123,13 @@ impl Shadow {
     /// Returns whether anything is to be done or to be told.
     pub fn is_busy(&self) -> bool {
         !self.asked.is_empty() || !self.outbox.is_empty()
+    }
+}
+
+/// Returns whether a file is to the user what it was: the host tells of nothing else.
+fn is_same(old: Option<&FileState>, new: Option<&FileState>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old.body == new.body && old.mode == new.mode,
+        (old, new) => old == new,
     }
 }

@@ -23,6 +23,7 @@ use crate::core::event::{AgentSpec, Event};
 use crate::core::ids::{AgentKey, SessionKey, Token};
 use crate::core::markdown;
 use crate::core::model::Model;
+use crate::core::project::KeptReview;
 use crate::core::update::update;
 
 /// A part of the world that can be kept from moving.
@@ -58,6 +59,8 @@ pub struct World {
     pub log: Vec<String>,
     /// Every event and effect, if a test wants to compare them.
     pub journal: Option<Vec<String>>,
+    /// The reviews the host is to keep.
+    pub kept: Vec<KeptReview>,
     wakes: usize,
     sessions: u32,
 }
@@ -93,6 +96,7 @@ impl World {
             held: Vec::new(),
             log: Vec::new(),
             journal: None,
+            kept: Vec::new(),
             wakes: 0,
             sessions: 0,
         }
@@ -205,7 +209,9 @@ impl World {
                 self.editor
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
+            EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Notify { .. }
+            | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. }
             | EditorEffect::Moved { .. } => {}
@@ -288,7 +294,12 @@ impl World {
                             self.log.push(format!("{level:?}: {text}"));
                         }
                         EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
-                        EditorEffect::Frame(_)
+                        EditorEffect::AskPermission { id } => {
+                            self.log
+                                .push(format!("permission {} is to be answered", id.0));
+                        }
+                        EditorEffect::AskUndo { .. }
+                        | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
                         | EditorEffect::Moved { .. } => {}
@@ -333,10 +344,10 @@ impl World {
                 let path = path.clone();
                 self.disk.queue(path, effect);
             }
+            HostEffect::KeepReviews { files, .. } => self.kept = files,
             HostEffect::Track { .. }
             | HostEffect::Look { .. }
             | HostEffect::Reviewed { .. }
-            | HostEffect::KeepReviews { .. }
             | HostEffect::Log { .. } => {}
         }
     }

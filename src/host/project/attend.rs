@@ -42,12 +42,12 @@ struct Parts {
 impl Attention {
     /// Returns the attention of a project: nothing is watched yet.
     pub(super) fn new(root: &Path, git: Git, tools: &Tools) -> Self {
-        let told = Arc::new(Told::new(root));
+        let told = Arc::new(Told::new(root, tools.log.path()));
         let limits = &tools.limits.project;
         Self {
             root: root.to_owned(),
             parts: Arc::new(Mutex::new(Parts {
-                watch: Watch::new(root, limits.watches, Arc::clone(&told)),
+                watch: Watch::new(root, limits.watches, Arc::clone(&told), tools.inbox.clone()),
                 reviews: Reviews::new(git),
             })),
             told,
@@ -103,8 +103,6 @@ impl Attention {
 
     pub(super) fn turns(&mut self, turns: Turns) {
         self.turns = turns;
-        // The checkpoint itself compares.
-        self.rested = Instant::now() + self.every;
     }
 
     /// Takes note that somebody begins to look at everything: what was told is covered by that.
@@ -113,10 +111,13 @@ impl Attention {
     }
 
     /// Takes note of how long a look took that nobody but the watches or the clock asked for.
-    pub(super) fn rest(&mut self, took: Duration) {
-        let now = Instant::now();
-        self.told.lock().gather.looked(took, now);
-        self.rested = now + self.every.max(took * REST);
+    pub(super) fn rest(&self, took: Duration) {
+        self.told.lock().gather.looked(took, Instant::now());
+    }
+
+    /// Takes note that everything was compared, and how long that took.
+    pub(super) fn compared(&mut self, took: Duration) {
+        self.rested = Instant::now() + self.every.max(took * REST);
     }
 
     /// Returns when to compare everything; `None` when the watches tell what changes, or when it

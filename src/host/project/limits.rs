@@ -11,7 +11,7 @@ pub struct Limits {
     pub bytes: u64,
     /// The largest file whose content is kept.
     pub file_bytes: u64,
-    /// How long a look at everything may take.
+    /// How long looking for files may take, and then as long again reading what can wait.
     pub time: Duration,
     /// The checkpoints that are kept of a project.
     pub checkpoints: usize,
@@ -19,6 +19,8 @@ pub struct Limits {
     pub age: Duration,
     /// The bytes the store takes on disk, all projects together.
     pub store_bytes: u64,
+    /// How often what nobody needs is looked for, at most.
+    pub prune_every: Duration,
     /// From a change of what is under review until that is on disk.
     pub keep_after: Duration,
     /// The folders of a project that are watched; `ACP_TEST_WATCHES` in the environment is less.
@@ -33,10 +35,11 @@ impl Default for Limits {
             files: 100_000,
             bytes: 1 << 30,
             file_bytes: 5 << 20,
-            time: Duration::from_secs(10),
+            time: Duration::from_secs(5),
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,
+            prune_every: Duration::from_secs(60 * 60),
             keep_after: Duration::from_millis(200),
             watches: 1 << 16,
             compare_every: Duration::from_secs(2),

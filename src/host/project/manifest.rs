@@ -4,13 +4,13 @@
 //! [`decode`] returns exactly what [`encode`] was given, or nothing.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::Metadata;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
+use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
 use crate::core::event::Stamp;
 use crate::core::project::Blob;
 
@@ -111,14 +111,13 @@ impl Stat {
 
 /// How a manifest begins; another number for another shape.
 const MAGIC: &[u8; 8] = b"acpmanf1";
-const HASH: usize = 32;
 
 /// Returns a manifest's bytes.
 pub(super) fn encode(entries: &Entries) -> Vec<u8> {
     let mut out = Vec::with_capacity(entries.len() * 160);
-    out.extend_from_slice(&(entries.len() as u64).to_le_bytes());
+    put_number(&mut out, entries.len() as u64);
     for (path, entry) in entries {
-        put_bytes(&mut out, path.as_os_str().as_bytes());
+        put_path(&mut out, path);
         put_stat(&mut out, &entry.stat);
         out.push(u8::from(entry.settled));
         let (tag, bytes): (u8, &[u8]) = match &entry.what {
@@ -132,34 +131,25 @@ pub(super) fn encode(entries: &Entries) -> Vec<u8> {
         out.push(tag);
         put_bytes(&mut out, bytes);
     }
-    let packed = lz4_flex::block::compress_prepend_size(&out);
-    let mut all = Vec::with_capacity(MAGIC.len() + HASH + packed.len());
-    all.extend_from_slice(MAGIC);
-    all.extend_from_slice(blake3::hash(&packed).as_bytes());
-    all.extend_from_slice(&packed);
-    all
+    seal(MAGIC, &out)
 }
 
 /// Returns what a manifest says; `None` when it is damaged.
 pub(super) fn decode(bytes: &[u8]) -> Option<Entries> {
-    let (hash, packed) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<HASH>()?;
-    if blake3::hash(packed) != *hash {
-        return None;
-    }
-    let bytes = lz4_flex::block::decompress_size_prepended(packed).ok()?;
+    let bytes = unseal(MAGIC, bytes)?;
     let mut from = Reader(&bytes);
     let count = from.number()?;
     let mut entries = Entries::new();
     for _ in 0..count {
-        let path = PathBuf::from(OsString::from_vec(from.bytes()?.to_vec()));
-        let stat = from.stat()?;
+        let path = from.path()?;
+        let stat = take_stat(&mut from)?;
         let settled = from.byte()? != 0;
         let what = match from.byte()? {
             0 => What::Text(from.blob()?),
             1 => What::Bytes(from.blob()?),
             2 => from.bytes().map(|_| What::Large)?,
             3 => from.bytes().map(|_| What::Later)?,
-            4 => What::Link(OsString::from_vec(from.bytes()?.to_vec()).into()),
+            4 => What::Link(from.path()?),
             5 => What::Unreadable(String::from_utf8_lossy(from.bytes()?).into_owned()),
             _ => return None,
         };
@@ -170,66 +160,28 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Entries> {
         };
         entries.insert(path, entry);
     }
-    from.0.is_empty().then_some(entries)
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    out.extend_from_slice(bytes);
+    from.is_empty().then_some(entries)
 }
 
 fn put_stat(out: &mut Vec<u8>, stat: &Stat) {
     let born = stat.born.unwrap_or((i64::MIN, 0));
-    out.extend_from_slice(&stat.inode.to_le_bytes());
-    out.extend_from_slice(&stat.bytes.to_le_bytes());
-    out.extend_from_slice(&u64::from(stat.mode).to_le_bytes());
-    for (seconds, nanos) in [stat.modified, stat.changed, born] {
-        out.extend_from_slice(&seconds.to_le_bytes());
-        out.extend_from_slice(&nanos.to_le_bytes());
+    for number in [stat.inode, stat.bytes, stat.mode.into()] {
+        put_number(out, number);
+    }
+    for time in [stat.modified, stat.changed, born] {
+        put_time(out, time);
     }
 }
 
-/// Takes a manifest's parts off its front.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn time(&mut self) -> Option<(i64, i64)> {
-        Some((self.number()?.cast_signed(), self.number()?.cast_signed()))
-    }
-
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let len = usize::try_from(self.number()?).ok()?;
-        self.take(len)
-    }
-
-    fn blob(&mut self) -> Option<Blob> {
-        Some(Blob(self.bytes()?.try_into().ok()?))
-    }
-
-    fn stat(&mut self) -> Option<Stat> {
-        Some(Stat {
-            inode: self.number()?,
-            bytes: self.number()?,
-            mode: u32::try_from(self.number()?).ok()?,
-            modified: self.time()?,
-            changed: self.time()?,
-            born: self
-                .time()
-                .map(|born| (born.0 != i64::MIN).then_some(born))?,
-        })
-    }
+fn take_stat(from: &mut Reader) -> Option<Stat> {
+    Some(Stat {
+        inode: from.number()?,
+        bytes: from.number()?,
+        mode: u32::try_from(from.number()?).ok()?,
+        modified: from.time()?,
+        changed: from.time()?,
+        born: from
+            .time()
+            .map(|born| (born.0 != i64::MIN).then_some(born))?,
+    })
 }

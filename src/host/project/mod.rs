@@ -10,35 +10,38 @@
 
 mod attend;
 mod checkpoints;
+mod codec;
 mod committed;
 mod compare;
 mod excludes;
+mod gaps;
 mod gather;
 mod git;
+mod kept;
+mod life;
 mod limits;
 mod manifest;
+mod prune;
 mod reading;
 mod restore;
+mod root;
 mod rules;
 mod scan;
 mod shadow;
 mod store;
 mod told;
 mod watch;
+mod worker;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use self::attend::Attention;
-use self::gather::{Due, Where};
-use self::git::Git;
+use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
-use self::shadow::{Looked, Shadow};
 pub(super) use self::store::Store;
 use super::Tools;
 use crate::core::effect::{Level, Turns};
@@ -55,8 +58,8 @@ pub(super) struct Projects {
 #[derive(Debug)]
 struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
-    /// How many workers run, those of closed projects too.
-    busy: tokio::sync::watch::Sender<usize>,
+    /// Those of closed projects too: their reviews may go on.
+    keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
     store: Arc<Store>,
 }
 
@@ -79,12 +82,11 @@ enum Operation {
     /// These files are under review.
     Review(Vec<PathBuf>),
     Checkpoint(Token, Turns),
-    Keep(Vec<KeptReview>),
 }
 
 impl Project {
-    /// Has these paths compared with what is known of them (a folder: all below it); what has
-    /// changed is told by `DiskChanged`.
+    /// Has these paths compared with what is known of them, as when the watches tell of them.
+    #[cfg(test)]
     pub(super) fn look(&self, paths: Vec<PathBuf>) {
         self.send(Operation::Look(paths));
     }
@@ -101,7 +103,7 @@ impl Projects {
         Self {
             shared: Arc::new(Shared {
                 open: Mutex::default(),
-                busy: tokio::sync::watch::Sender::new(0),
+                keepers: Mutex::default(),
                 store: Arc::new(Store::new(folder, limits)),
             }),
         }
@@ -119,12 +121,11 @@ impl Projects {
         }
         let (operations, queue) = unbounded_channel();
         open.insert(root.clone(), Project { operations });
-        self.shared.busy.send_modify(|busy| *busy += 1);
         let (shared, here) = (Arc::clone(&self.shared), tools.clone());
+        let keeper = self.keeper(&root);
         tools.runtime.spawn(async move {
-            let work = run(root, queue, Arc::clone(&shared.store), here.clone());
-            super::guarded("a project", &here.inbox, work).await;
-            shared.busy.send_modify(|busy| *busy -= 1);
+            let store = Arc::clone(&shared.store);
+            worker::run(root, queue, keeper, store, here).await;
         });
     }
 
@@ -142,12 +143,27 @@ impl Projects {
     }
 
     /// Returns the door to an open project.
+    #[cfg(test)]
     pub(super) fn project(&self, root: &Path) -> Option<Project> {
         self.lock().get(root).cloned()
     }
 
-    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>) {
-        self.send(root, Operation::Keep(files));
+    /// Keeps reviews, a moment later: what comes until then counts instead.
+    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, tools: &Tools) {
+        let keeper = self.keeper(root);
+        if !keeper.note(files) {
+            return;
+        }
+        let here = tools.clone();
+        tools.spawn("keeping reviews", async move {
+            tokio::time::sleep(here.limits.project.keep_after).await;
+            flush(&keeper, &here).await;
+        });
+    }
+
+    /// Has these paths of a project compared with what is known of them.
+    pub(super) fn look(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Look(paths));
     }
 
     pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {
@@ -164,16 +180,24 @@ impl Projects {
         }
     }
 
-    /// Closes all projects, and waits until what was asked of them is done.
-    pub(super) async fn end(&self) {
+    /// Closes all projects, and waits until their reviews are kept; looks that are under way are
+    /// of no use to anybody any more.
+    pub(super) async fn end(&self, tools: &Tools) {
         self.lock().clear();
-        // The sender is a field of this very value, so it cannot be gone.
-        let _ = self
-            .shared
-            .busy
-            .subscribe()
-            .wait_for(|&busy| busy == 0)
-            .await;
+        let keepers = std::mem::take(&mut *self.keepers());
+        for keeper in keepers.values() {
+            flush(keeper, tools).await;
+        }
+    }
+
+    fn keeper(&self, root: &Path) -> Arc<Keeper> {
+        let new = || Arc::new(Keeper::new(root, self.store()));
+        Arc::clone(self.keepers().entry(root.to_owned()).or_insert_with(new))
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
+        let keepers = self.shared.keepers.lock();
+        keepers.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {
@@ -184,154 +208,12 @@ impl Projects {
     }
 }
 
-/// Works off what is asked of one project until nobody can ask any more.
-async fn run(
-    root: PathBuf,
-    mut operations: UnboundedReceiver<Operation>,
-    store: Arc<Store>,
-    tools: Tools,
-) {
-    let excludes = excludes::excludes_file(&tools.environment);
-    let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
-    let mut worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(root.clone(), store, excludes))),
-        attention: Attention::new(&root, git.clone(), &tools),
-        root,
-        tools,
-    };
-    worker.open(git).await;
-    loop {
-        // What was asked goes first: a checkpoint covers what is told meanwhile.
-        tokio::select! {
-            biased;
-            operation = operations.recv() => match operation {
-                Some(operation) => worker.carry_out(operation).await,
-                None => return,
-            },
-            due = worker.attention.next() => worker.attend(due).await,
-        }
-    }
-}
-
-/// One project's worker.
-struct Worker {
-    root: PathBuf,
-    shadow: Arc<Mutex<Shadow>>,
-    attention: Attention,
-    tools: Tools,
-}
-
-impl Worker {
-    async fn open(&mut self, git: Git) {
-        let root = self.root.clone();
-        let open = move |shadow: &mut Shadow| {
-            shadow.open();
-            let tracked = git.tracked_although_ignored(&root);
-            shadow.include(tracked.clone());
-            (shadow.folders().collect(), tracked)
-        };
-        let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked) = open.unwrap_or_default();
-        self.attention.start(folders, tracked).await;
-    }
-
-    async fn carry_out(&mut self, operation: Operation) {
-        match operation {
-            Operation::Look(paths) => {
-                self.look(Where::At(paths.into_iter().collect())).await;
-            }
-            Operation::Checkpoint(token, turns) => {
-                self.attention.turns(turns);
-                self.checkpoint(token).await;
-            }
-            Operation::Track(paths) => {
-                let known = paths.clone();
-                let work = move |shadow: &mut Shadow| shadow.include(known);
-                self.on_shadow("reading files", work).await;
-                let fresh = self.attention.track(paths).await;
-                self.look(Where::At(fresh.into_iter().collect())).await;
-            }
-            Operation::Review(paths) => self.attention.review(paths).await,
-            Operation::Keep(_) => {}
-        }
-    }
-
-    async fn attend(&mut self, due: Due) {
-        if let Some(place) = due.tree {
-            let start = Instant::now();
-            self.look(place).await;
-            self.attention.rest(start.elapsed());
-        }
-        if due.repository {
-            self.attention.committed().await;
-        }
-    }
-
-    /// Runs work on the shadow, where blocking is allowed; `None` when it panicked.
-    async fn on_shadow<T: Send + 'static>(
-        &self,
-        place: &'static str,
-        work: impl FnOnce(&mut Shadow) -> T + Send + 'static,
-    ) -> Option<T> {
-        let shadow = Arc::clone(&self.shadow);
-        let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
-        self.tools.blocking(place, work).await
-    }
-
-    /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
-    /// what the look did not cover, or `None` when it panicked.
-    async fn look(&mut self, place: Where) -> Option<Option<String>> {
-        let (mut place, mut limited) = (place, None);
-        while place != Where::At(BTreeSet::new()) {
-            let looked = self.look_once(place).await?;
-            limited = looked.limited.or(limited);
-            let (new, gone) = (looked.new_folders, looked.gone_folders);
-            // Files may have come into a new folder before it was watched.
-            let fresh = self.attention.follow(new, gone).await;
-            place = Where::At(fresh.into_iter().collect());
-        }
-        Some(limited)
-    }
-
-    async fn look_once(&mut self, place: Where) -> Option<Looked> {
-        let start = Instant::now();
-        if place == Where::Everything {
-            self.attention.looking_at_everything();
-        }
-        let what = match &place {
-            Where::Everything => "everything".to_owned(),
-            Where::At(paths) => format!("{} paths", paths.len()),
-        };
-        let work = move |shadow: &mut Shadow| match place {
-            Where::Everything => shadow.look_all(),
-            Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
-        };
-        let mut looked = self.on_shadow("looking at a project", work).await?;
-        let took = start.elapsed();
-        let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
-        let found = changes.len();
-        let line = format!(
-            "{}: looked at {what} in {took:.1?}: {found} changes",
-            root.display()
-        );
-        self.tools.log.line(Level::Debug, "project", &line);
-        if found > 0 {
-            self.tools.inbox.send(Event::DiskChanged { root, changes });
-        }
-        Some(looked)
-    }
-
-    async fn checkpoint(&mut self, token: Token) {
-        let result = match self.look(Where::Everything).await {
-            Some(limited) => {
-                let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
-                files
-                    .unwrap_or_else(|| Err(failed(&self.root)))
-                    .map(|files| Checkpoint { files, limited })
-            }
-            None => Err(failed(&self.root)),
-        };
-        answer(&self.tools, token, result);
+/// Writes down what is to be kept.
+async fn flush(keeper: &Arc<Keeper>, tools: &Tools) {
+    let keeper = Arc::clone(keeper);
+    let kept = tools.blocking("keeping reviews", move || keeper.flush());
+    if let Some(Err(why)) = kept.await {
+        tools.log.line(Level::Warn, "project", &why);
     }
 }
 
@@ -342,13 +224,6 @@ fn answer(tools: &Tools, token: Token, result: Result<Checkpoint, String>) {
 fn not_open(root: &Path) -> String {
     format!(
         "No checkpoint was taken of {}: it is not open; start a session there.",
-        root.display()
-    )
-}
-
-fn failed(root: &Path) -> String {
-    format!(
-        "No checkpoint was taken of {}: an internal error of this client; see the log (:Acp log).",
         root.display()
     )
 }

@@ -24,6 +24,8 @@ pub(super) struct Told {
     root: PathBuf,
     /// `root` as the system may spell it.
     real: PathBuf,
+    /// Our own log, links resolved: each look writes a line there.
+    log: PathBuf,
     state: Mutex<State>,
     /// The time to look has come nearer.
     sooner: Notify,
@@ -81,8 +83,9 @@ impl State {
 }
 
 impl Told {
-    pub(super) fn new(root: &Path) -> Self {
+    pub(super) fn new(root: &Path, log: &Path) -> Self {
         Self {
+            log: crate::paths::resolved(log),
             root: root.to_owned(),
             real: crate::paths::resolved(root),
             state: Mutex::default(),
@@ -142,7 +145,7 @@ impl Told {
             return;
         };
         for told in &event.paths {
-            if is_temporary(told) {
+            if is_temporary(told) || self.is_log(told) {
                 continue;
             }
             if state.signals.concern(told) {
@@ -166,6 +169,13 @@ impl Told {
             .is_ok_and(|path| !is_git(path));
         let parent = path.parent();
         is_below && (state.tree.contains(path) || parent.is_some_and(|it| state.tree.contains(it)))
+    }
+
+    fn is_log(&self, path: &Path) -> bool {
+        match path.strip_prefix(&self.root) {
+            Ok(rest) => self.log.strip_prefix(&self.real) == Ok(rest),
+            Err(_) => path == self.log,
+        }
     }
 
     /// Returns a path as it is spelt below the root.
@@ -211,7 +221,7 @@ mod tests {
     /// compares what is due: paths, "everything", "repository", or nothing.
     #[track_caller]
     fn check(kind: EventKind, path: &str, due: &[&str]) {
-        let told = Told::new(Path::new("/p"));
+        let told = Told::new(Path::new("/p"), Path::new("/p/src/acp.log"));
         {
             let mut state = told.lock();
             state.tree = ["/p", "/p/src"].map(PathBuf::from).into();
@@ -257,6 +267,7 @@ mod tests {
         check(open, "/p/src/a", &[]);
         check(read, "/p/src/a", &[]);
         check(WRITTEN, "/p/src/.acp-abc.tmp", &[]);
+        check(WRITTEN, "/p/src/acp.log", &[]);
         check(WRITTEN, "/p/target/other", &[]);
         check(WRITTEN, "/elsewhere/a", &[]);
         check(WRITTEN, "/p/.git/COMMIT_EDITMSG", &[]);
@@ -277,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_overflow_means_everything() {
-        let told = Told::new(Path::new("/p"));
+        let told = Told::new(Path::new("/p"), Path::new("/p/src/acp.log"));
         told.take(Ok(
             notify::Event::new(EventKind::Other).set_flag(Flag::Rescan)
         ));

@@ -20,6 +20,8 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustix::io::Errno;
 
 use super::told::{Files, Told};
+use crate::host::guard::guarded_call;
+use crate::inbox::Inbox;
 
 /// Each folder has a watch of its own.
 const PER_FOLDER: bool = !cfg!(target_os = "macos");
@@ -33,6 +35,7 @@ pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
     /// How many watches there may be.
     cap: usize,
+    inbox: Inbox,
     /// Why not everything is watched.
     limited: Option<String>,
 }
@@ -50,22 +53,27 @@ pub(super) struct Placed {
 
 impl Watch {
     /// Returns the watches of a project: none yet, and at most `cap`.
-    pub(super) fn new(root: &Path, cap: usize, told: Arc<Told>) -> Self {
+    pub(super) fn new(root: &Path, cap: usize, told: Arc<Told>, inbox: Inbox) -> Self {
         Self {
             root: root.to_owned(),
             told,
             watcher: None,
             cap,
+            inbox,
             limited: None,
         }
     }
 
     /// Begins to watch a tree.
     pub(super) fn start(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> Placed {
-        let told = Arc::clone(&self.told);
+        let (told, inbox) = (Arc::clone(&self.told), self.inbox.clone());
+        // On a thread that is not ours.
+        let take = move |event| {
+            guarded_call("what a watch tells", &inbox, || told.take(event));
+        };
         // Links are not followed: what they lead to is watched where it is, or not at all.
         let config = notify::Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(move |event| told.take(event), config);
+        let watcher = RecommendedWatcher::new(take, config);
         self.told.lock().tree = folders.into_iter().collect();
         match watcher {
             Ok(watcher) => {

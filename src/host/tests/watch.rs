@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt;
 
 use super::*;
 use crate::core::effect::Turns;
@@ -140,11 +141,18 @@ fn a_change_is_told_at_once() {
 fn a_storm_is_few_looks_and_ends_right() {
     let project = Project::new(&[("a", "one\n")]);
     let before = project.looks();
+    let folder = project.root.join("storm");
+    fs::create_dir(&folder).expect("a folder");
+    let create = |n| fs::File::create(folder.join(format!("{n}"))).expect("a file");
+    let files: Vec<fs::File> = (0..100).map(create).collect();
     for n in 0..10_000 {
-        project.write(&format!("storm/{}", n % 100), &format!("{n}\n"));
+        let text = format!("{n:05}\n");
+        files[n % 100]
+            .write_all_at(text.as_bytes(), 0)
+            .expect("written");
     }
     for n in 0..100 {
-        project.check(&format!("storm/{n}"), Some(&format!("{}\n", 9_900 + n)));
+        project.check(&format!("storm/{n}"), Some(&format!("{:05}\n", 9_900 + n)));
     }
     let looks = project.looks() - before;
     assert!(looks < 100, "{looks} looks");
@@ -279,6 +287,59 @@ fn without_enough_watches_files_are_compared_while_a_turn_runs() {
         1,
         "only the checkpoint has looked"
     );
+}
+
+#[test]
+fn a_busy_file_that_is_watched_hides_no_other_one() {
+    let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];
+    let project = Project::with(&files, |config| {
+        config.limits.project.watches = 1;
+        config.limits.project.compare_every = Duration::from_millis(20);
+    });
+    project.track(&project.root.join("a/a"));
+    project.checkpoint(Turns::Running);
+    project.write("b/a", "two\n");
+    let told = project.root.join("b/a");
+    let mut writes = 0;
+    while !project.known.borrow().contains_key(&told) {
+        writes += 1;
+        assert!(writes < 1000, "the other file was never looked at");
+        let text = format!("{writes}\n");
+        project.write("a/a", &text);
+        project.check("a/a", Some(&text));
+    }
+}
+
+#[test]
+fn the_log_wakes_nobody() {
+    let project = Project::new(&[("a", "one\n")]);
+    let root = project.root.clone();
+    let own = project.run.folder.path().to_owned();
+    project
+        .run
+        .host
+        .run(HostEffect::OpenProject { root: own.clone() });
+    project.run.host.run(HostEffect::CloseProject { root });
+    let (token, turns) = (Token(77), Turns::Over);
+    project.run.host.run(HostEffect::Checkpoint {
+        token,
+        root: own,
+        turns,
+    });
+    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    let before = project.looks();
+    for n in 0..100 {
+        let line = format!("line {n}");
+        project.run.host.run(HostEffect::Log {
+            level: Level::Info,
+            line,
+        });
+    }
+    assert!(read(&project.run.path("acp.log")).contains("looked"));
+    project.looks();
+    project.write("a", "two\n");
+    project.check("a", Some("two\n"));
+    assert_eq!(project.looks() - before, 1);
 }
 
 #[test]

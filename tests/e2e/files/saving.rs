@@ -170,7 +170,12 @@ fn what_comes_to_disk_while_neovim_waits_at_a_prompt_is_merged() {
     nvim.wait_script("agent");
     wait_lines(&nvim, &["ONE", "two", "THREE"]);
     check_bytes(&nvim, "a.txt", "ONE\ntwo\nTHREE\n");
-    wait_hunks(&nvim, json!([[2, ["three"], ["THREE"], "pending"]]));
+    // In a turn nobody can tell another program from a command of the agent's.
+    let hunks = json!([
+        [0, ["one"], ["ONE"], "pending"],
+        [2, ["three"], ["THREE"], "pending"],
+    ]);
+    wait_hunks(&nvim, hunks);
     nvim.quit();
 }
 

@@ -87,7 +87,7 @@ fn check_no_focus(nvim: &Nvim) {
 
 /// Presses a key once the window takes it.
 #[track_caller]
-fn press(nvim: &Nvim, key: &str) {
+pub fn press(nvim: &Nvim, key: &str) {
     wait_focus(nvim);
     let since = Instant::now();
     nvim.wait("the rest to be over", || since.elapsed() > REST);

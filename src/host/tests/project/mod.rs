@@ -4,7 +4,12 @@
 //! text in quotes, `-` for nothing, and has its mode only where that is another.
 
 mod changes;
+mod hidden;
+mod histories;
+mod kept;
+mod limits;
 mod restore;
+mod untouched;
 
 use std::fs;
 
@@ -20,6 +25,8 @@ pub(super) const CHECKPOINT: Token = Token(11);
 pub(super) struct Work {
     pub(super) run: Run,
     pub(super) root: PathBuf,
+    /// Where the host keeps its things.
+    pub(super) state: PathBuf,
 }
 
 impl Work {
@@ -32,13 +39,16 @@ impl Work {
         let run = Run::with(|config| {
             // The user's own git config is nobody's business here.
             config.environment = Environment::from_variables([]);
+            // What the watches tell, and when, is a story of its own.
+            config.limits.project.watches = 0;
             // Nobody looks but who is asked to: nothing is told before it is asked for.
             config.limits.project.watches = 0;
             change(config);
         });
         let root = run.path("p");
         fs::create_dir(&root).expect("a folder");
-        let work = Self { run, root };
+        let state = run.path("acp.state");
+        let work = Self { run, root, state };
         for (name, text) in files {
             work.file(name, text);
         }
@@ -62,6 +72,15 @@ impl Work {
         self.root.join(name)
     }
 
+    /// Waits until a file's times tell it from a later one.
+    pub(super) fn settle(&self, name: &str) {
+        wait_for("a file to be settled", || {
+            let meta = fs::metadata(self.path(name)).expect("a file");
+            let age = meta.modified().expect("a time").elapsed();
+            age.is_ok_and(|age| age > Duration::from_millis(60))
+        });
+    }
+
     /// Writes a file of the usual mode, and makes the folders above it.
     pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
@@ -72,6 +91,12 @@ impl Work {
 
     /// Takes a checkpoint; returns what was told before it came, and what came.
     pub(super) fn checkpoint(&self) -> (Vec<FileChange>, Result<Checkpoint, String>) {
+        let (told, result) = self.looks();
+        (told.concat(), result)
+    }
+
+    /// As `checkpoint`, with what each look has found on its own.
+    pub(super) fn looks(&self) -> (Vec<Vec<FileChange>>, Result<Checkpoint, String>) {
         self.run.host.run(HostEffect::Checkpoint {
             token: CHECKPOINT,
             root: self.root.clone(),
@@ -83,7 +108,7 @@ impl Work {
                 Event::DiskChanged { root, changes } => {
                     assert_eq!(root, self.root);
                     assert!(!changes.is_empty(), "no news is not told");
-                    told.extend(changes);
+                    told.push(changes);
                 }
                 Event::CheckpointTaken { token, result } => {
                     assert_eq!(token, CHECKPOINT);
@@ -169,7 +194,7 @@ impl Work {
     /// Returns the files of all contents that are kept.
     pub(super) fn blobs(&self) -> Vec<PathBuf> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-        let shards = below(self.run.path("acp.state/blobs")).map(|entry| entry.path());
+        let shards = below(self.state.join("blobs")).map(|entry| entry.path());
         let mut files: Vec<PathBuf> = shards.flat_map(below).map(|entry| entry.path()).collect();
         files.sort();
         files

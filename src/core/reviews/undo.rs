@@ -1,0 +1,179 @@
+//! `:Acp undo-turn`: what a turn has done to files is undone, all of it at once, or brought back.
+//!
+//! Invariant: nothing is undone before the user was told what, unless a script says so; what the
+//! user has changed since stays.
+
+use std::path::PathBuf;
+
+use super::shift::{Aim, Undone, counts};
+use super::turns::Of;
+use crate::core::diffview;
+use crate::core::effect::{EditorEffect, Effect, Level};
+use crate::core::event::{ReviewAction, UndoStep};
+use crate::core::frame::plural;
+use crate::core::ids::{SessionKey, TurnKey};
+use crate::core::model::{Effects, Model, notify};
+use crate::core::project::FileState;
+use crate::core::view::{Line, UndoView};
+
+/// How many undone turns can be brought back.
+const UNDONE: usize = 20;
+
+impl Model {
+    /// Undoes a turn, asks about it, or brings it back.
+    pub(in crate::core) fn undo_turn(
+        &mut self,
+        session: Option<SessionKey>,
+        step: UndoStep,
+        fx: &mut Effects,
+    ) {
+        let turn = match step {
+            UndoStep::Back => return self.bring_turn_back(session, fx),
+            UndoStep::Undo(Some(turn)) => Some(turn),
+            UndoStep::Undo(None) | UndoStep::Ask => self.last_turn(session, Of::All),
+        };
+        let Some(turn) = turn else {
+            let text = "Nothing is left to undo of any turn.";
+            return fx.push(notify(Level::Info, text));
+        };
+        if step == UndoStep::Ask {
+            let view = self.undo_view(turn);
+            return fx.push(Effect::Editor(EditorEffect::AskUndo { turn, view }));
+        }
+        self.reviews.undone.push(Undone {
+            turn,
+            files: Vec::new(),
+        });
+        let many = self.reviews.undone.len().saturating_sub(UNDONE);
+        self.reviews.undone.drain(..many);
+        let mut any = false;
+        for path in self.files_of(turn) {
+            any |= self.shift(&path, Aim::Without(turn, Of::All), fx);
+        }
+        if !any {
+            self.reviews.undone.pop();
+            let text = "Nothing is left to undo of that turn.";
+            fx.push(notify(Level::Info, text));
+        }
+    }
+
+    fn bring_turn_back(&mut self, session: Option<SessionKey>, fx: &mut Effects) {
+        let is_meant = |undone: &Undone| session.is_none_or(|key| undone.turn.session == key);
+        let at = self.reviews.undone.iter().rposition(is_meant);
+        let Some(at) = at.filter(|at| *at < self.reviews.undone.len()) else {
+            let text = "No turn has been undone.";
+            return fx.push(notify(Level::Info, text));
+        };
+        for moved in self.reviews.undone.remove(at).files {
+            let path = moved.place().to_owned();
+            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+        }
+    }
+
+    /// Accepts or rejects what the last turn has changed; `false` when nothing waits.
+    pub(super) fn review_turn(
+        &mut self,
+        action: ReviewAction,
+        session: Option<SessionKey>,
+        fx: &mut Effects,
+    ) -> bool {
+        let Some(turn) = self.last_turn(session, Of::Pending) else {
+            return false;
+        };
+        let mut any = false;
+        for path in self.files_of(turn) {
+            if action == ReviewAction::Reject {
+                any |= self.shift(&path, Aim::Without(turn, Of::Pending), fx);
+            } else if let Some(review) = self.reviews.get_mut(&path)
+                && review.accept_turn(turn)
+            {
+                self.reviews.touch(&path);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Returns the last turn that has anything left of what is meant.
+    fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
+        let turns = self.reviews.iter().flat_map(|(_, file)| {
+            let turns = file.turns.iter().map(|turn| turn.turn);
+            turns.filter(move |turn| file.without_turn(*turn, of).is_some())
+        });
+        let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
+        turns.filter(of_session).max_by_key(|turn| turn.number)
+    }
+
+    fn files_of(&self, turn: TurnKey) -> Vec<PathBuf> {
+        let files = self.reviews.iter();
+        let files = files.filter(|(_, file)| file.of_turn(turn).is_some());
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns what undoing a turn comes to, file by file.
+    fn undo_view(&self, turn: TurnKey) -> UndoView {
+        let asked = self.reviews.turns.asked(turn);
+        let title = match asked {
+            Some(asked) => format!("Undo the turn “{}”?", cut(asked)),
+            None => "Undo the last turn?".to_owned(),
+        };
+        let session = self.sessions.get(&turn.session);
+        let cwd = session.map(|session| session.spec.cwd.clone());
+        let mut lines: Vec<Line> = Vec::new();
+        for path in self.files_of(turn) {
+            let Some(review) = self.reviews.get(&path) else {
+                continue;
+            };
+            let Some(plan) = review.without_turn(turn, Of::All) else {
+                continue;
+            };
+            let short = cwd.as_ref().and_then(|cwd| path.strip_prefix(cwd).ok());
+            let name = short.unwrap_or(&path).display();
+            let (added, removed) = counts(review.ledger.current(), &plan.after);
+            let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
+            let is_back = review.now.is_missing() && plan.whole.is_some() && !is_deleted;
+            let mut text = match (is_deleted, is_back, &plan.to) {
+                (true, ..) => format!(" delete      {name}"),
+                (_, true, _) => format!(" bring back  {name}  +{added}"),
+                (.., Some(to)) => {
+                    let short = cwd.as_ref().and_then(|cwd| to.strip_prefix(cwd).ok());
+                    let to = short.unwrap_or(to).display();
+                    format!(" move        {name} back to {to}  +{added} -{removed}")
+                }
+                _ if added + removed == 0 => format!(" restore     {name}"),
+                _ => format!(" restore     {name}  +{added} -{removed}"),
+            };
+            if let Some(whole) = &plan.whole
+                && !is_deleted
+                && let (Some(old), Some(new)) = (whole.mode, review.now.mode)
+                && old != new
+            {
+                let (new, old) = (new & 0o7777, old & 0o7777);
+                text.push_str(&format!("  mode {new:o} → {old:o}"));
+            }
+            if !plan.conflicts.is_empty() {
+                let places = plural(plan.conflicts.len(), "place");
+                text.push_str(&format!(
+                    "  ({places} changed since: stays, and is offered)"
+                ));
+            }
+            let group = if is_deleted {
+                "AcpSignDelete"
+            } else {
+                "AcpPath"
+            };
+            lines.push(diffview::whole(text, group));
+        }
+        lines.push(Line::default());
+        let text = " What you have changed since stays. `:Acp undo-turn!` brings the turn back.";
+        lines.push(diffview::whole(text.into(), "AcpDim"));
+        UndoView { title, lines }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,132 @@
+//! Reviews that end elsewhere or outlive this Neovim: commits of the user's, and what was kept.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::world::{S1, World};
+use crate::core::event::{DiskText, Event, ReviewAction, Scope};
+use crate::core::format::Format;
+use crate::core::project::{Committed, FileState, KeptReview};
+use crate::core::text::Text;
+
+const F: &str = "/p/f";
+const OLD: &str = "a\nb\nc\nd\ne\n";
+const NEW: &str = "A\nb\nc\nd\nE\n";
+
+/// A world in which the agent has written `NEW` over `OLD`, and the repository has `OLD`.
+fn reviewed(is_open: bool) -> World {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    if is_open {
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    }
+    let params = json!({ "sessionId": "s1", "path": F, "content": NEW });
+    w.asks("0", "fs/write_text_file", &params);
+    commits(&mut w, OLD, OLD);
+    assert_eq!(hunks(&w), 2);
+    w
+}
+
+fn version(text: &str) -> Option<DiskText> {
+    let (format, text) = Format::decode(text.as_bytes());
+    Some(DiskText { text, format })
+}
+
+/// The repository has these versions in its index and in HEAD.
+fn commits(w: &mut World, index: &str, head: &str) {
+    let files = vec![Committed {
+        path: F.into(),
+        index: version(index),
+        head: version(head),
+    }];
+    w.happens(Event::Committed { files });
+}
+
+fn hunks(w: &World) -> usize {
+    let file = w.model.reviews.get(Path::new(F));
+    file.map_or(0, |file| file.ledger.hunks().len())
+}
+
+/// Returns what the host was last told to keep: paths with the text they had.
+fn kept(w: &World) -> Vec<(PathBuf, Option<String>)> {
+    let files = w.kept.iter();
+    let text = |state: &FileState| state.is_text().then(|| state.text().unwrap().to_string());
+    files.map(|f| (f.path.clone(), text(&f.base))).collect()
+}
+
+#[test]
+fn what_is_staged_or_committed_is_accepted_and_nothing_else() {
+    for is_open in [false, true] {
+        let mut w = reviewed(is_open);
+        commits(&mut w, "A\nb\nc\nd\ne\n", OLD);
+        assert_eq!(hunks(&w), 1);
+        commits(&mut w, NEW, "A\nb\nc\nd\ne\n");
+        assert_eq!(hunks(&w), 0);
+        assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
+        assert_eq!(w.model.reviews.counts(S1), (0, 0));
+    }
+}
+
+#[test]
+fn a_commit_in_a_turn_accepts_nothing() {
+    let mut w = reviewed(false);
+    w.prompts("commit it");
+    w.goes_on();
+    commits(&mut w, NEW, NEW);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    assert_eq!(hunks(&w), 2);
+    // What was there already is no news later.
+    let more = format!("{NEW}f\n");
+    commits(&mut w, &more, &more);
+    assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn a_review_is_kept_until_it_is_decided() {
+    let mut w = reviewed(true);
+    assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
+    let (action, path) = (ReviewAction::Accept, F.into());
+    let scope = Scope::At { path, row: 0 };
+    w.happens(Event::Review { action, scope });
+    assert_eq!(kept(&w), [(F.into(), Some("A\nb\nc\nd\ne\n".into()))]);
+    let scope = Scope::All;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(kept(&w), []);
+}
+
+#[test]
+fn a_review_that_was_left_goes_on() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, NEW);
+        w.disk.put("/p/made", "made\n");
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let base = FileState::of_text(Text::from_text(OLD), Format::default());
+        let left = |path: &str, base| KeptReview {
+            path: path.into(),
+            from: None,
+            base,
+        };
+        let files = vec![
+            left(F, base.clone()),
+            left("/p/made", FileState::missing()),
+            left("/p/gone", base),
+        ];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(w.model.reviews.counts(S1), (3, 4));
+        assert!(w.chat().contains("3 files changed before"));
+        let action = ReviewAction::Reject;
+        let scope = Scope::All;
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
+        assert_eq!(w.disk.get("/p/made"), None);
+        assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
+    }
+}

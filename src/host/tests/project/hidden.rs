@@ -1,0 +1,196 @@
+//! What rules hide is no news; what they do not hide is, wherever it lies.
+
+use std::process::Command;
+
+use super::*;
+
+/// Makes files, each with its name as text, and tells which of them a project sees: it is opened
+/// without them.
+#[track_caller]
+fn check(rules: &[(&str, &str)], names: &[&str], seen: &[&str]) {
+    let work = Work::open(rules);
+    check_seen(&work, names, seen);
+}
+
+#[track_caller]
+fn check_seen(work: &Work, names: &[&str], seen: &[&str]) {
+    for name in names {
+        work.file(name, name);
+    }
+    let told: Vec<String> = seen
+        .iter()
+        .map(|name| format!("{name}: - > {name:?}"))
+        .collect();
+    assert_eq!(work.changes(), told, "by a checkpoint");
+    for name in names {
+        fs::write(work.path(name), "2").expect("a file");
+    }
+    let told: Vec<String> = seen
+        .iter()
+        .map(|name| format!("{name}: {name:?} > \"2\""))
+        .collect();
+    if !told.is_empty() {
+        assert_eq!(work.look(names), told, "by a look");
+    }
+}
+
+impl Work {
+    fn git(&self, folder: &str, args: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=u", "-c", "user.email=u@example.org"]);
+        git.args([
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "protocol.file.allow=always",
+        ]);
+        git.args(args).current_dir(self.path(folder));
+        git.env("HOME", &self.root).env_remove("XDG_CONFIG_HOME");
+        let output = git.output().expect("git");
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn ignored_files_are_hidden_in_a_plain_folder_too() {
+    let rules = [(".gitignore", "*.o\n/out\nlogs/\n!keep.o\n")];
+    let names = ["a.o", "b", "d/out", "d/x.o", "keep.o", "logs/a", "out/a"];
+    check(&rules, &names, &["b", "d/out", "keep.o"]);
+}
+
+#[test]
+fn a_rule_nearer_to_the_file_counts_more() {
+    let rules = [
+        (".gitignore", "*.o\ngone/\n"),
+        ("d/.gitignore", "!a.o\nb\n"),
+        ("gone/.gitignore", "!*\n"),
+    ];
+    let names = ["b", "d/a.o", "d/b", "d/c.o", "gone/a"];
+    check(&rules, &names, &["b", "d/a.o"]);
+}
+
+#[test]
+fn files_whose_names_begin_with_a_dot_are_seen() {
+    check(
+        &[],
+        &[".a", ".d/b", ".github/x"],
+        &[".a", ".d/b", ".github/x"],
+    );
+    check(&[], &[".git/x", "d/.git/x", ".acp-1.tmp"], &[]);
+}
+
+#[test]
+fn a_repository_has_excludes_of_its_own_and_the_users() {
+    let work = Work::with(&[("home/.config/git/ignore", "*.user\n")], |config| {
+        let home = config.log_path.with_file_name("p").join("home");
+        let home = [("HOME".into(), home.into_os_string())];
+        config.environment = Environment::from_variables(home);
+    });
+    work.git("", &["init", "-q"]);
+    fs::write(work.path(".git/info/exclude"), "*.own\n").expect("a file");
+    work.opened();
+    check_seen(&work, &["a", "a.own", "a.user", "d/b.user"], &["a"]);
+}
+
+#[test]
+fn a_folder_in_a_repository_has_the_rules_above_it() {
+    let mut work = Work::new(&[(".gitignore", "*.o\n"), ("d/x", "")]);
+    work.git("", &["init", "-q"]);
+    work.root.push("d");
+    work.opened();
+    check_seen(&work, &["a.o", "b"], &["b"]);
+}
+
+#[test]
+fn a_plain_folder_has_no_rules_from_above() {
+    let mut work = Work::new(&[(".gitignore", "*\n"), ("d/x", "")]);
+    work.root.push("d");
+    work.opened();
+    check_seen(&work, &["a"], &["a"]);
+}
+
+#[test]
+fn a_repository_in_another_knows_no_rules_outside() {
+    let work = Work::new(&[(".gitignore", "*.o\n"), ("inner/.gitignore", "*.x\n")]);
+    work.git("", &["init", "-q"]);
+    work.git("inner", &["init", "-q"]);
+    work.opened();
+    check_seen(&work, &["a.o", "inner/a.o", "inner/a.x"], &["inner/a.o"]);
+}
+
+#[test]
+fn a_linked_worktree_and_a_submodule_are_walked_like_folders() {
+    let mut work = Work::new(&[("main/a", "a"), ("lib/b", "b")]);
+    for folder in ["lib", "main"] {
+        work.git(folder, &["init", "-q"]);
+        work.git(folder, &["add", "."]);
+        work.git(folder, &["commit", "-qm", "first"]);
+    }
+    fs::write(work.path("main/.git/info/exclude"), "*.own\n").expect("a file");
+    work.git("main", &["submodule", "add", "-q", "../lib", "sub"]);
+    work.git("main", &["commit", "-qm", "second"]);
+    work.git("main", &["worktree", "add", "-q", "../tree"]);
+    let outside = work.root.clone();
+    for (root, names, seen) in [
+        ("main", ["c", "sub/d", "x.own"], &["c", "sub/d"][..]),
+        ("tree", ["c", "e", "x.own"], &["c", "e"][..]),
+    ] {
+        work.root = outside.join(root);
+        work.opened();
+        check_seen(&work, &names, seen);
+    }
+}
+
+#[test]
+fn a_bare_repository_shows_its_worktrees_and_not_itself() {
+    let work = Work::new(&[]);
+    work.git("", &["init", "-q", "--bare"]);
+    work.opened();
+    check_seen(
+        &work,
+        &["tree/a", "objects/x", "refs/heads/y", "b"],
+        &["b", "tree/a"],
+    );
+}
+
+#[test]
+fn what_comes_into_sight_is_not_new() {
+    let work = Work::new(&[(".gitignore", "out\n"), ("out/a", "1"), ("b", "2")]);
+    work.settle("b");
+    work.opened();
+    work.file(".gitignore", "b\n");
+    let told = [".gitignore: \"out\\n\" > \"b\\n\""];
+    assert_eq!(work.look(&[".gitignore"]), told);
+    // What was known is known though it is hidden now.
+    work.file("out/a", "3");
+    work.file("b", "4");
+    assert_eq!(work.changes(), ["b: \"2\" > \"4\"", "out/a: \"1\" > \"3\""]);
+    work.file(".gitignore", "");
+    work.file("out/new", "5");
+    assert_eq!(
+        work.changes(),
+        [".gitignore: \"b\\n\" > \"\"", "out/new: - > \"5\""]
+    );
+}
+
+#[test]
+fn hidden_files_are_known_when_they_are_tracked() {
+    let work = Work::open(&[(".gitignore", "out\n"), ("out/a", "1"), ("out/b", "1")]);
+    work.run.host.run(HostEffect::Track {
+        root: work.root.clone(),
+        paths: vec![work.path("out/a"), work.path("out/none"), work.path("../x")],
+    });
+    assert_eq!(work.changes(), [""; 0]);
+    for name in ["out/a", "out/b", "out/none"] {
+        work.file(name, "2");
+    }
+    assert_eq!(
+        work.changes(),
+        ["out/a: \"1\" > \"2\"", "out/none: - > \"2\""]
+    );
+    fs::remove_dir_all(work.path("out")).expect("a folder");
+    assert_eq!(
+        work.look(&["out"]),
+        ["out/a: \"2\" > -", "out/none: \"2\" > -"]
+    );
+}

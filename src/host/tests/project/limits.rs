@@ -1,0 +1,157 @@
+//! What a project does not cover is said, and what it does goes on.
+
+use super::*;
+
+/// Opens a project of these files with other limits, and compares what is said of it; the root is
+/// `ROOT` there.
+#[track_caller]
+fn check(
+    files: &[(&str, &str)],
+    change: impl FnOnce(&mut ProjectLimits),
+    said: Option<&str>,
+) -> Work {
+    let work = Work::with(files, |config| change(&mut config.limits.project));
+    if let Some((last, _)) = files.last() {
+        work.settle(last);
+    }
+    work.opened();
+    check_said(&work, said);
+    work
+}
+
+#[track_caller]
+fn check_said(work: &Work, said: Option<&str>) {
+    let (changes, result) = work.checkpoint();
+    assert!(changes.is_empty(), "{changes:?}");
+    let root = work.root.display().to_string();
+    let limited = result.expect("a checkpoint").limited;
+    let limited = limited.map(|limited| limited.replace(&root, "ROOT"));
+    assert_eq!(limited.as_deref(), said);
+}
+
+#[test]
+fn a_project_within_its_limits_is_covered() {
+    let work = check(&[("a", "1"), ("d/b", "2")], |_| (), None);
+    let (_, result) = work.checkpoint();
+    assert_eq!(result.map(|checkpoint| checkpoint.files), Ok(2));
+    check(&[], |_| (), None);
+}
+
+#[test]
+fn too_many_files_are_said_and_the_nearest_are_known() {
+    let said = "Not every change can be reviewed: only 2 files of ROOT are watched, there are \
+                more; start the session in a smaller folder, or hide what does not matter by \
+                .gitignore.";
+    let files = [("a/1", "1"), ("b/1", "1"), ("c", "1")];
+    let work = check(&files, |limits| limits.files = 2, Some(said));
+    work.file("c", "2");
+    work.file("a/1", "2");
+    assert_eq!(work.changes(), ["a/1: \"1\" > \"2\"", "c: \"1\" > \"2\""]);
+    // What was there all the time is not new, what has just come is.
+    fs::remove_file(work.path("c")).expect("a file");
+    assert_eq!(work.changes(), ["c: \"2\" > -"]);
+    work.file("b/1", "2");
+    assert_eq!(work.changes(), ["b/1: \"1\" > \"2\""]);
+}
+
+#[test]
+fn no_time_is_said() {
+    let said = "Not every change can be reviewed: there was no time to look at more than 0 files \
+                of ROOT; start the session in a smaller folder, or hide what does not matter by \
+                .gitignore.";
+    check(
+        &[("a", "1")],
+        |limits| limits.time = Duration::ZERO,
+        Some(said),
+    );
+}
+
+#[test]
+fn too_much_content_is_said_and_changes_are_told_all_the_same() {
+    let said = "Not every change can be reviewed: the content of 1 files of ROOT is not kept, \
+                because they are too much; hide what does not matter by .gitignore.";
+    let files = [("a", "1234"), ("b", "1234")];
+    let work = check(&files, |limits| limits.bytes = 5, Some(said));
+    work.file("a", "2");
+    work.file("b", "3");
+    assert_eq!(
+        work.changes(),
+        ["a: \"1234\" > \"2\"", "b: 4 bytes, not kept > \"3\""]
+    );
+    check_said(&work, None);
+}
+
+#[test]
+fn large_files_are_told_by_their_size() {
+    let work = Work::new(&[]);
+    work.file("a", vec![b'a'; 6 << 20]);
+    work.file("b", vec![b'a'; 5 << 20]);
+    work.opened();
+    work.file("a", vec![b'b'; (6 << 20) + 1]);
+    work.file("b", "b");
+    let (changes, _) = work.checkpoint();
+    let [a, b] = &changes[..] else {
+        panic!("{}", changes.len());
+    };
+    assert_eq!(
+        work.line(a),
+        "a: 6291456 bytes, not kept > 6291457 bytes, not kept"
+    );
+    assert!(matches!(b.before.body, Body::Text(_)), "5 MB are kept");
+    assert_eq!(work.changes(), [""; 0]);
+}
+
+#[test]
+fn what_may_not_be_read_is_said_and_the_rest_goes_on() {
+    let work = Work::new(&[("a", "1"), ("b", "1"), ("d/e", "1")]);
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    work.settle("d/e");
+    set_mode(&work.path("a"), 0);
+    set_mode(&work.path("d"), 0);
+    work.opened();
+    let said = "Not every change can be reviewed: 1 folders may not be looked into, the first one \
+                is d; check their permissions.";
+    check_said(&work, Some(said));
+    work.file("b", "2");
+    assert_eq!(work.changes(), ["b: \"1\" > \"2\""]);
+    set_mode(&work.path("a"), 0o644);
+    set_mode(&work.path("d"), 0o755);
+    assert_eq!(
+        work.changes(),
+        ["a: unreadable 0 > \"1\" 644"],
+        "d/e was there"
+    );
+    check_said(&work, None);
+    set_mode(&work.path("d"), 0);
+    check_said(&work, Some(said));
+    set_mode(&work.path("d"), 0o755);
+    check_said(&work, None);
+}
+
+#[test]
+fn a_checkpoint_of_a_project_that_is_not_open_is_refused() {
+    let work = Work::open(&[]);
+    work.run.host.run(HostEffect::CloseProject {
+        root: work.root.clone(),
+    });
+    let why = work.checkpoint().1.expect_err("not open");
+    let root = work.root.display();
+    assert_eq!(
+        why,
+        format!("No checkpoint was taken of {root}: it is not open; start a session there.")
+    );
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_said() {
+    let work = Work::with(&[("a", "1")], |config| {
+        fs::write(&config.state_path, "in the way").expect("a file");
+    });
+    let root = work.root.clone();
+    work.run.host.run(HostEffect::OpenProject { root });
+    let why = work.checkpoint().1.expect_err("no place");
+    assert!(why.starts_with("The checkpoint of "), "{why}");
+    assert!(why.contains(" was not kept: "), "{why}");
+}

@@ -1,0 +1,135 @@
+//! How proposals look in a buffer: snapshots of text and highlights.
+
+use super::*;
+
+/// Starts with a question about changes of `a.txt`, which has this text and is alone on a screen.
+#[track_caller]
+fn alone(text: &str, diffs: &[Json]) -> Nvim {
+    let script = Script::new()
+        .step(permission("t", diffs))
+        .step(json!({ "await": "t" }))
+        .done();
+    let project = Project::new()
+        .size(60, 22)
+        .file("a.txt", text)
+        .agent("agent", &script);
+    let nvim = start(project, "a.txt");
+    talk::prompt(&nvim, "go");
+    to_file(&nvim);
+    nvim.cmd("only");
+    nvim.wait("the screen to be drawn", || {
+        let screen = nvim.screen();
+        screen.has("proposed 1/") && !screen.has("working")
+    });
+    nvim.keys("<C-l>");
+    nvim.mode();
+    nvim
+}
+
+/// Compares the upper rows of the screen with the snapshot of the test.
+macro_rules! check {
+    ($nvim:expr, $rows:expr) => {
+        $nvim.lua("vim.cmd.redraw()", ());
+        $nvim.mode();
+        let shown = $nvim.screen().dump($rows).replace("SignColumn+", "");
+        insta::assert_snapshot!(shown);
+    };
+}
+
+#[test]
+fn lines_that_would_go_and_come_stand_below_each_other() {
+    let nvim = alone(OLD, &[diff("a.txt", Some(OLD), NEW)]);
+    check!(nvim, 0..10);
+    nvim.quit();
+}
+
+#[test]
+fn the_question_stands_aside_for_the_file() {
+    let script = Script::new()
+        .step(permission("t", &[diff("a.txt", Some("two"), "TWO")]))
+        .step(json!({ "await": "t" }));
+    let nvim = asked_in(Project::new().size(80, 24), script);
+    to_file(&nvim);
+    nvim.wait_text("proposed 1/1");
+    nvim.wait("the window aside", || !nvim.screen().has("+ TWO"));
+    insta::assert_snapshot!(nvim.screen().rows()[..22].join("\n"));
+    // Asked for, it is there in full.
+    nvim.cmd("Acp permission");
+    nvim.wait_text("+ TWO");
+    nvim.wait_text("gf shows it in the file");
+    nvim.quit();
+}
+
+#[test]
+fn changed_words_are_marked_on_both_sides() {
+    let text = "let one = 1;\nlet two = 2;\n";
+    let nvim = alone(text, &[diff("a.txt", Some("two = 2"), "two = 22")]);
+    check!(nvim, 0..4);
+    nvim.quit();
+}
+
+#[test]
+fn lines_that_would_come_first_and_last_are_in_sight() {
+    let nvim = alone(
+        OLD,
+        &[
+            diff("a.txt", Some("one\n"), "zero\none\n"),
+            diff("a.txt", Some("six\n"), "six\nseven\n"),
+        ],
+    );
+    check!(nvim, 0..9);
+    nvim.quit();
+}
+
+#[test]
+fn a_deletion_of_the_file_is_called_that() {
+    let nvim = alone("one\ntwo\n", &[diff("a.txt", Some("[file deleted]"), "")]);
+    check!(nvim, 0..3);
+    nvim.quit();
+}
+
+#[test]
+fn decided_hunks_say_what_was_decided() {
+    let nvim = alone(OLD, &[diff("a.txt", Some(OLD), NEW)]);
+    nvim.keys("2G\\a4G\\r");
+    nvim.wait_text("accepted 1/3");
+    nvim.wait_text("rejected 2/3");
+    check!(nvim, 0..9);
+    nvim.quit();
+}
+
+#[test]
+fn the_preview_follows_what_the_user_types() {
+    let nvim = alone(OLD, &[diff("a.txt", Some("two\nthree"), "TWO\nthree")]);
+    nvim.keys("ggOmine<Esc>");
+    nvim.wait_text("mine");
+    let rows = || nvim.screen().rows()[..5].to_vec();
+    let place = || {
+        rows()
+            .iter()
+            .position(|row| row.contains("two proposed 1/1"))
+    };
+    nvim.wait("the hunk in the third row", || place() == Some(2));
+    nvim.keys("3GA, mine<Esc>");
+    nvim.wait("the hunk to be gone", || !nvim.screen().has("proposed"));
+    nvim.keys("u");
+    nvim.wait("the hunk to be back", || place() == Some(2));
+    nvim.keys("u");
+    nvim.wait("the hunk in the second row", || place() == Some(1));
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
+    nvim.quit();
+}
+
+#[test]
+fn nothing_is_previewed_where_that_is_switched_off() {
+    let script = Script::new()
+        .step(permission("t", &[diff("a.txt", Some(OLD), NEW)]))
+        .step(json!({ "await": "t" }));
+    let project = Project::new().config("review", json!({ "preview": false }));
+    let nvim = asked_in(project, script);
+    wait_asked(&nvim);
+    nvim.wait_text("+ TWO");
+    check_nothing_proposed(&nvim);
+    assert!(!nvim.screen().has("proposed"));
+    nvim.quit();
+}
