@@ -88,9 +88,12 @@ fn what_others_have_just_written_is_merged_before_the_user_saves() {
         turn(nvim);
         nvim.keys("G5|ax<Esc>");
         let path = nvim.project.path("a.txt");
+        let beside = nvim.project.root().join("beside");
         for n in 0..5 {
             let there = nvim.project.read("a.txt").replacen("one", "one 1", 1);
-            touch(&path, &there);
+            // At once: half a file is another text, and merged as such.
+            touch(&beside, &there);
+            std::fs::rename(&beside, &path).expect("it can be moved");
             save(nvim, command);
             let saved = there.replacen("three", "threex", 1);
             check_bytes(nvim, "a.txt", &saved);

@@ -15,10 +15,9 @@ fn check_format(before: &[u8], after: &[u8], expected: [&str; 5], saved: &[u8]) 
     door.merge(after);
     let [format, end, bomb, encoding, first] = expected;
     let written = json!([false, format, end == "eol", bomb == "bomb", encoding]);
-    nvim.wait(&format!("the options {written}"), || {
-        options(nvim) == written
+    nvim.wait(&format!("{first} and {written}"), || {
+        options(nvim) == written && nvim.buf_lines(0)[0] == first
     });
-    assert_eq!(nvim.buf_lines(0)[0], first);
     check_silent(nvim);
     nvim.keys("ggOtop<Esc>");
     save(nvim, "write");
