@@ -10,7 +10,7 @@ use crate::core::files::Hand;
 use crate::core::ids::{BufId, Token};
 use crate::core::model::{Effects, Job, Model};
 use crate::core::project::FileState;
-use crate::core::text::{LineEdit, Text};
+use crate::core::text::LineEdit;
 
 impl Model {
     /// A buffer was loaded, or its whole text was sent again; `before` is what it was.
@@ -26,18 +26,15 @@ impl Model {
         let (path, real) = (document.path.clone(), document.real.clone());
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
-        if let Some(before) = before.as_ref().filter(|before| before.path == path)
-            && document.stamp.is_some()
-            && document.stamp != before.stamp
-        {
-            // Not only if it is unmodified: Neovim says so when it has told of the new text.
-            self.was_read_again(before, &text);
-        }
+        let is_read = document.stamp.is_some() && !document.state.modified;
         if let Some(before) = before.filter(|before| before.path != path) {
             self.file_has_no_buffer(before.path, fx);
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
+        if is_read && self.writer_at(&real).is_some() {
+            self.changes.is_unsure(&real, &text);
+        }
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
@@ -50,23 +47,6 @@ impl Model {
             let token = self.token(Job::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
-    }
-
-    /// Neovim has read a file again by itself: what an agent has made of it is told later, and
-    /// known by then.
-    fn was_read_again(&mut self, before: &Document, text: &Text) {
-        if before.text == *text {
-            return;
-        }
-        let Some(session) = self.writer_at(&before.real) else {
-            return;
-        };
-        let (path, real) = (before.path.clone(), before.real.clone());
-        let origin = FileState::of_text(before.text.clone(), before.state.format);
-        let review = self
-            .reviews
-            .begin(&path, &real, session, &before.text, origin);
-        review.agent_wrote(text.clone());
     }
 
     /// The disk has been read for a buffer that was modified when it was first seen.
@@ -173,7 +153,9 @@ impl Model {
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
     pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
-        if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
+        if let (Some(review), false) = (self.reviews.get_mut(path), is_open)
+            && (review.now.is_text() || review.now.is_missing())
+        {
             let now = match disk.content {
                 Some(content) => FileState::of_text(content.text, content.format),
                 None => FileState::missing(),

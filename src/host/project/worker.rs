@@ -147,7 +147,7 @@ impl Worker {
                 let fresh = self.attention.track(paths).await;
                 self.look(Where::At(fresh.into_iter().collect())).await;
             }
-            Operation::Review(paths) => self.attention.review(paths).await,
+            Operation::Review(paths) => self.attention.review(paths),
         }
     }
 
@@ -161,7 +161,7 @@ impl Worker {
             }
         }
         if due.repository {
-            self.attention.committed().await;
+            self.attention.committed();
         }
     }
 
