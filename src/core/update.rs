@@ -116,6 +116,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.buffer_detached(buf, fx);
             model.resume_held(fx);
         }
+        Event::BufOutdated { buf } => model.look_at_file(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
         Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),

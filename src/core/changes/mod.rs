@@ -94,6 +94,19 @@ impl Model {
         }
     }
 
+    /// Has the host look at a buffer's file now: what has become of it is told, if it was not.
+    pub(super) fn look_at_file(&mut self, buf: BufId, fx: &mut Effects) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        let mut sessions = self.sessions.values();
+        let session = sessions.find(|session| document.real.starts_with(&session.project));
+        if let Some(root) = session.map(|session| session.project.clone()) {
+            let paths = vec![document.real.clone()];
+            fx.push(Effect::Host(HostEffect::Look { root, paths }));
+        }
+    }
+
     /// Takes in the changes that need not wait any more.
     pub(super) fn take_changes(&mut self, fx: &mut Effects) {
         if self.changes.waiting.is_empty() {
@@ -141,16 +154,26 @@ impl Model {
     }
 
     /// Returns whose agent has written what is found at `path` just now: as it was told, if that
-    /// waits to be taken in, else as it would be told.
-    pub(super) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
+    /// waits to be taken in or is being taken in, else as it would be told.
+    pub(in crate::core) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
         let names = self.names_of(path);
         let mut waiting = names
             .iter()
             .filter_map(|name| self.changes.waiting.get(name)?.back());
         match waiting.next() {
             Some(change) => change.by,
-            None => self.agent_at(path),
+            None => self
+                .active_writer(&names)
+                .unwrap_or_else(|| self.agent_at(path)),
         }
+    }
+
+    /// Returns who has made the change that is being taken in at one of these paths.
+    fn active_writer(&self, names: &[PathBuf]) -> Option<Writer> {
+        self.jobs.values().find_map(|job| match job {
+            Job::Change(job) if names.contains(&job.change.change.path) => Some(job.change.by),
+            _ => None,
+        })
     }
 
     /// Returns the change that was told, and waits, of a file whose text is `saved`: others than
@@ -251,7 +274,10 @@ impl Model {
         let Some(document) = self.documents.get(buf) else {
             return self.change_is_over(&path, fx);
         };
-        let is_known = document.stamp.is_some() && document.stamp == disk.stamp;
+        // Neovim reads a file again whose mode is another one, unless it is told of it.
+        let is_known = document.stamp.is_some()
+            && document.stamp == disk.stamp
+            && change.change.before.mode == change.change.after.mode;
         // Where somebody else's change comes next, what is there now is not this one's alone.
         let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
         let is_passing = told.is_some();
@@ -267,7 +293,8 @@ impl Model {
         // A file that is no text any more leaves its buffer alone; so does one that somebody
         // else has deleted.
         let is_text = disk.content.is_none() || change.change.after.is_text();
-        let is_kept = on_disk.is_none() && (change.by.is_none() || document.stamp.is_none());
+        let was_this = document.stamp.is_some() || document.saved == change.change.before.text();
+        let is_kept = on_disk.is_none() && (change.by.is_none() || !was_this);
         if is_known || !is_text || is_kept {
             let content = change.by.filter(|_| !is_known);
             self.take_note(&change, content);

@@ -32,7 +32,7 @@ impl Model {
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
-        if is_read && self.agent_at(&real).is_some() {
+        if is_read && self.writer_at(&real).is_some() {
             self.changes.is_unsure(&real, &text);
         }
         if let Some(review) = self.reviews.get_mut(&path)
