@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use super::{Change, advance};
+use super::{Change, Writer};
 use crate::core::effect::{EditorEffect, Effect};
 use crate::core::ids::SessionKey;
 use crate::core::model::{Effects, Model};
-use crate::core::project::FileChange;
+use crate::core::project::{FileChange, FileState};
 use crate::core::text::Text;
 
 impl Model {
@@ -33,6 +33,12 @@ impl Model {
     ) {
         let path = self.reviews.name_of(&change.path, &change.path);
         let (before, after) = (change.before.text(), change.after.text());
+        if let Some(review) = self.reviews.get_mut(&path)
+            && review.knows(&change.after)
+        {
+            review.now = change.after.clone();
+            return;
+        }
         if let Some(session) = by {
             let base = before.clone().unwrap_or_default();
             let origin = change.before.clone();
@@ -65,23 +71,40 @@ impl Model {
         }
     }
 
-    /// Takes in what happened as a whole to a file that a buffer has.
-    pub(super) fn take_note(&mut self, change: &Change) {
+    /// Takes in what happened as a whole to a file that a buffer has; `content` says who has
+    /// written what is in it.
+    pub(super) fn take_note(&mut self, change: &Change, content: Writer) {
         let Change { change, by } = change;
         let Some((_, document)) = self.documents.find(&change.path) else {
             return;
         };
+        if by.is_none() && change.after.is_missing() {
+            // The buffer keeps its text, and with it what is to be decided about that.
+            return;
+        }
         let (path, real) = (document.path.clone(), document.real.clone());
         let text = document.text.clone();
-        if let Some(session) = *by
-            && !change.before.is_like(&change.after)
-            && document.stamp != change.after.stamp
-        {
+        let review = self.reviews.get(&path);
+        let is_known = review.is_some_and(|review| review.now.is_like(&change.after));
+        let is_agents = match content {
+            Some(_) => !change.before.is_like(&change.after),
+            None => change.before.has_other_mode(&change.after),
+        };
+        if let (Some(session), true, false) = (*by, is_agents, is_known) {
             let origin = change.before.clone();
             self.reviews.begin(&path, &real, session, &text, origin);
         }
         if let Some(review) = self.reviews.get_mut(&path) {
-            review.take_note(change, *by);
+            match (by, content) {
+                (Some(_), None) => {
+                    // A mode is not set by writing.
+                    let mode = change.after.mode;
+                    let before = change.before.clone();
+                    let before = FileState { mode, ..before };
+                    review.others_left(&before, change.after.clone());
+                }
+                _ => review.take_note(change, content),
+            }
             self.reviews.touch(&path);
         }
     }
@@ -90,6 +113,12 @@ impl Model {
     pub(super) fn file_moved(&mut self, from: &Path, change: &Change, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
+        let there = self.reviews.get(to);
+        let is_known = there.is_some_and(|review| review.knows(&change.change.after));
+        if is_known && self.reviews.get(&name).is_none() {
+            // It was moved back by us.
+            return;
+        }
         self.reviews.rename(&name, to);
         if let Some(session) = change.by {
             let before = &change.change.before;
@@ -138,10 +167,7 @@ impl Model {
         let review = self
             .reviews
             .begin(&path, &change.path, session, base, origin);
-        let mut base = review.ledger.base().clone();
-        advance(&mut base, &taken, &before);
-        review.rebase(base);
-        review.origin = change.before.clone();
+        review.was_agents(&taken, &change.before);
         self.reviews.touch(&path);
     }
 }

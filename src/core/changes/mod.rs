@@ -58,8 +58,8 @@ pub struct ChangeJob {
 enum Stage {
     /// The file as it is on disk by now.
     Reading,
-    /// It is being merged into the buffer.
-    Merging(Box<DiskMerge>),
+    /// It is being merged into the buffer; this one has written it.
+    Merging(Box<DiskMerge>, Writer),
 }
 
 impl Changes {
@@ -125,7 +125,7 @@ impl Model {
     }
 
     /// Returns whether a change of a file is known, and not in its buffer yet.
-    pub(super) fn is_change_known(&self, path: &Path) -> bool {
+    pub(in crate::core) fn is_change_known(&self, path: &Path) -> bool {
         let names = self.names_of(path);
         let mut names = names.iter();
         names.any(|name| {
@@ -167,7 +167,7 @@ impl Model {
         is_news.then_some((disk, told.by))
     }
 
-    pub(super) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
+    pub(in crate::core) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
         let mut names = vec![path.to_owned()];
         if let Some((_, document)) = self.documents.find(path) {
             names.extend([document.path.clone(), document.real.clone()]);
@@ -219,7 +219,7 @@ impl Model {
             Ok(disk) => disk,
             Err(why) => {
                 fx.push(log(Level::Warn, why));
-                self.take_note(&change);
+                self.take_note(&change, change.by);
                 return self.change_is_over(&path, fx);
             }
         };
@@ -260,7 +260,7 @@ impl Model {
             Ok(text) => text,
             Err(why) => {
                 fx.push(notify(Level::Warn, format!("{}: {why}.", path.display())));
-                self.take_note(&change);
+                self.take_note(&change, change.by);
                 return self.change_is_over(&path, fx);
             }
         };
@@ -269,9 +269,12 @@ impl Model {
         let is_text = disk.content.is_none() || change.change.after.is_text();
         let is_kept = on_disk.is_none() && (change.by.is_none() || document.stamp.is_none());
         if is_known || !is_text || is_kept {
-            self.take_note(&change);
+            let content = change.by.filter(|_| !is_known);
+            self.take_note(&change, content);
             return self.change_is_over(&path, fx);
         }
+        let formats = (change.change.after.format(), document.state.format);
+        let is_same = on_disk.as_ref() == Some(&document.text) && formats.0 == Some(formats.1);
         let ours = document.text.clone();
         let base = document
             .saved
@@ -293,7 +296,9 @@ impl Model {
                 self.reviews.begin(&name, &real, session, &ours, origin);
             }
         }
-        let stage = Stage::Merging(Box::new(merge));
+        // Just what is in the buffer: it was saved, and the editor has yet to say so.
+        let content = change.by.filter(|_| !is_same);
+        let stage = Stage::Merging(Box::new(merge), content);
         let job = ChangeJob {
             change,
             tries,
@@ -321,7 +326,7 @@ impl Model {
             tries,
             stage,
         } = job;
-        let Stage::Merging(merge) = stage else {
+        let Stage::Merging(merge, content) = stage else {
             return;
         };
         let path = change.change.path.clone();
@@ -342,7 +347,7 @@ impl Model {
         if !is_done && tries < MAX_TRIES {
             return self.read_change(change, tries + 1, fx);
         }
-        self.take_note(&change);
+        self.take_note(&change, content);
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }

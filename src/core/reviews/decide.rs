@@ -7,10 +7,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{
     DiskFile, EditDone, EditError, ReviewAction, SaveError, Scope, Stamp, WriteError,
 };
+use crate::core::format::Format;
 use crate::core::ids::BufId;
 use crate::core::ledger::{Which, diff};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -27,22 +29,36 @@ pub struct ReviewJob {
 }
 
 #[derive(Debug)]
-enum Then {
+pub(super) enum Then {
     /// The editor carries the edits out.
     Edited { before: Text, end: End },
     /// The disk is read; then the decision is made for what is there.
     Read,
     /// The disk has the new text.
-    Written { text: Text, end: End },
+    Written {
+        text: Text,
+        format: Format,
+        end: End,
+    },
     /// The file is deleted.
     Deleted,
     /// The buffer is gone: what is on disk is the current text now.
     Sync,
+    /// The file is back where it was before the agent moved it.
+    MovedBack(PathBuf),
+    /// What was there is back on disk.
+    Restored(Box<FileState>),
+    /// The disk is read for what was restored to be merged into the buffer.
+    Reread,
+    /// The editor merges it.
+    Merged(Box<DiskMerge>),
+    /// The disk is read for the mode and the format to be put back.
+    Rest,
 }
 
 /// What becomes of a file whose hunks are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// It stays, with other text.
     Stays,
     /// It is deleted.
@@ -59,6 +75,16 @@ struct Plan {
 }
 
 impl ReviewJob {
+    /// Returns a step of rejecting a whole file.
+    pub(super) fn reject(path: PathBuf, then: Then) -> Self {
+        Self {
+            path,
+            action: ReviewAction::Reject,
+            which: Which::All,
+            then,
+        }
+    }
+
     /// Returns the job that lets a ledger have what is on disk.
     pub(super) fn sync(path: PathBuf) -> Self {
         Self {
@@ -189,9 +215,18 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return false;
         };
-        if review.ledger.hit(&which).is_empty() {
+        let is_whole = review.is_whole(&which);
+        let is_hit = !review.ledger.hit(&which).is_empty();
+        if !is_hit && !(is_whole && review.is_pending()) {
             return false;
         }
+        let is_reject = is_whole && action == ReviewAction::Reject;
+        if is_reject && (self.reject_first(&path, fx) || !is_hit && self.reject_last(&path, fx)) {
+            return true;
+        }
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return false;
+        };
         let job = |then| ReviewJob {
             path: path.clone(),
             action,
@@ -249,8 +284,10 @@ impl Model {
             which,
             then,
         } = job;
-        let Then::Edited { before, end } = then else {
-            return;
+        let (before, end) = match then {
+            Then::Edited { before, end } => (before, end),
+            Then::Merged(merge) => return self.restored_is_merged(path, *merge, result, fx),
+            _ => return,
         };
         let shown = path.display();
         match result {
@@ -265,6 +302,10 @@ impl Model {
                     };
                     let text = format!("Not saved: {why}. ({shown})");
                     fx.push(notify(Level::Error, text));
+                }
+                let is_back = action == ReviewAction::Reject && which == Which::All;
+                if end == End::Stays && is_back {
+                    self.reject_last(&path, fx);
                 }
                 self.review_ended(&path, end, fx);
             }
@@ -331,17 +372,17 @@ impl Model {
             }
         };
         let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
-        let (text, end) = match job.then {
-            Then::Written { text, end } => (text, end),
-            _ => (Text::default(), End::Deleted),
+        let (now, end) = match job.then {
+            Then::Written { text, format, end } => (FileState::of_text(text, format), end),
+            Then::MovedBack(to) => return self.moved_back(&job.path, &to, stamp, fx),
+            Then::Restored(state) => return self.restored(job.path, *state, stamp, fx),
+            _ => (FileState::missing(), End::Deleted),
         };
         match (self.reviews.get_mut(&job.path), buf) {
             (Some(review), None) => {
-                review.now.stamp = stamp;
-                if end == End::Deleted {
-                    review.now = FileState::missing();
-                }
-                review.decision_wrote(text);
+                let mode = review.now.mode.filter(|_| end != End::Deleted);
+                review.decision_wrote(now.text().unwrap_or_default());
+                review.now = FileState { mode, stamp, ..now };
             }
             (review, Some(buf)) if end == End::Deleted => {
                 if let Some(review) = review {
@@ -354,6 +395,9 @@ impl Model {
         self.reviews.touch(&job.path);
         if end != End::Deleted {
             self.review_ended(&job.path, end, fx);
+            if job.action == ReviewAction::Reject && job.which == Which::All && end == End::Stays {
+                self.reject_last(&job.path, fx);
+            }
         }
     }
 
@@ -370,7 +414,7 @@ impl Model {
             which,
             then,
         } = job;
-        let is_decision = matches!(then, Then::Read);
+        let is_decision = matches!(then, Then::Read | Then::Reread | Then::Rest);
         let disk = match result {
             Ok(disk) => disk,
             Err(why) => {
@@ -380,6 +424,11 @@ impl Model {
                 return;
             }
         };
+        match then {
+            Then::Reread => return self.merge_restored(path, disk, fx),
+            Then::Rest => return self.reject_rest(path, disk, fx),
+            _ => {}
+        }
         let over = disk.stamp;
         self.review_from_disk(&path, disk);
         if !is_decision {
@@ -409,6 +458,7 @@ impl Model {
             which,
             then: Then::Written {
                 text: plan.after.clone(),
+                format,
                 end: plan.end,
             },
         };

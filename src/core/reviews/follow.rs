@@ -26,11 +26,15 @@ impl Model {
         let (path, real) = (document.path.clone(), document.real.clone());
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
+        let is_read = document.stamp.is_some() && !document.state.modified;
         if let Some(before) = before.filter(|before| before.path != path) {
             self.file_has_no_buffer(before.path, fx);
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
+        if is_read && self.agent_at(&real).is_some() {
+            self.changes.is_unsure(&real, &text);
+        }
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
@@ -149,7 +153,9 @@ impl Model {
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
     pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
         let is_open = self.documents.find(path).is_some();
-        if let (Some(review), false) = (self.reviews.get_mut(path), is_open) {
+        if let (Some(review), false) = (self.reviews.get_mut(path), is_open)
+            && (review.now.is_text() || review.now.is_missing())
+        {
             let now = match disk.content {
                 Some(content) => FileState::of_text(content.text, content.format),
                 None => FileState::missing(),

@@ -8,6 +8,7 @@ mod decide;
 mod file;
 mod follow;
 mod keep;
+mod restore;
 mod shift;
 mod turns;
 mod undo;
@@ -101,6 +102,19 @@ impl Reviews {
     pub fn touch(&mut self, path: &Path) {
         self.touched.insert(path.to_owned());
         self.dirty.insert(path.to_owned());
+    }
+
+    /// Returns whether any file's hunks may have changed since the last announcement.
+    pub(super) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// Forgets what was rejected of a session's changes.
+    pub(super) fn forget_rejected(&mut self, session: SessionKey) {
+        let files = self.files.values_mut();
+        files
+            .filter(|file| file.session == session)
+            .for_each(|file| file.rejected.clear());
     }
 
     /// Returns whether a file's public form is older than its ledger.

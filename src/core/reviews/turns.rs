@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use crate::core::changes::advance;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, diff, merge};
 use crate::core::project::{Body, FileState};
@@ -160,6 +161,20 @@ impl FileReview {
         }
     }
 
+    /// Lets the running turn's ledger learn what [`FileReview::was_agents`] does.
+    pub(super) fn turn_was_agents(&mut self, taken: &Text, origin: &FileState) {
+        let running = self.turn;
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|turn| Some(turn.turn) == running)
+            && let Some(before) = origin.text()
+        {
+            let mut base = turn.ledger.base().clone();
+            advance(&mut base, taken, &before);
+            turn.ledger.rebase(base);
+            turn.origin = origin.clone();
+        }
+    }
+
     /// Notes that the edits of the agent's are complete: this is how it has left the text.
     pub(super) fn turns_agent_done(&mut self) {
         let current = self.ledger.current();
@@ -255,7 +270,8 @@ impl FileReview {
             base = decided.base().clone();
         }
         let whole = self.whole_without(known, &after);
-        let to = known.from.clone().filter(|_| !self.now.is_missing());
+        let elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
+        let to = known.from.clone().filter(elsewhere);
         let is_nothing = edits.is_empty() && conflicts.is_empty();
         if is_nothing && whole.is_none() && to.is_none() {
             return None;

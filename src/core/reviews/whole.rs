@@ -42,12 +42,16 @@ impl FileState {
         matches!(self.body, Body::Text(_))
     }
 
+    /// Returns whether the permission bits of two states are known, and others.
+    pub fn has_other_mode(&self, other: &FileState) -> bool {
+        let modes = self.mode.zip(other.mode);
+        modes.is_some_and(|(one, two)| one != two)
+    }
+
     /// Returns whether two states are the same but for the lines of a text and the stamp; what is
     /// not known of one is no difference.
     pub fn is_like(&self, other: &FileState) -> bool {
-        let modes = self.mode.zip(other.mode);
-        let same_mode = modes.is_none_or(|(one, two)| one == two);
-        same_mode
+        !self.has_other_mode(other)
             && match (&self.body, &other.body) {
                 (Body::Text(one), Body::Text(two)) => one.format == two.format,
                 (Body::Unreadable(_), _) | (_, Body::Unreadable(_)) => true,
@@ -60,6 +64,11 @@ impl FileReview {
     /// Returns whether the agent made the file: rejecting all of it deletes it.
     pub fn is_created(&self) -> bool {
         self.origin.is_missing()
+    }
+
+    /// Returns whether what is there is known already: this client has put it there.
+    pub fn knows(&self, there: &FileState) -> bool {
+        self.now.is_like(there) && there.text().as_ref() == Some(self.ledger.current())
     }
 
     /// Returns whether there is anything to decide.
@@ -101,8 +110,17 @@ impl FileReview {
     /// Takes in what is there now, as somebody else than the agent has left it: what changed with
     /// it is no change of the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
-        if before.mode != after.mode {
+        if before.has_other_mode(&after) {
             self.origin.mode = after.mode;
+        }
+        if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
+            // Made, deleted or overwritten by somebody else: that is not to be decided. Should
+            // the text come back, so does what was.
+            if after.text().is_none_or(|text| text.is_empty()) {
+                self.rebase(self.ledger.current().clone());
+            }
+            self.origin.body = after.body.clone();
+            self.from = None;
         }
         let formats = (before.format(), after.format());
         if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)

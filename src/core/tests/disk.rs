@@ -27,6 +27,8 @@ pub struct Disk {
     pub modes: BTreeMap<PathBuf, u32>,
     /// Files that were moved, from and to, since the shadow last looked.
     pub moved: Vec<(PathBuf, PathBuf)>,
+    /// Nothing but text is kept.
+    pub keeps_nothing: bool,
     /// What was there once, by name.
     blobs: BTreeMap<Blob, Vec<u8>>,
     waiting: BTreeMap<PathBuf, VecDeque<HostEffect>>,
@@ -43,16 +45,33 @@ impl Disk {
         self.files.insert(path, bytes);
     }
 
+    /// Somebody deletes a file.
+    pub fn removes(&mut self, path: &str) {
+        self.files.remove(Path::new(path));
+        self.modes.remove(Path::new(path));
+    }
+
+    /// Somebody sets a file's permission bits.
+    pub fn chmods(&mut self, path: &str, mode: u32) {
+        self.modes.insert(path.into(), mode);
+    }
+
     /// Somebody moves a file.
     pub fn moves(&mut self, from: &str, to: &str) {
         let (from, to) = (PathBuf::from(from), PathBuf::from(to));
         if let Some(bytes) = self.files.remove(&from) {
-            if let Some(mode) = self.modes.remove(&from) {
-                self.modes.insert(to.clone(), mode);
-            }
-            self.files.insert(to.clone(), bytes);
+            self.carry(&from, &to, bytes);
             self.moved.push((from, to));
         }
+    }
+
+    fn carry(&mut self, from: &Path, to: &Path, bytes: Vec<u8>) {
+        if let Some(mode) = self.modes.remove(from) {
+            self.modes.insert(to.to_owned(), mode);
+        }
+        let written = self.written.get(from).copied().unwrap_or(0);
+        self.written.insert(to.to_owned(), written);
+        self.files.insert(to.to_owned(), bytes);
     }
 
     /// Returns what is at every path, as the shadow sees it.
@@ -61,11 +80,12 @@ impl Disk {
         for (path, bytes) in &self.files {
             let body = match bytes.contains(&0) {
                 true => {
-                    let blob = blob(bytes);
-                    self.blobs.insert(blob, bytes.clone());
+                    let blob = (!self.keeps_nothing).then(|| blob(bytes));
+                    let kept = blob.map(|blob| (blob, bytes.clone()));
+                    self.blobs.extend(kept);
                     Body::Bytes {
                         bytes: bytes.len() as u64,
-                        blob: Some(blob),
+                        blob,
                     }
                 }
                 false => {
@@ -238,13 +258,14 @@ impl Disk {
         }
         let bytes = self.files.remove(from);
         let bytes = bytes.ok_or_else(|| format!("{} is not there", from.display()))?;
-        self.files.insert(to.to_owned(), bytes);
+        self.carry(from, to, bytes);
         self.moved.push((from.to_owned(), to.to_owned()));
         Ok(self.stamp(to))
     }
 
     fn delete(&mut self, path: &Path) -> Result<(), String> {
         self.check(path, "deleted")?;
+        self.modes.remove(path);
         self.files.remove(&self.real(path));
         Ok(())
     }

@@ -265,6 +265,13 @@ impl Editor {
         }
     }
 
+    /// Carries out `EditorEffect::Moved`.
+    pub fn moved(&mut self, buf: BufId, path: PathBuf) {
+        if let Some(buffer) = self.buffers.get_mut(&buf) {
+            buffer.path = path;
+        }
+    }
+
     /// Carries out `EditorEffect::Edit`.
     pub fn edit(
         &mut self,

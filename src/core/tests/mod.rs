@@ -16,10 +16,12 @@ mod story;
 mod verbs;
 mod world;
 
+mod feedback;
 mod files;
 mod frames;
 mod languages;
 mod lifecycle;
+mod ondisk;
 mod outlive;
 mod permissions;
 mod proposals;
@@ -29,3 +31,4 @@ mod reviews;
 mod slices;
 mod turns;
 mod undo_turn;
+mod whole;

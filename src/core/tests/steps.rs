@@ -15,6 +15,10 @@ pub enum Step {
     Read(usize, Option<u32>, Option<u32>),
     /// A file, and places in it: start, lines removed, lines added.
     Write(usize, Vec<(usize, usize, usize)>),
+    /// The agent asks whether it may write a file, with changes at some places.
+    Propose(usize, Vec<(usize, usize, usize)>),
+    /// It writes that, allowed or not.
+    Carry(usize),
     Answer(usize, u8),
     Crash,
     // The world goes on.
@@ -30,6 +34,10 @@ pub enum Step {
     Time,
     Broken(usize, bool),
     Foreign(usize, usize),
+    /// The agent, or a command of its, writes to disk: as `Write`.
+    Shell(usize, Vec<(usize, usize, usize)>),
+    /// It deletes a file, sets its mode, moves it to another place or back.
+    Whole(usize, &'static str),
     // The user does something.
     User(&'static str),
     Type(usize, usize, usize, usize),
@@ -124,13 +132,30 @@ fn files() -> impl Strategy<Value = Step> {
         1 => (0..6u32).prop_map(|line| (Some(line), None)),
         1 => (2..6u32, 0..5u32).prop_map(|(line, limit)| (Some(line), Some(limit))),
     ];
-    let place = (0..9usize, 0..3usize, 0..3usize);
-    let places = proptest::collection::vec(place, 0..3);
     prop_oneof![
+        2 => (file(), places()).prop_map(|(f, places)| Step::Propose(f, places)),
+        2 => file().prop_map(Step::Carry),
         2 => (file(), part).prop_map(|(f, (line, limit))| Step::Read(f, line, limit)),
-        3 => (file(), places).prop_map(|(f, places)| Step::Write(f, places)),
+        3 => (file(), places()).prop_map(|(f, places)| Step::Write(f, places)),
+        3 => (file(), places()).prop_map(|(f, places)| Step::Shell(f, places)),
+        1 => (file(), whole()).prop_map(|(f, what)| Step::Whole(f, what)),
         1 => (file(), any::<bool>()).prop_map(|(f, broken)| Step::Broken(f, broken)),
         1 => (file(), 0..9usize).prop_map(|(f, start)| Step::Foreign(f, start)),
+    ]
+}
+
+/// Places in a file: start, lines removed, lines added.
+fn places() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
+    let place = (0..9usize, 0..3usize, 0..3usize);
+    proptest::collection::vec(place, 0..3)
+}
+
+fn whole() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        2 => Just("delete"),
+        2 => Just("mode"),
+        1 => Just("crlf"),
+        1 => Just("bytes"),
     ]
 }
 

@@ -18,6 +18,9 @@ use crate::core::text::LineEdit;
 /// The files of a random life; the last one does not exist at first.
 const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
 
+/// What an agent had seen of a file, and what it wants to write.
+type Proposal = (Option<Vec<String>>, Vec<String>);
+
 /// A world in which steps happen.
 pub struct Story {
     pub w: World,
@@ -27,6 +30,8 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user has typed and not taken away again, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
+    /// What the agent has asked for last, by session and file.
+    proposed: BTreeMap<(String, usize), Proposal>,
     ids: u32,
     lines: u32,
     sessions: u32,
@@ -54,6 +59,7 @@ impl Story {
             seen: BTreeMap::new(),
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
+            proposed: BTreeMap::new(),
             ids: 100,
             lines: 0,
             sessions: 1,
@@ -145,7 +151,8 @@ impl Story {
     }
 
     fn is_review(&self, token: Token) -> bool {
-        matches!(self.w.model.jobs.get(&token), Some(Job::Review(_)))
+        let job = self.w.model.jobs.get(&token);
+        matches!(job, Some(Job::Review(_) | Job::Proposal(_)))
     }
 
     pub fn editor_moves(&mut self) {
@@ -221,6 +228,16 @@ impl Story {
                 }
             }
             Step::Write(file, places) => self.write(*file, places),
+            Step::Propose(file, places) => self.propose(*file, places),
+            Step::Carry(file) => {
+                let key = (self.session().2, *file);
+                // Only what it had seen then: else it would delete knowingly what has come since.
+                if let Some((seen, lines)) = self.proposed.remove(&key)
+                    && seen.as_ref() == self.seen.get(&key)
+                {
+                    self.write_lines(key, lines);
+                }
+            }
             Step::Answer(at, kind) => self.answer(*at, *kind),
             Step::Editor(moves) => (0..*moves).for_each(|_| self.editor_moves()),
             Step::Disk(file) => self.disk_moves(*file),
@@ -264,6 +281,8 @@ impl Story {
                 });
             }
             Step::Foreign(file, start) => self.foreign(*file, *start),
+            Step::Shell(file, places) => self.shell(*file, places),
+            Step::Whole(file, what) => self.whole(*file, what),
             Step::Buffer(file, what) => self.buffer(*file, what),
         }
         self.note_reads();
@@ -286,11 +305,108 @@ impl Story {
     /// Nor does it overwrite what is there unseen, or before it has the answer to a read.
     fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let key = (self.session().2, file);
-        let is_reading = self.reading.values().any(|reading| *reading == key);
-        if is_reading || !self.seen.contains_key(&key) && FILES[file] != "/p/new" {
+        if let Some(lines) = self.changed(&key, places) {
+            self.write_lines(key, lines);
+        }
+    }
+
+    /// The agent asks to write what it has seen, with changes at some places.
+    fn propose(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let key = (self.session().2, file);
+        let Some(lines) = self.changed(&key, places) else {
+            return;
+        };
+        let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect();
+        let old: Option<String> = self.seen.get(&key).map(|lines| text(lines));
+        let new: String = text(&lines);
+        let diff = json!({ "type": "diff", "path": FILES[file], "oldText": old, "newText": new });
+        let tool = json!({ "toolCallId": "p", "content": [diff] });
+        let options = json!([
+            { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+            { "optionId": "n", "name": "No", "kind": "reject_once" },
+        ]);
+        self.ids += 1;
+        let params = json!({ "toolCall": tool, "options": options });
+        self.ask(self.ids, "session/request_permission", params);
+        let seen = self.seen.get(&key).cloned();
+        self.proposed.insert(key, (seen, lines));
+    }
+
+    /// Returns what the agent has seen of a file, with changes at some places.
+    fn changed(
+        &mut self,
+        key: &(String, usize),
+        places: &[(usize, usize, usize)],
+    ) -> Option<Vec<String>> {
+        let is_reading = self.reading.values().any(|reading| reading == key);
+        if is_reading || !self.seen.contains_key(key) && FILES[key.1] != "/p/new" {
+            return None;
+        }
+        let mut lines = self.seen.get(key).cloned().unwrap_or_default();
+        self.change(&mut lines, places);
+        Some(lines)
+    }
+
+    fn write_lines(&mut self, key: (String, usize), lines: Vec<String>) {
+        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let params = json!({ "path": FILES[key.1], "content": content });
+        self.ids += 1;
+        if self.ask(self.ids, "fs/write_text_file", params).is_some() {
+            self.seen.insert(key, lines);
+        }
+    }
+
+    /// The agent writes to disk itself, with changes at some places; it leaves the user's lines
+    /// alone, and does nothing between its turns.
+    fn shell(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        self.change(&mut lines, places);
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        self.w.disk.put(FILES[file], &content);
+    }
+
+    /// The agent changes a file as a whole.
+    fn whole(&mut self, file: usize, what: &str) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let has_users = text.lines().any(|line| line.starts_with(['u', 'x']));
+        let path = FILES[file];
+        if !self.w.disk.files.contains_key(&PathBuf::from(path)) {
             return;
         }
-        let mut lines = self.seen.get(&key).cloned().unwrap_or_default();
+        match what {
+            "delete" if !has_users => self.w.disk.removes(path),
+            "bytes" if !has_users => self.w.disk.set(path.into(), b"\0bytes".to_vec()),
+            "mode" => {
+                let mode = self.w.disk.modes.get(&PathBuf::from(path)).copied();
+                let mode = if mode == Some(0o755) { 0o644 } else { 0o755 };
+                self.w.disk.chmods(path, mode);
+            }
+            "crlf" if !text.contains(['\r', '\0']) => {
+                self.w.disk.put(path, &text.replace('\n', "\r\n"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what is on disk, if the agent is at work and nothing of ours is under way there.
+    fn shell_may(&mut self, file: usize) -> Option<String> {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        self.w.model.agent_at(&path)?;
+        let text = self.w.disk.get(FILES[file]);
+        text.or_else(|| (FILES[file] == "/p/new").then(String::new))
+    }
+
+    /// Changes lines at some places, but for those of the user's.
+    fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
@@ -299,12 +415,6 @@ impl Story {
             let users = users.filter(|line| line.starts_with(['u', 'x']));
             new.extend(users.cloned());
             lines.splice(start..end, new);
-        }
-        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let params = json!({ "path": FILES[file], "content": content });
-        self.ids += 1;
-        if self.ask(self.ids, "fs/write_text_file", params).is_some() {
-            self.seen.insert(key, lines);
         }
     }
 

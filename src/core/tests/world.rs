@@ -210,11 +210,11 @@ impl World {
                     .edit(job, &edits, save, &mut self.disk, &mut out);
             }
             EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
+            EditorEffect::Moved { buf, path } => self.editor.moved(buf, path),
             EditorEffect::Notify { .. }
             | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
-            | EditorEffect::Deleted { .. }
-            | EditorEffect::Moved { .. } => {}
+            | EditorEffect::Deleted { .. } => {}
         }
         self.to_core.extend(out);
         true

@@ -2,7 +2,9 @@
 
 mod buffers;
 mod decide;
+mod feedback;
 mod look;
+mod turns;
 mod undo;
 mod walk;
 
