@@ -3,7 +3,7 @@
 //! Invariant: a file is told when its review begins, if it lies in a repository, and after that
 //! only when the index or HEAD have another version of it than was told last.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Oid, Repository, Versions};
@@ -38,7 +38,8 @@ impl Reviews {
                 files.entry(inside).or_default().push(path.clone());
             }
         }
-        self.told.retain(|path, _| paths.contains(path));
+        let under_review: HashSet<&PathBuf> = paths.iter().collect();
+        self.told.retain(|path, _| under_review.contains(path));
         self.signals.clear();
         let mut news = Vec::new();
         for (repository, files) in &self.repositories {

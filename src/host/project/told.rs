@@ -50,7 +50,7 @@ pub(super) struct State {
 }
 
 /// Single files, and the folders above them, whose coming and going may be theirs.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Files {
     files: HashSet<PathBuf>,
     above: HashSet<PathBuf>,

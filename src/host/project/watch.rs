@@ -43,7 +43,8 @@ pub(super) struct Watch {
 /// What a change of the watches has brought.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Placed {
-    /// There are watches where there were none: what they would have told is not known.
+    /// There are watches where there were none, or they are listened to for something else: what
+    /// they would have told is not known.
     pub(super) any: bool,
     /// The paths of the project that this is true for.
     pub(super) look: Vec<PathBuf>,
@@ -123,8 +124,14 @@ impl Watch {
 
     /// Says which files of git's own are watched, instead of those of before.
     pub(super) fn listen<'a>(&mut self, signals: impl Iterator<Item = &'a Path>) -> Placed {
-        self.told.lock().signals = Files::new(signals.map(Path::to_owned));
-        self.place()
+        let signals = Files::new(signals.map(Path::to_owned));
+        let mut state = self.told.lock();
+        let is_new = state.signals != signals;
+        state.signals = signals;
+        drop(state);
+        let mut placed = self.place();
+        placed.any |= is_new;
+        placed
     }
 
     /// Places the watches that are missing and removes those that are not needed.
