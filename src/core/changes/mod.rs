@@ -217,11 +217,15 @@ impl Model {
         let path = change.change.path.clone();
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => {
-                fx.push(log(Level::Warn, why));
-                self.take_note(&change, change.by);
-                return self.change_is_over(&path, fx);
-            }
+            // What was told will do.
+            Err(why) => match as_told(&change.change) {
+                Some(told) => told,
+                None => {
+                    fx.push(log(Level::Warn, why));
+                    self.take_note(&change, change.by);
+                    return self.change_is_over(&path, fx);
+                }
+            },
         };
         if self.documents.is_loading(&path) {
             // It is taken in when all of the buffer is there.
@@ -256,6 +260,10 @@ impl Model {
         let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
+        let change = Change {
+            change: as_read(change.change, disk.clone()),
+            ..change
+        };
         let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => {
