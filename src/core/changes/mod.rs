@@ -222,7 +222,10 @@ impl Model {
                 Some(told) => told,
                 None => {
                     fx.push(log(Level::Warn, why));
-                    self.take_note(&change, change.by);
+                    match self.documents.find(&path) {
+                        Some(_) => self.take_note(&change, change.by),
+                        None => self.change_ledger(&change.change, change.by, fx),
+                    }
                     return self.change_is_over(&path, fx);
                 }
             },
@@ -382,18 +385,22 @@ fn as_told(change: &FileChange) -> Option<DiskFile> {
     }
 }
 
+fn has_nul(text: &Text) -> bool {
+    text.lines(0..text.len()).any(|line| line.contains('\0'))
+}
+
 /// Returns a change as it was found when the disk was read.
 fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
-    let after = match (disk.content, change.after.body) {
-        (Some(DiskText { text, format }), Body::Text(_) | Body::Missing) => FileState {
+    let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
+    let after = match disk.content {
+        None => FileState::missing(),
+        // No text, and still just that: only the host can tell what it is.
+        Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
+        Some(content) if !was_text && has_nul(&content.text) => change.after,
+        Some(DiskText { text, format }) => FileState {
             mode: change.after.mode,
             stamp: disk.stamp,
             ..FileState::of_text(text, format)
-        },
-        (None, _) => FileState::missing(),
-        (Some(_), body) => FileState {
-            body,
-            ..change.after
         },
     };
     FileChange { after, ..change }
