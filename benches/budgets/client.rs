@@ -172,6 +172,13 @@ impl Chat {
         values.find_map(|value| value.get(key)?.as_f64())
     }
 
+    /// Returns when an agent has passed a mark, in microseconds since 1970.
+    pub fn marked(&self, name: &str) -> Option<f64> {
+        let report = self.nvim.project.report("bench").into_iter();
+        let mut values = report.filter_map(|line| serde_json::from_str::<Json>(&line).ok());
+        values.find(|value| value["mark"] == name)?["unix_us"].as_f64()
+    }
+
     /// Quits, and returns what the library's own trace says.
     pub fn quit(self) -> Vec<Json> {
         let project = std::rc::Rc::clone(&self.nvim.project);

@@ -9,6 +9,7 @@
 //! `make bench ARGS='burst read'` measures some rows only; `-n 5` says how often.
 
 mod client;
+mod disk;
 #[allow(dead_code, unused_imports)] // The end-to-end tests use the rest of it.
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;

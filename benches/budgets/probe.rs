@@ -55,6 +55,24 @@ pub fn wakeups(pid: u32) -> (u64, usize) {
     (each.iter().sum(), each.len())
 }
 
+/// Waits until no thread of a process was woken for a while: what a turn leaves to do is done.
+pub fn all_rest(pid: u32) {
+    let deadline = Instant::now() + PATIENCE;
+    let mut last = wakeups(pid).0;
+    loop {
+        assert!(
+            Instant::now() < deadline,
+            "Neovim's threads do not come to rest"
+        );
+        thread::sleep(LOOK * QUIET_LOOKS * 3);
+        let now = wakeups(pid).0;
+        if now == last {
+            return;
+        }
+        last = now;
+    }
+}
+
 /// Returns the load of the machine over the last minute, and its processors.
 pub fn load() -> (String, usize) {
     let load = read("/proc/loadavg");

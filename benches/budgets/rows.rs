@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::client::{Chat, Client, Script, end, gate};
+use crate::disk;
 use crate::harness::{Flush, Nvim, Project};
 use crate::probe;
 
@@ -76,6 +77,22 @@ pub const ROWS: &[Row] = &[
         measure: permission,
     },
     Row {
+        name: "checkpoint",
+        figures: &[
+            figure("checkpoint of 20,000 files: first", MS, 5000.0),
+            figure("… again", MS, 1000.0),
+        ],
+        measure: disk::checkpoint,
+    },
+    Row {
+        name: "change",
+        figures: &[
+            figure("50 hunks made on disk, until shown", MS, 50.0),
+            figure("… longest callback", MS, 16.0),
+        ],
+        measure: disk::change,
+    },
+    Row {
         name: "1mb",
         figures: &[figure("one message of 1 MB", MS, 25.0)],
         measure: one_megabyte,
@@ -124,8 +141,18 @@ const fn figure(label: &'static str, unit: &'static str, budget: f64) -> Figure 
     }
 }
 
+impl Measured {
+    /// Of a client that has nothing of the kind.
+    pub fn none(figures: usize) -> Self {
+        Self {
+            values: vec![0.0; figures],
+            trace: Vec::new(),
+        }
+    }
+}
+
 impl Chat {
-    fn measured(self, values: impl Into<Vec<f64>>) -> Measured {
+    pub fn measured(self, values: impl Into<Vec<f64>>) -> Measured {
         Measured {
             values: values.into(),
             trace: self.quit(),
@@ -216,7 +243,7 @@ fn tools(client: Client) -> Measured {
 
 const LINES: usize = 2000;
 
-fn source(lines: usize) -> String {
+pub fn source(lines: usize) -> String {
     (0..lines)
         .map(|n| format!("    let value_{n} = compute({n}, \"some text\");\n"))
         .collect()
@@ -380,6 +407,7 @@ fn idle(client: Client) -> Measured {
     chat.go();
     chat.wait_end("chat");
     let pid = chat.nvim.pid();
+    probe::all_rest(pid);
     let before = (probe::rest(pid), probe::wakeups(pid).0);
     thread::sleep(Duration::from_secs(2));
     let after = (probe::main_thread_ms(pid), probe::wakeups(pid).0);
@@ -436,6 +464,6 @@ fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values.get(index).copied().unwrap_or(f64::NAN)
 }
 
-fn ms(time: Duration) -> f64 {
+pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

@@ -143,6 +143,9 @@ local subcommands = {
       require("acp.native").load().review_list()
     end
   end,
+  ["drop-feedback"] = function()
+    require("acp").review.drop_feedback()
+  end,
   ["undo-turn"] = function(call)
     require("acp").review.undo_turn({ back = call.bang })
   end,

@@ -33,7 +33,10 @@ end
 
 local function git()
   if vim.fn.executable("git") == 0 then
-    health.info("git was not found: this version does without, later ones record turns with it")
+    health.warn(
+      "git was not found: hunks that are committed stay under review, and files that a repository "
+        .. "has although they are ignored are not watched; install git"
+    )
     return
   end
   local ok, done = pcall(function()
@@ -43,6 +46,24 @@ local function git()
     health.ok(("%s: %s"):format(vim.trim(done.stdout or ""), vim.fn.exepath("git")))
   else
     health.warn(("git does not run: try `%s --version`"):format(vim.fn.exepath("git")))
+  end
+end
+
+--- Linux has a number of folders that a user's programs may watch; other systems have none.
+local function watches()
+  local file = io.open("/proc/sys/fs/inotify/max_user_watches")
+  local number = file and file:read("n") ---@type number?
+  if file then
+    file:close()
+  end
+  if not number then
+    return
+  end
+  local text = ("folders that can be watched: %d (fs.inotify.max_user_watches)"):format(number)
+  if number < 16384 then
+    health.warn(text .. ": changes in large projects may be seen late; raise it by sysctl")
+  else
+    health.ok(text)
   end
 end
 
@@ -101,6 +122,7 @@ function M.check()
     return
   end
   git()
+  watches()
   log(native)
   agents()
   configuration()

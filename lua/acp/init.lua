@@ -267,6 +267,11 @@ function M.review.undo_turn(opts)
   require("acp.native").load().undo_turn(step)
 end
 
+--- Lets the rejected hunks not be told to the agent with the next prompt.
+function M.review.drop_feedback()
+  require("acp.native").load().drop_feedback()
+end
+
 --- Goes to the next hunk.
 function M.review.next()
   require("acp.native").load().next()

@@ -22,6 +22,7 @@ local M = {}
 ---@field next fun()
 ---@field prev fun()
 ---@field review_list fun()
+---@field drop_feedback fun()
 ---@field undo_turn fun(step: "ask"|"undo"|"back")
 ---@field hunks fun(buf: integer?): acp.Hunk[]
 ---@field permission_list fun(): acp.Permission[]

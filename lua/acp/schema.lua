@@ -290,6 +290,12 @@ local root = {
             .. 'buffers that are loaded; with "open" a file that is in no window is opened in one '
             .. "beside yours when permission is asked; with `false` in the permission window alone.",
         }),
+        field("feedback", {
+          kind = "boolean",
+          default = true,
+          doc = "Hunks that you reject are told to the agent with the next prompt, as a short diff "
+            .. "that the chat shows before. `:Acp drop-feedback` lets them not be told.",
+        }),
       },
     }),
     field("follow", {

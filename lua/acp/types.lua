@@ -61,6 +61,9 @@
 --- loaded; with "open" a file that is in no window is opened in one beside yours when permission is
 --- asked; with `false` in the permission window alone.
 ---@field preview? "loaded"|"open"|false
+--- Hunks that you reject are told to the agent with the next prompt, as a short diff that the chat
+--- shows before. `:Acp drop-feedback` lets them not be told.
+---@field feedback? boolean
 
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
@@ -180,6 +183,7 @@
 ---@field virtual_lines boolean
 ---@field word_diff boolean
 ---@field preview "loaded"|"open"|false
+---@field feedback boolean
 
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"

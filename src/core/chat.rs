@@ -204,6 +204,11 @@ impl Block {
             Entry::Notice { level, text } => {
                 self.sync_whole(notice_lines(*level, text), Fold::None, first, budget, ops)
             }
+            Entry::Along { head, lines } => {
+                let mut all = vec![toolview::whole_line(head.clone(), "AcpNotice")];
+                all.extend(lines.iter().cloned());
+                self.sync_whole(all, Fold::Below, first, budget, ops)
+            }
             Entry::Unknown { kind, raw } => {
                 let mut lines = vec![toolview::whole_line(
                     format!("? update of an unknown kind: {kind}"),

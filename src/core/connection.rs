@@ -59,6 +59,7 @@ impl Model {
                 pending: Default::default(),
                 next_id: 0,
                 early: Vec::new(),
+                early_questions: Vec::new(),
             },
         );
         fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
@@ -162,6 +163,7 @@ impl Model {
         for key in self.sessions_of(agent) {
             self.close_permissions(key, fx);
         }
+        self.cancel_early_questions(agent, fx);
         if let Some(state) = self.agents.get_mut(&agent)
             && state.state != AgentState::Leaving
         {

@@ -64,12 +64,18 @@ pub enum Event {
         session: Option<SessionKey>,
         step: UndoStep,
     },
+    /// What was rejected is not told to the agent: of this session, or of any.
+    DropFeedback {
+        session: Option<SessionKey>,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
     Configure {
         limits: Limits,
         preview: Preview,
+        /// What the user rejects is told to the agent.
+        feedback: bool,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

@@ -10,6 +10,7 @@ pub mod diffview;
 pub mod documents;
 pub mod effect;
 pub mod event;
+pub mod feedback;
 pub mod files;
 pub mod format;
 pub mod frame;

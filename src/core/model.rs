@@ -23,7 +23,9 @@ use super::text::Text;
 use super::transcript::Transcript;
 use super::window::Windows;
 use crate::acp::client::{self, Initialized};
-use crate::acp::{self, RequestId, RpcError, SessionId, Update, rpc};
+use crate::acp::{
+    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, rpc,
+};
 
 /// The effects of one event, in order.
 pub type Effects = Vec<Effect>;
@@ -47,6 +49,9 @@ pub struct Model {
     pub(super) frame: FrameState,
     /// Time limits, in milliseconds.
     pub limits: Limits,
+    /// What the user rejects is told to the agent.
+    pub feedback: bool,
+    pub(super) feedback_is_dirty: bool,
     next_agent: u32,
     next_token: u64,
 }
@@ -76,9 +81,20 @@ pub struct Agent {
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
     pub early: Vec<(SessionId, Update)>,
+    /// Questions of such sessions, held likewise.
+    pub early_questions: Vec<Question>,
 }
 
-/// How many updates are kept for sessions that are being created.
+/// A permission request as it came.
+#[derive(Debug)]
+pub struct Question {
+    pub request: RequestId,
+    pub session: SessionId,
+    pub tool: ToolCallPatch,
+    pub options: Vec<PermissionOption>,
+}
+
+/// How many updates, and questions, are kept for sessions that are being created.
 pub const EARLY_UPDATES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +141,8 @@ pub struct Session {
     /// Prompts that wait for the session to be ready or for the turn to end; it grows as fast as
     /// the user writes them.
     pub queue: VecDeque<Prompt>,
+    /// The entry of the transcript that shows what the user has rejected, which goes along too.
+    pub along: Option<usize>,
     /// What goes along with the next prompt.
     pub attached: Prompt,
     pub stop_reason: Option<String>,
@@ -234,6 +252,7 @@ impl Session {
             turn: None,
             awaits_checkpoint: false,
             queue: VecDeque::new(),
+            along: None,
             attached: Prompt::default(),
             stop_reason: None,
             mode: None,

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 
 use super::effect::{Announcement, Level};
 use super::ids::{AgentKey, PermissionId, SessionKey};
-use super::model::{Effects, Model, emit, log, notify};
+use super::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
 use super::rawview;
 use super::toolview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, OptionView, PermissionView};
 use crate::acp::{
-    OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolCallPatch,
-    ToolContent, client, rpc,
+    OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolContent, client,
+    rpc,
 };
 
 /// Open requests. An agent waits for its answers, so there are few; one that asks without end
@@ -71,17 +71,18 @@ impl Model {
     pub(super) fn permission_requested(
         &mut self,
         agent: AgentKey,
-        request: RequestId,
-        session: &SessionId,
-        patch: ToolCallPatch,
-        options: Vec<PermissionOption>,
+        question: Question,
         fx: &mut Effects,
     ) {
-        let Some(key) = self.session_of(agent, session) else {
-            let error = unknown_session(session);
-            self.refuse(agent, &request, error, fx);
-            return;
+        let Some(key) = self.session_of(agent, &question.session) else {
+            return self.hold_question(agent, question, fx);
         };
+        let Question {
+            request,
+            tool: patch,
+            options,
+            ..
+        } = question;
         let is_leaving = !self.is_staying(agent);
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
@@ -133,6 +134,44 @@ impl Model {
         }));
     }
 
+    /// Keeps a question of a session whose id is not known yet; others are refused.
+    fn hold_question(&mut self, agent: AgentKey, question: Question, fx: &mut Effects) {
+        let creating = |call: &Call| matches!(call, Call::NewSession(_));
+        match self.agents.get_mut(&agent) {
+            Some(state)
+                if state.pending.values().any(creating)
+                    && state.early_questions.len() < EARLY_UPDATES =>
+            {
+                state.early_questions.push(question);
+            }
+            _ => {
+                let error = unknown_session(&question.session);
+                self.refuse(agent, &question.request, error, fx);
+            }
+        }
+    }
+
+    /// Answers what was held `cancelled`.
+    pub(super) fn cancel_early_questions(&mut self, agent: AgentKey, fx: &mut Effects) {
+        let state = self.agents.get_mut(&agent);
+        let held = state.map(|state| std::mem::take(&mut state.early_questions));
+        for question in held.unwrap_or_default() {
+            self.respond(agent, &question.request, Ok(client::cancelled()), fx);
+        }
+    }
+
+    /// Asks what was held until a session's id is known; when no other is to come, what is left
+    /// is refused.
+    pub(super) fn take_early_questions(&mut self, agent: AgentKey, fx: &mut Effects) {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        for question in std::mem::take(&mut state.early_questions) {
+            // Held again if need be.
+            self.permission_requested(agent, question, fx);
+        }
+    }
+
     pub(super) fn permission_answered(&mut self, id: PermissionId, option: &str, fx: &mut Effects) {
         let known = self.permissions.iter().find(|open| open.id == id);
         let Some(open) = known else {
@@ -172,6 +211,14 @@ impl Model {
 
     /// The agent takes back one of its own requests.
     pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
+        if let Some(state) = self.agents.get_mut(&agent) {
+            let held = &mut state.early_questions;
+            let taken = held.extract_if(.., |question| question.request == *id);
+            if taken.count() > 0 {
+                let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
+                return self.refuse(agent, id, error, fx);
+            }
+        }
         let mine = |open: &Permission| open.agent == agent && open.request == *id;
         if let Some(open) = self.permissions.take(mine) {
             let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");

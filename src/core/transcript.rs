@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::contents::Contents;
 use super::effect::Level;
 use super::markdown::Markdown;
+use super::view::Line;
 use crate::acp::{
     Content, Location, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolKind,
     ToolStatus,
@@ -37,6 +38,11 @@ pub enum Entry {
     Notice {
         level: Level,
         text: String,
+    },
+    /// What goes along with a prompt: a line, and what is folded below it.
+    Along {
+        head: String,
+        lines: Vec<Line>,
     },
     /// An update nobody here knows, kept whole.
     Unknown {
@@ -134,7 +140,10 @@ impl Transcript {
                     message.markdown.is_dirty()
                 }
                 Entry::Tool(tool) => tool.texts.language_came(),
-                Entry::Plan(_) | Entry::Notice { .. } | Entry::Unknown { .. } => false,
+                Entry::Plan(_)
+                | Entry::Notice { .. }
+                | Entry::Along { .. }
+                | Entry::Unknown { .. } => false,
             };
             if is_dirty {
                 self.dirty.insert(index);
@@ -149,6 +158,14 @@ impl Transcript {
         self.entries.push(entry);
         self.dirty.insert(index);
         index
+    }
+
+    /// Puts another entry of its kind in the place of one.
+    pub fn replace(&mut self, index: usize, entry: Entry) {
+        if let Some(old) = self.entries.get_mut(index) {
+            *old = entry;
+            self.dirty.insert(index);
+        }
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {

@@ -97,18 +97,25 @@ impl Model {
         let Stage::Checkpoint(prompt) = &mut turn.stage else {
             return;
         };
-        let prompt = std::mem::take(&mut **prompt);
+        let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
         // Until now what was told was the last turn's.
         self.reviews.turns.begins(key, &shown(&prompt));
+        let feedback = self.take_feedback(key);
         let info = self.agents.get(&agent);
         let info = info.and_then(|agent| agent.info.as_ref());
         let embeds = info.is_some_and(|info| info.embedded_context);
-        turn.spoke = false;
-        turn.echo = Some(Echo {
-            rest: prompt.text.clone(),
-            taken: String::new(),
-        });
-        let params = client::prompt(id, blocks(prompt, embeds));
+        let mut rest = feedback.clone().unwrap_or_default();
+        rest.push_str(&prompt.text);
+        if let Some(turn) = self.sessions.get_mut(&key).and_then(|s| s.turn.as_mut()) {
+            turn.spoke = false;
+            turn.echo = Some(Echo {
+                rest,
+                taken: String::new(),
+            });
+        }
+        let first = feedback.map(PromptBlock::Text).into_iter();
+        let all = first.chain(blocks(std::mem::take(&mut prompt), embeds));
+        let params = client::prompt(&id, all.collect());
         let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
             return;
         };
@@ -188,6 +195,7 @@ impl Model {
             return;
         };
         let turn = session.turn.take();
+        self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {

@@ -5,7 +5,7 @@
 use super::effect::{Effect, HostEffect, Level};
 use super::event::Event;
 use super::ids::{AgentKey, Token};
-use super::model::{Call, Effects, Job, Model, Session, log, notify};
+use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
 use super::proposals::ProposalJob;
 use super::text::Text;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
@@ -20,6 +20,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
         // with the next frame at the latest.
+        if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+            model.refresh_feedback();
+        }
         if model.reviews.announce(fx) {
             model.tell_reviews(fx);
         }
@@ -49,10 +52,17 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
         Event::Review { action, scope } => model.review(action, scope, fx),
-        Event::Configure { limits, preview } => {
+        Event::Configure {
+            limits,
+            preview,
+            feedback,
+        } => {
             model.limits = limits;
             model.proposals.preview = preview;
+            model.feedback = feedback;
+            model.feedback_is_dirty = true;
         }
+        Event::DropFeedback { session } => model.drop_feedback(session),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),
@@ -274,7 +284,15 @@ fn agent_request(
             session,
             tool_call,
             options,
-        } => model.permission_requested(agent, id, &session, tool_call, options, fx),
+        } => {
+            let question = Question {
+                request: id,
+                session,
+                tool: tool_call,
+                options,
+            };
+            model.permission_requested(agent, question, fx);
+        }
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
             let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);
@@ -297,7 +315,10 @@ fn response(
     let pending = model.agents.get_mut(&agent);
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
-        Some(Call::NewSession(key)) => model.session_created(agent, key, result, fx),
+        Some(Call::NewSession(key)) => {
+            model.session_created(agent, key, result, fx);
+            model.take_early_questions(agent, fx);
+        }
         Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");

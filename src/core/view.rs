@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use super::event::ReviewAction;
 use super::ids::{BufId, ItemKey, PermissionId, SessionKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
@@ -122,8 +123,8 @@ pub struct HunkView {
 pub struct ProposedView {
     /// `proposed 1/3`
     pub label: String,
-    /// The user does not want it: the lines stay as they are.
-    pub is_rejected: bool,
+    /// What the user has chosen; the question waits for the others.
+    pub choice: Option<ReviewAction>,
     /// Another proposal stands at the same row, and is what the keys mean.
     pub is_second: bool,
 }

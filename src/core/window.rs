@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::effect::{Effect, HostEffect, Level, Turns};
 use super::ids::SessionKey;
-use super::model::{Effects, Job, Model, Session, notify};
+use super::model::{Effects, Job, Model, Session, log, notify};
 use super::project::Checkpoint;
 use super::transcript::Entry;
 use crate::acp::ToolContent;
@@ -124,7 +124,15 @@ impl Model {
                 self.project_is_limited(root, &text, fx);
             }
         }
+        let open = self.windows.open.len();
         self.windows.open.retain(|window| window.session != key);
+        if self.windows.open.len() < open {
+            let line = format!(
+                "session {}: what changes from now on is not the agent's",
+                key.0
+            );
+            fx.push(log(Level::Debug, line));
+        }
         if self.windows.open.is_empty() {
             self.changes.all_is_told();
         }

@@ -327,6 +327,12 @@ fn reviews(module: &Table) -> mlua::Result<()> {
         };
         module.set(name, function(name, body)?)?;
     }
+    let drop_feedback = function("drop_feedback", |()| {
+        let session = chat::current();
+        send(Event::DropFeedback { session });
+        Ok(())
+    })?;
+    module.set("drop_feedback", drop_feedback)?;
     let undo = function("undo_turn", |step: String| {
         let session = chat::current();
         let step = match step.as_str() {

@@ -19,6 +19,8 @@ pub struct Config {
     pub preview: Preview,
     /// A file that something is proposed for is opened in a window at once.
     pub opens_previews: bool,
+    /// What the user rejects is told to the agent.
+    pub feedback: bool,
     pub allowed_dirs: Vec<String>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
@@ -38,6 +40,7 @@ impl Default for Config {
             word_diff: true,
             preview: Preview::On,
             opens_previews: false,
+            feedback: true,
             allowed_dirs: Vec::new(),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
@@ -64,6 +67,7 @@ impl Config {
             Some(Value::String(how)) => config.opens_previews = how.to_string_lossy() == "open",
             _ => {}
         }
+        config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout

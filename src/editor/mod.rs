@@ -75,9 +75,13 @@ pub fn module(start: Start) -> mlua::Result<Table> {
 /// Takes over a configuration, and starts everything the first time.
 fn setup(table: &Table) -> mlua::Result<()> {
     let config = config::Config::read(table);
-    let (limits, preview) = (config.limits(), config.preview);
+    let configure = Event::Configure {
+        limits: config.limits(),
+        preview: config.preview,
+        feedback: config.feedback,
+    };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
-        state::send(Event::Configure { limits, preview });
+        state::send(configure);
         return Ok(());
     }
     let Some(start) = START.get() else {
@@ -104,7 +108,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
-    state::send(Event::Configure { limits, preview });
+    state::send(configure);
     wake::start()?;
     decor::start()?;
     documents::start()?;

@@ -8,6 +8,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::nvim::{self, api};
 use super::state;
+use crate::core::event::ReviewAction;
 use crate::core::removed::{self, Layout};
 use crate::core::view::{HunkView, Line};
 
@@ -153,8 +154,8 @@ pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlu
         marks: Vec::new(),
     };
     let mut rows = 0;
-    let is_rejected = |hunk: &HunkView| hunk.proposed.as_ref().is_some_and(|it| it.is_rejected);
-    if is_rejected(hunk) {
+    let choice = hunk.proposed.as_ref().and_then(|proposed| proposed.choice);
+    if choice == Some(ReviewAction::Reject) {
         // The lines stay as they are: the label alone says what was decided.
         pen.label(hunk, place, style, None)?;
         let marks = pen.marks;

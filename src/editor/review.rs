@@ -112,11 +112,23 @@ pub fn forget(buf: i32) {
     let _ = set_keys(buf, false);
 }
 
-/// Returns the rows of the hunks that are shown in a buffer; `None` if none are.
+/// Returns the rows of the hunks that are shown in a buffer and wait for a decision; `None` if
+/// none are shown.
 pub fn rows(buf: i32) -> Option<Vec<usize>> {
     with(|marks| {
         let shown = marks.by_buf.get(&buf)?;
-        Some(shown.all.iter().map(|hunk| hunk.row).collect())
+        let is_open = |hunk: &&HunkView| {
+            let proposed = hunk.proposed.as_ref();
+            proposed.is_none_or(|proposed| proposed.choice.is_none())
+        };
+        Some(
+            shown
+                .all
+                .iter()
+                .filter(is_open)
+                .map(|hunk| hunk.row)
+                .collect(),
+        )
     })
 }
 

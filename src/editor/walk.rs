@@ -64,8 +64,11 @@ fn files() -> Vec<(PathBuf, Vec<usize>)> {
         files.entry(file.path.clone()).or_default().extend(rows);
     }
     for file in &snapshot.proposals {
-        let rows = file.hunks.iter().map(|hunk| hunk.row);
-        files.entry(file.path.clone()).or_default().extend(rows);
+        let open = file.hunks.iter().filter(|hunk| hunk.state == "proposed");
+        let rows: Vec<usize> = open.map(|hunk| hunk.row).collect();
+        if !rows.is_empty() {
+            files.entry(file.path.clone()).or_default().extend(rows);
+        }
     }
     let files = files.into_iter().map(|(path, mut rows)| {
         rows.sort_unstable();

@@ -123,7 +123,7 @@ return function(test)
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
-    local names = { "sessions", "mode", "config", "login", "logout", "undo-turn", "follow" }
+    local names = { "sessions", "mode", "config", "login", "logout", "follow" }
     vim.list_extend(names, { "terminal", "tools" })
     for i, name in ipairs(names) do
       check("Acp " .. name, {})
@@ -174,7 +174,7 @@ return function(test)
   end)
 
   test("completion knows subcommands, scopes and installed agents", function()
-    local all = { "accept", "agents", "cancel", "log", "next", "permission", "prev", "prompt" }
+    local all = { "accept", "agents", "cancel", "drop-feedback", "log", "next", "permission", "prev", "prompt" }
     vim.list_extend(all, { "reject", "restart", "review", "stop", "undo-turn" })
     same(all, complete("Acp "))
     same({ "accept", "agents" }, complete("Acp a"))

@@ -67,7 +67,8 @@ return function(test)
     vim.env.PATH = "/nowhere"
     local report = check({
       "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli",
-      "info: git was not found: this version does without, later ones record turns with it",
+      "warn: git was not found: hunks that are committed stay under review, and files that a "
+        .. "repository has although they are ignored are not watched; install git",
     })
     contains("info: `:AcpChat` starts tutor", report)
   end)

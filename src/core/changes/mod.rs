@@ -125,7 +125,7 @@ impl Model {
     }
 
     /// Returns whether a change of a file is known, and not in its buffer yet.
-    pub(super) fn is_change_known(&self, path: &Path) -> bool {
+    pub(in crate::core) fn is_change_known(&self, path: &Path) -> bool {
         let names = self.names_of(path);
         let mut names = names.iter();
         names.any(|name| {
@@ -167,7 +167,7 @@ impl Model {
         is_news.then_some((disk, told.by))
     }
 
-    pub(super) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
+    pub(in crate::core) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
         let mut names = vec![path.to_owned()];
         if let Some((_, document)) = self.documents.find(path) {
             names.extend([document.path.clone(), document.real.clone()]);

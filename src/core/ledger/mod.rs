@@ -293,6 +293,13 @@ impl Review {
         self.hunks.get(from..to).unwrap_or_default()
     }
 
+    /// Returns what is meant of the hunks, conflicts left out, each cut to its lines.
+    pub fn meant(&self, which: &Which) -> Vec<Hunk> {
+        let hit = self.hit(which).iter();
+        let hit = hit.filter(|hunk| hunk.conflict.is_none());
+        hit.map(|hunk| hunk.part(which.rows_in(hunk))).collect()
+    }
+
     /// Returns the parts of changes that are meant of these hunks.
     fn parts(&self, which: &Which, hit: &[Hunk]) -> Vec<Part> {
         let changes = self.track.changes.iter().enumerate();

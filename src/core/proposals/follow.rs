@@ -29,6 +29,9 @@ pub enum ProposalJob {
     PutBack(PutBack),
 }
 
+/// Who asks, what it is called, what would change.
+type Wanted = (Option<PermissionId>, String, Vec<FileProposal>);
+
 impl ProposalJob {
     /// Tells whether it is going to change a file of one of these names.
     pub(in crate::core) fn changes(&self, names: &[PathBuf]) -> bool {
@@ -42,29 +45,31 @@ impl Model {
         if self.proposals.preview == Preview::Off {
             return;
         }
-        for (permission, tool) in self.askers(key, id) {
-            self.propose(key, permission, &tool);
+        let wanted = self.wanted(key, id);
+        for (permission, title, files) in wanted {
+            self.propose(key, id, permission, title, files);
         }
     }
 
-    /// Returns the open questions about a tool call, or the call itself while it is pending.
-    fn askers(&self, key: SessionKey, id: &ToolCallId) -> Vec<(Option<PermissionId>, ToolCall)> {
-        let of_tool = self.permissions.iter();
-        let of_tool = of_tool.filter(|open| open.session == key && open.tool == *id);
-        let asked: Vec<_> = of_tool
-            .filter_map(|open| Some((Some(open.id), self.permission_tool(open)?.clone())))
-            .collect();
-        if !asked.is_empty() {
+    /// Returns what the open questions about a tool call propose, or the call itself while it is
+    /// pending.
+    fn wanted(&self, key: SessionKey, id: &ToolCallId) -> Vec<Wanted> {
+        let Some(session) = self.sessions.get(&key) else {
+            return Vec::new();
+        };
+        let wants = |permission, tool: &ToolCall| {
+            let files = files_of(tool, &session.spec.cwd);
+            (permission, toolview::title(tool), files)
+        };
+        let open = self.permissions.iter();
+        let open = open.filter(|open| open.session == key && open.tool == *id);
+        let asked = open.filter_map(|open| Some(wants(Some(open.id), self.permission_tool(open)?)));
+        let asked: Vec<Wanted> = asked.collect();
+        if !asked.is_empty() || !self.is_pending(key, id) {
             return asked;
         }
-        let tool = match self.is_pending(key, id) {
-            true => self
-                .sessions
-                .get(&key)
-                .and_then(|session| session.transcript.find_tool(id)),
-            false => None,
-        };
-        tool.map(|tool| (None, tool.clone())).into_iter().collect()
+        let tool = session.transcript.find_tool(id);
+        tool.map(|tool| wants(None, tool)).into_iter().collect()
     }
 
     /// Tells whether a call waits to be carried out, and nobody has been asked about it.
@@ -79,46 +84,45 @@ impl Model {
         !asked && tool.is_some_and(|tool| tool.status == ToolStatus::Pending)
     }
 
-    fn propose(&mut self, key: SessionKey, permission: Option<PermissionId>, tool: &ToolCall) {
-        let Some(session) = self.sessions.get(&key) else {
-            return;
+    fn propose(
+        &mut self,
+        session: SessionKey,
+        tool: &ToolCallId,
+        permission: Option<PermissionId>,
+        title: String,
+        files: Vec<FileProposal>,
+    ) {
+        let is_same = |one: &Proposal, permission| {
+            one.session == session && one.tool == *tool && one.permission == permission
         };
-        let files = files_of(tool, &session.spec.cwd);
-        if let Some(id) = permission {
-            self.proposals.asked.insert((key, tool.id.clone()));
+        if permission.is_some() {
+            self.proposals.asked.insert((session, tool.clone()));
             // What was pending is asked about now: its choices stay.
             let mut all = self.proposals.all.iter_mut();
-            let pending = all
-                .find(|one| one.session == key && one.tool == tool.id && one.permission.is_none());
-            if let Some(pending) = pending {
-                pending.permission = Some(id);
+            if let Some(pending) = all.find(|one| is_same(one, None)) {
+                pending.permission = permission;
             }
         }
-        let known = self.proposals.all.iter().position(|one| {
-            one.session == key && one.tool == tool.id && one.permission == permission
-        });
-        let mut gone = Vec::new();
-        match known.and_then(|at| self.proposals.all.get_mut(at)) {
+        let mut all = self.proposals.all.iter_mut();
+        match all.find(|one| is_same(one, permission)) {
             Some(proposal) => {
-                proposal.title = toolview::title(tool);
+                proposal.title = title;
                 let mut before = std::mem::take(&mut proposal.files);
-                proposal.files = files
-                    .into_iter()
-                    .map(|file| file.or_known(&mut before))
-                    .collect();
-                gone.extend(before.into_iter().map(|file| file.path));
+                let files = files.into_iter();
+                proposal.files = files.map(|file| file.or_known(&mut before)).collect();
+                let gone = before.into_iter().map(|file| file.path);
+                self.reviews.dirty.extend(gone);
             }
-            None if files.is_empty() => {}
+            None if files.is_empty() => return,
             None => self.proposals.all.push(Proposal {
-                session: key,
-                tool: tool.id.clone(),
+                session,
+                tool: tool.clone(),
                 permission,
-                title: toolview::title(tool),
+                title,
                 files,
             }),
         }
         self.frame.permission_dirty |= permission.is_some();
-        self.reviews.dirty.extend(gone);
     }
 
     /// Ends what nobody proposes any more, and locates the rest where something has changed.

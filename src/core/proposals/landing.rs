@@ -60,18 +60,27 @@ impl Model {
 
     /// Forgets choices about what never came.
     pub(super) fn forget_choices(&mut self) {
-        let (sessions, windows) = (&self.sessions, &self.windows);
-        let runs = |key: &SessionKey| {
-            let session = sessions.get(key);
-            session.is_some_and(|session| session.turn.is_some()) || windows.is_open(*key)
-        };
-        self.proposals.kept.retain_mut(|kept| {
-            let is_running = runs(&kept.session);
+        let mut all = std::mem::take(&mut self.proposals.kept);
+        all.retain_mut(|kept| {
+            let is_running = self.may_write(kept.session);
             let is_over = kept.in_turn && !is_running;
             kept.in_turn |= is_running;
-            !is_over && sessions.contains_key(&kept.session)
+            let is_coming = || {
+                let names = self.names_of(&kept.path);
+                self.is_change_known(&kept.path) || self.is_written_to(&names)
+            };
+            self.sessions.contains_key(&kept.session) && !is_over || is_coming()
         });
-        self.proposals.asked.retain(|(key, _)| runs(key));
+        self.proposals.kept = all;
+        let mut asked = std::mem::take(&mut self.proposals.asked);
+        asked.retain(|(key, _)| self.may_write(*key));
+        self.proposals.asked = asked;
+    }
+
+    /// Tells whether a session's turn is running, or what it did on disk is still to be told.
+    fn may_write(&self, key: SessionKey) -> bool {
+        let session = self.sessions.get(&key);
+        session.is_some_and(|session| session.turn.is_some()) || self.windows.is_open(key)
     }
 
     /// An agent has written a file, which the ledger knows already: the choices that were made of

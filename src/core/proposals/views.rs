@@ -36,7 +36,7 @@ impl Proposals {
                 }
                 view.proposed = Some(ProposedView {
                     label,
-                    is_rejected: hunk.choice == Some(ReviewAction::Reject),
+                    choice: hunk.choice,
                     is_second: views.iter().any(|other: &HunkView| other.row == view.row),
                 });
                 views.push(view);

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
+use crate::core::feedback::Rejected;
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Review, Which};
+use crate::core::ledger::{Conflict, Hunk, Review, Which};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
@@ -31,6 +32,8 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
+    /// What the user has rejected since the last prompt.
+    pub(super) rejected: Vec<Rejected>,
     /// What each turn has done, the oldest first.
     pub(super) turns: Vec<TurnReview>,
     /// The turn that the agent's changes belong to.
@@ -52,6 +55,7 @@ impl FileReview {
             from: None,
             repository: None,
             written: base.clone(),
+            rejected: Vec::new(),
             turns: Vec::new(),
             turn: None,
             announced: 0,
@@ -153,6 +157,9 @@ impl FileReview {
 
     /// Accepts hunks, and returns what has to be done to the text (see [`Review::accept`]).
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
+        for hunk in self.ledger.meant(which) {
+            self.is_back(&hunk);
+        }
         let edits = self.ledger.accept(which);
         if *which == Which::All {
             self.accept_whole();
@@ -164,6 +171,35 @@ impl FileReview {
 
     /// Returns what has to be done to the text for hunks to be gone (see [`Review::reject`]).
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
+        for hunk in self.ledger.meant(which) {
+            self.note_rejected(&hunk);
+        }
         self.ledger.reject(which)
+    }
+
+    /// Notes that the user does not want a change of the agent's.
+    pub(super) fn note_rejected(&mut self, hunk: &Hunk) {
+        let rejected = Rejected::of(hunk, self.ledger.base(), self.ledger.current());
+        if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+            self.rejected.push(rejected);
+        }
+    }
+
+    /// Forgets that a change was rejected: it is there again, and wanted.
+    fn is_back(&mut self, hunk: &Hunk) {
+        let (base, current) = (self.ledger.base(), self.ledger.current());
+        self.rejected
+            .retain(|rejected| !rejected.is_in(hunk, base, current));
+    }
+
+    /// Returns what was rejected and is not there again.
+    pub fn told_rejected(&self) -> Vec<&Rejected> {
+        let (base, current) = (self.ledger.base(), self.ledger.current());
+        let is_there = |rejected: &&Rejected| {
+            let mut hunks = self.ledger.hunks().iter();
+            hunks.any(|hunk| rejected.is_in(hunk, base, current))
+        };
+        let rejected = self.rejected.iter();
+        rejected.filter(|rejected| !is_there(rejected)).collect()
     }
 }

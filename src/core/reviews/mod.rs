@@ -104,6 +104,19 @@ impl Reviews {
         self.dirty.insert(path.to_owned());
     }
 
+    /// Returns whether any file's hunks may have changed since the last announcement.
+    pub(super) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// Forgets what was rejected of a session's changes.
+    pub(super) fn forget_rejected(&mut self, session: SessionKey) {
+        let files = self.files.values_mut();
+        files
+            .filter(|file| file.session == session)
+            .for_each(|file| file.rejected.clear());
+    }
+
     /// Returns whether a file's public form is older than its ledger.
     #[cfg(test)]
     pub fn is_touched(&self, path: &Path) -> bool {

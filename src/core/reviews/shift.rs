@@ -10,6 +10,7 @@ use super::FileReview;
 use super::turns::Of;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
+use crate::core::feedback::Rejected;
 use crate::core::ids::{BufId, TurnKey};
 use crate::core::ledger::{Conflict, diff, merge};
 use crate::core::model::{Effects, Job, Model, notify};
@@ -42,8 +43,12 @@ pub(super) struct Moved {
     base: (Text, Text),
     /// The file as a whole, if that was another one.
     whole: Option<(FileState, FileState)>,
+    /// What is accepted of that.
+    origin: (FileState, FileState),
     /// Where it was moved to.
     to: Option<PathBuf>,
+    /// Where the agent has moved it from, as far as that is to be decided.
+    from: (Option<PathBuf>, Option<PathBuf>),
 }
 
 impl Moved {
@@ -106,6 +111,27 @@ impl ShiftJob {
 }
 
 impl FileReview {
+    /// Notes what the user rejects of a turn, or wants back.
+    fn note_aim(&mut self, aim: &Aim) {
+        match aim {
+            Aim::Without(turn, _) => {
+                let known = self.of_turn(*turn);
+                let rejected = known.map(|known| {
+                    let (base, current) = (known.ledger.base(), known.ledger.current());
+                    let hunks = known.ledger.hunks().iter();
+                    let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
+                    hunks.collect::<Vec<_>>()
+                });
+                for rejected in rejected.unwrap_or_default() {
+                    if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+                        self.rejected.push(rejected);
+                    }
+                }
+            }
+            Aim::Back(_) => self.rejected.clear(),
+        }
+    }
+
     fn moving(&self, path: &Path, aim: &Aim) -> Option<Moving> {
         let (current, base) = (self.ledger.current().clone(), self.ledger.base().clone());
         match aim {
@@ -122,7 +148,20 @@ impl FileReview {
                         path: path.to_owned(),
                         text: (current, plan.after),
                         base: (base, after),
+                        origin: match &plan.whole {
+                            // It was accepted, and so is what takes its place.
+                            Some(whole) if of == &Of::All && self.origin.is_like(&self.now) => {
+                                (self.origin.clone(), whole.clone())
+                            }
+                            _ => (self.origin.clone(), self.origin.clone()),
+                        },
                         whole: plan.whole.map(|whole| (self.now.clone(), whole)),
+                        from: (
+                            self.from.clone(),
+                            self.from
+                                .clone()
+                                .filter(|from| plan.to.as_ref() != Some(from)),
+                        ),
                         to: plan.to,
                     },
                     edits: plan.edits,
@@ -144,9 +183,11 @@ impl FileReview {
                         turn: moved.turn,
                         path: path.to_owned(),
                         whole: whole.map(|(before, _)| (self.now.clone(), with(before, &after))),
+                        origin: (moved.origin.1.clone(), moved.origin.0.clone()),
                         text: (current, after),
                         base: (base, new_base),
                         to: back.filter(|back| back != path),
+                        from: (moved.from.1.clone(), moved.from.0.clone()),
                     },
                     edits: text.edits,
                     conflicts: text.conflicts,
@@ -178,6 +219,9 @@ impl Model {
         let Some(moving) = moving.and_then(|review| review.moving(&path, &aim)) else {
             return false;
         };
+        if let Some(review) = self.reviews.get_mut(&path) {
+            review.note_aim(&aim);
+        }
         match buf {
             Some(buf) => self.shift_buffer(path, aim, buf, moving, fx),
             None => {
@@ -343,9 +387,32 @@ impl Model {
             }
             // It is in a buffer by now: all that is left is what others have done to it there.
             (Stage::Writing(moving), _, _) => self.shift_ended(&job.path, *moving, fx),
-            // What is where is told by the disk.
+            (Stage::Moving, ..) => {
+                if let Aim::Back(moved) = job.aim {
+                    self.shift_moved(&job.path, &moved, fx);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// The file is where it shall be: its review and its buffer go with it.
+    fn shift_moved(&mut self, path: &Path, moved: &Moved, fx: &mut Effects) {
+        let Some(to) = &moved.to else {
+            return;
+        };
+        self.reviews.rename(path, to);
+        if let Some(review) = self.reviews.get_mut(to) {
+            to.clone_into(&mut review.real);
+            review.from = moved.from.1.clone();
+        }
+        if let Some((buf, _)) = self.documents.find(path) {
+            self.documents.rename(buf, to);
+            let path = to.clone();
+            fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+        }
+        self.reviews.touch(path);
+        self.reviews.touch(to);
     }
 
     /// The text is where it shall be: so is what is accepted of it, and the file as a whole.
@@ -364,6 +431,9 @@ impl Model {
         base.apply_all(&bases.edits);
         if base != *review.ledger.base() {
             review.rebase(base);
+        }
+        if moved.whole.is_some() && review.origin.is_like(&moved.origin.0) {
+            review.origin = moved.origin.1.clone();
         }
         for conflict in conflicts {
             review.offer(conflict);

@@ -270,7 +270,8 @@ impl FileReview {
             base = decided.base().clone();
         }
         let whole = self.whole_without(known, &after);
-        let to = known.from.clone().filter(|_| !self.now.is_missing());
+        let elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
+        let to = known.from.clone().filter(elsewhere);
         let is_nothing = edits.is_empty() && conflicts.is_empty();
         if is_nothing && whole.is_none() && to.is_none() {
             return None;

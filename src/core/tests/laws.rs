@@ -231,6 +231,15 @@ fn check_screen(world: &mut World) {
             "{}",
             buffer.path.display()
         );
+        let drawn = world.editor.hunks.get(buf).into_iter().flatten();
+        let drawn = drawn.filter(|hunk| hunk.proposed.is_some());
+        let proposals = world.model.proposals.views(&buffer.path);
+        assert!(drawn.eq(&proposals), "the proposals: {proposals:?}");
+        for (_, file) in world.model.proposals.of_file(&buffer.path) {
+            for hunk in &file.hunks {
+                assert_eq!(document.text.to_lines(hunk.rows.clone()), hunk.old);
+            }
+        }
         let shown = world.editor.hunks.get(buf).into_iter().flatten();
         let shown: Vec<(usize, usize, bool)> = shown
             .filter(|hunk| hunk.proposed.is_none())

@@ -16,6 +16,7 @@ mod story;
 mod verbs;
 mod world;
 
+mod feedback;
 mod files;
 mod frames;
 mod languages;

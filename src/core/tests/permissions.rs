@@ -197,6 +197,63 @@ fn a_question_of_no_session_is_refused() {
 }
 
 #[test]
+fn a_question_that_comes_before_the_sessions_id_is_held() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.agents_move();
+    w.settle();
+    w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
+    for (id, session) in [("1", "s1"), ("2", "other"), ("3", "s1")] {
+        let mut params = question(&tool("a"));
+        params["sessionId"] = json!(session);
+        w.asks(id, "session/request_permission", &params);
+    }
+    assert!(w.agents[&A1].answers.is_empty());
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": 3 }));
+    assert!(w.answer("3").is_err());
+    w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
+    assert!(w.answer("2").is_err());
+    assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 0));
+    choose(&mut w, 1, "yes");
+    assert!(w.answer("1").is_ok());
+}
+
+#[test]
+fn a_stop_answers_the_questions_that_are_held() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.agents_move();
+    w.settle();
+    w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
+    w.asks("1", "session/request_permission", &question(&tool("a")));
+    w.happens(Event::Stop { session: S1 });
+    let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
+    assert_eq!(w.answer("1"), &Ok(cancelled));
+}
+
+#[test]
+fn two_questions_with_one_id_show_their_own_content() {
+    let edit = |text: &str| {
+        json!({
+            "toolCallId": "same", "title": text,
+            "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
+        })
+    };
+    let mut w = asked(&[edit("one"), edit("two")]);
+    assert_eq!(shown(&w).0, ["tool  one", "one"]);
+    // What is told of the id from now on is about the last one.
+    let mut update = edit("two!");
+    update["sessionUpdate"] = json!("tool_call_update");
+    w.updates(update);
+    assert_eq!(shown(&w).0, ["tool  one", "one"]);
+    choose(&mut w, 1, "yes");
+    assert_eq!(shown(&w).0, ["tool  two!", "two!"]);
+    choose(&mut w, 2, "yes");
+}
+
+#[test]
 fn a_question_outside_a_turn_is_shown() {
     let mut w = World::ready();
     w.asks("1", "session/request_permission", &question(&tool("a")));

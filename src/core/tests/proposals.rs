@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::world::{A1, S1, World};
+use super::world::{A1, Part, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope};
 use crate::core::ids::PermissionId;
 use crate::core::text::LineEdit;
@@ -528,4 +528,69 @@ fn a_conflict_is_decided_as_it_was_proposed() {
     decide(&mut w, Reject, 3);
     writes(&mut w, F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+/// Checks what is left of `NEW`, written straight to disk, when its second hunk was rejected.
+#[track_caller]
+fn check_on_disk(is_open: bool) {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.settle();
+    if is_open {
+        open(&mut w, F);
+    }
+    w.prompts("hi");
+    let diffs = [diff(F, Some("two"), "TWO"), diff(F, Some("four"), "FOUR")];
+    asks(&mut w, "0", &edit("t", &diffs), &options());
+    for (action, row) in [(Accept, 1), (Reject, 3)] {
+        let path = F.into();
+        let scope = Scope::At { path, row };
+        w.happens(Event::Review { action, scope });
+    }
+    assert_eq!(answered(&w, "0"), "yes");
+    w.disk.put(F, NEW);
+    w.settle();
+    assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
+    assert_eq!(hunks(&w), 0);
+    if is_open {
+        assert_eq!(w.buffer(F), MIXED);
+    }
+    w.ends_turn("end_turn");
+    assert_eq!(hunks(&w), 0);
+}
+
+#[test]
+fn a_choice_is_carried_out_on_what_the_agent_writes_to_disk() {
+    check_on_disk(true);
+    check_on_disk(false);
+}
+
+#[test]
+fn a_choice_waits_for_what_is_told_after_the_turn() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    w.holds(Part::Shadow);
+    w.disk.put(F, NEW);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+#[test]
+fn a_proposal_is_located_in_what_others_write_meanwhile() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.settle();
+    w.prompts("hi");
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff(F, Some("two"), "TWO")]),
+        &options(),
+    );
+    assert_eq!(told(&w), ["/p/f:1 proposed"]);
+    w.disk.put(F, "more\none\ntwo\n");
+    w.settle();
+    assert_eq!(told(&w), ["/p/f:2 proposed"]);
 }

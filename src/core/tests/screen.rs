@@ -102,6 +102,12 @@ impl Chat {
                     copy.push(Entry::Plan(plan.clone()));
                 }
                 Entry::Notice { level, text } => copy.notice(*level, text.clone()),
+                Entry::Along { head, lines } => {
+                    copy.push(Entry::Along {
+                        head: head.clone(),
+                        lines: lines.clone(),
+                    });
+                }
                 Entry::Unknown { kind, raw } => {
                     let (kind, raw) = (kind.clone(), raw.clone());
                     copy.push(Entry::Unknown { kind, raw });

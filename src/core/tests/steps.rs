@@ -15,6 +15,10 @@ pub enum Step {
     Read(usize, Option<u32>, Option<u32>),
     /// A file, and places in it: start, lines removed, lines added.
     Write(usize, Vec<(usize, usize, usize)>),
+    /// The agent asks whether it may write a file, with changes at some places.
+    Propose(usize, Vec<(usize, usize, usize)>),
+    /// It writes that, allowed or not.
+    Carry(usize),
     Answer(usize, u8),
     Crash,
     // The world goes on.
@@ -129,6 +133,8 @@ fn files() -> impl Strategy<Value = Step> {
         1 => (2..6u32, 0..5u32).prop_map(|(line, limit)| (Some(line), Some(limit))),
     ];
     prop_oneof![
+        2 => (file(), places()).prop_map(|(f, places)| Step::Propose(f, places)),
+        2 => file().prop_map(Step::Carry),
         2 => (file(), part).prop_map(|(f, (line, limit))| Step::Read(f, line, limit)),
         3 => (file(), places()).prop_map(|(f, places)| Step::Write(f, places)),
         3 => (file(), places()).prop_map(|(f, places)| Step::Shell(f, places)),

@@ -18,6 +18,9 @@ use crate::core::text::LineEdit;
 /// The files of a random life; the last one does not exist at first.
 const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
 
+/// What an agent had seen of a file, and what it wants to write.
+type Proposal = (Option<Vec<String>>, Vec<String>);
+
 /// A world in which steps happen.
 pub struct Story {
     pub w: World,
@@ -27,6 +30,8 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user has typed and not taken away again, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
+    /// What the agent has asked for last, by session and file.
+    proposed: BTreeMap<(String, usize), Proposal>,
     ids: u32,
     lines: u32,
     sessions: u32,
@@ -54,6 +59,7 @@ impl Story {
             seen: BTreeMap::new(),
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
+            proposed: BTreeMap::new(),
             ids: 100,
             lines: 0,
             sessions: 1,
@@ -145,7 +151,8 @@ impl Story {
     }
 
     fn is_review(&self, token: Token) -> bool {
-        matches!(self.w.model.jobs.get(&token), Some(Job::Review(_)))
+        let job = self.w.model.jobs.get(&token);
+        matches!(job, Some(Job::Review(_) | Job::Proposal(_)))
     }
 
     pub fn editor_moves(&mut self) {
@@ -221,6 +228,16 @@ impl Story {
                 }
             }
             Step::Write(file, places) => self.write(*file, places),
+            Step::Propose(file, places) => self.propose(*file, places),
+            Step::Carry(file) => {
+                let key = (self.session().2, *file);
+                // Only what it had seen then: else it would delete knowingly what has come since.
+                if let Some((seen, lines)) = self.proposed.remove(&key)
+                    && seen.as_ref() == self.seen.get(&key)
+                {
+                    self.write_lines(key, lines);
+                }
+            }
             Step::Answer(at, kind) => self.answer(*at, *kind),
             Step::Editor(moves) => (0..*moves).for_each(|_| self.editor_moves()),
             Step::Disk(file) => self.disk_moves(*file),
@@ -288,14 +305,51 @@ impl Story {
     /// Nor does it overwrite what is there unseen, or before it has the answer to a read.
     fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let key = (self.session().2, file);
-        let is_reading = self.reading.values().any(|reading| *reading == key);
-        if is_reading || !self.seen.contains_key(&key) && FILES[file] != "/p/new" {
-            return;
+        if let Some(lines) = self.changed(&key, places) {
+            self.write_lines(key, lines);
         }
-        let mut lines = self.seen.get(&key).cloned().unwrap_or_default();
+    }
+
+    /// The agent asks to write what it has seen, with changes at some places.
+    fn propose(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let key = (self.session().2, file);
+        let Some(lines) = self.changed(&key, places) else {
+            return;
+        };
+        let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect();
+        let old: Option<String> = self.seen.get(&key).map(|lines| text(lines));
+        let new: String = text(&lines);
+        let diff = json!({ "type": "diff", "path": FILES[file], "oldText": old, "newText": new });
+        let tool = json!({ "toolCallId": "p", "content": [diff] });
+        let options = json!([
+            { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+            { "optionId": "n", "name": "No", "kind": "reject_once" },
+        ]);
+        self.ids += 1;
+        let params = json!({ "toolCall": tool, "options": options });
+        self.ask(self.ids, "session/request_permission", params);
+        let seen = self.seen.get(&key).cloned();
+        self.proposed.insert(key, (seen, lines));
+    }
+
+    /// Returns what the agent has seen of a file, with changes at some places.
+    fn changed(
+        &mut self,
+        key: &(String, usize),
+        places: &[(usize, usize, usize)],
+    ) -> Option<Vec<String>> {
+        let is_reading = self.reading.values().any(|reading| reading == key);
+        if is_reading || !self.seen.contains_key(key) && FILES[key.1] != "/p/new" {
+            return None;
+        }
+        let mut lines = self.seen.get(key).cloned().unwrap_or_default();
         self.change(&mut lines, places);
+        Some(lines)
+    }
+
+    fn write_lines(&mut self, key: (String, usize), lines: Vec<String>) {
         let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let params = json!({ "path": FILES[file], "content": content });
+        let params = json!({ "path": FILES[key.1], "content": content });
         self.ids += 1;
         if self.ask(self.ids, "fs/write_text_file", params).is_some() {
             self.seen.insert(key, lines);

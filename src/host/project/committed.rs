@@ -29,8 +29,8 @@ impl Reviews {
         }
     }
 
-    /// Says which files are under review, and returns what is to be told of them.
-    pub(super) fn set(&mut self, paths: &[PathBuf]) -> Vec<Committed> {
+    /// Asks the repositories about the files under review, and returns what is to be told.
+    pub(super) fn ask(&mut self, paths: &[PathBuf]) -> Vec<Committed> {
         self.repositories.clear();
         for path in paths {
             if let Some((repository, inside)) = Repository::of(path) {
@@ -39,11 +39,6 @@ impl Reviews {
             }
         }
         self.told.retain(|path, _| paths.contains(path));
-        self.look()
-    }
-
-    /// Asks the repositories, and returns what is to be told.
-    pub(super) fn look(&mut self) -> Vec<Committed> {
         self.signals.clear();
         let mut news = Vec::new();
         for (repository, files) in &self.repositories {

@@ -21,9 +21,12 @@ const WRITING: Duration = Duration::from_millis(50);
 /// From the first event to the look, at most.
 const STORM: Duration = Duration::from_millis(200);
 
-/// How many times as long as the last look took nothing is looked at afterwards, unless somebody
-/// asks for it: looking takes a tenth of a processor at most.
+/// How many times as long as a look takes is to be rested for it: looking without being asked
+/// takes a tenth of a processor at most, in the long run.
 pub(super) const REST: u32 = 9;
+
+/// How much rest may be owed: a few looks are made at once, however soon they come.
+const OWED: Duration = Duration::from_secs(2);
 
 /// The paths of one folder that are told apart.
 const PATHS: usize = 32;
@@ -49,8 +52,8 @@ pub(super) struct Gather {
     repository: bool,
     first: Option<Instant>,
     last: Option<Instant>,
-    /// Before this no look begins.
-    rest: Option<Instant>,
+    /// When all looks so far will be rested for.
+    rested: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -119,14 +122,15 @@ impl Gather {
             false => WRITING,
         };
         let due = (last + quiet).min(first + STORM);
-        Some(self.rest.map_or(due, |rest| due.max(rest)))
+        let enough = self.rested.and_then(|rested| rested.checked_sub(OWED));
+        Some(enough.map_or(due, |enough| due.max(enough)))
     }
 
     /// Takes out what is due.
     pub(super) fn take(&mut self) -> Due {
-        let rest = self.rest;
+        let rested = self.rested;
         let all = std::mem::take(self);
-        self.rest = rest;
+        self.rested = rested;
         Due {
             tree: all.tree.into_where(),
             repository: all.repository,
@@ -144,7 +148,8 @@ impl Gather {
 
     /// Takes note of how long the last look took.
     pub(super) fn looked(&mut self, took: Duration, now: Instant) {
-        self.rest = now.checked_add(took * REST);
+        let from = self.rested.map_or(now, |rested| rested.max(now));
+        self.rested = Some(from + took * REST);
     }
 
     fn told(&mut self, now: Instant) {
@@ -273,13 +278,22 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_look_the_next_one_waits() {
-        let now = Instant::now();
+    fn looks_are_rested_for_once_they_are_many() {
+        let now = Instant::now() + OWED;
+        let path = Path::new("/p/a");
         let mut gather = Gather::default();
-        gather.looked(MS * 40, now);
-        assert_eq!(gather.due(), None, "rest alone is no reason to look");
-        gather.path(Path::new("/p/a"), Deed::Done, now);
-        assert_eq!(gather.due(), Some(now + MS * 360));
+        let mut due = |looks: u32| {
+            for _ in 0..looks {
+                gather.looked(MS * 40, now);
+            }
+            assert_eq!(gather.due(), None, "rest alone is no reason to look");
+            gather.path(path, Deed::Done, now);
+            let due = gather.due();
+            gather.take();
+            due
+        };
+        assert_eq!(due(5), Some(now + MS * quiet()));
+        assert_eq!(due(5), Some(now + MS * 3600 - OWED));
     }
 
     fn quiet() -> u32 {

@@ -65,14 +65,17 @@ impl Repository {
     pub(super) fn of(path: &Path) -> Option<(Self, PathBuf)> {
         let (parent, name) = (path.parent()?, path.file_name()?);
         // The file itself may be a link: what the repository has at its path is the link.
-        let real = crate::paths::resolved(parent).join(name);
-        let folder = real
-            .ancestors()
-            .skip(1)
-            .find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
-        let inside = real.strip_prefix(folder).ok()?.to_owned();
-        let folder = folder.to_owned();
-        Some((Self { folder }, inside))
+        let real = crate::paths::resolved(parent);
+        let repository = Self::above(&real)?;
+        let inside = real.strip_prefix(&repository.folder).ok()?.join(name);
+        Some((repository, inside))
+    }
+
+    /// Returns the repository whose working tree a folder, links resolved, lies in.
+    fn above(folder: &Path) -> Option<Self> {
+        let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        let folder = folder.ancestors().find(has_git)?.to_owned();
+        Some(Self { folder })
     }
 }
 
@@ -84,6 +87,9 @@ impl Git {
     /// Returns the files below `root` that the repository tracks although they are ignored;
     /// absolute, spelt as `root` is. Without git or a repository there are none.
     pub(super) fn tracked_although_ignored(&self, root: &Path) -> Vec<PathBuf> {
+        if Repository::above(&crate::paths::resolved(root)).is_none() {
+            return vec![];
+        }
         let args = [
             "ls-files",
             "-z",

@@ -71,17 +71,22 @@ impl Keeper {
     pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
         let mut life = lock(&self.life);
         let life = self.begun(&mut life)?;
-        let past = past(&self.folder());
+        let mut past = past(&self.folder());
         let mut taken: Vec<KeptReview> = Vec::new();
-        for past in &past {
-            for review in self.read(&past.reviews()) {
+        // What is not understood may be of a version to come: it is left to that.
+        past.retain(|past| {
+            let Some(reviews) = self.read(&past.reviews()) else {
+                return false;
+            };
+            for review in reviews {
                 if taken.iter().all(|file| file.path != review.path) {
                     taken.push(review);
                 }
             }
-        }
+            true
+        });
         if !taken.is_empty() {
-            let own = self.read(&life.reviews()).into_iter();
+            let own = self.read(&life.reviews()).unwrap_or_default().into_iter();
             let mut all = taken.clone();
             all.extend(own.filter(|own| taken.iter().all(|file| file.path != own.path)));
             self.write(&life, &all)
@@ -121,12 +126,14 @@ impl Keeper {
         write_private(&path, &encode(&self.root, files, &self.store)?, Sync::Now)
     }
 
-    /// Returns the reviews in a file, spelt below this root; none, when it is not there or damaged.
-    fn read(&self, path: &Path) -> Vec<KeptReview> {
-        let bytes = fs::read(path).unwrap_or_default();
-        let Some((root, records)) = decode(&bytes) else {
-            return Vec::new();
+    /// Returns the reviews in a file, spelt below this root; `None` when they cannot be read or
+    /// understood.
+    fn read(&self, path: &Path) -> Option<Vec<KeptReview>> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
+            bytes => bytes.ok()?,
         };
+        let (root, records) = decode(&bytes)?;
         let here = |path: &Path| match path.strip_prefix(&root) {
             Ok(below) => self.root.join(below),
             Err(_) => path.to_owned(),
@@ -139,7 +146,7 @@ impl Keeper {
                 base: review.base,
             }
         };
-        records.into_iter().map(review).collect()
+        Some(records.into_iter().map(review).collect())
     }
 
     fn folder(&self) -> PathBuf {

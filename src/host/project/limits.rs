@@ -11,7 +11,7 @@ pub struct Limits {
     pub bytes: u64,
     /// The largest file whose content is kept.
     pub file_bytes: u64,
-    /// How long a look at everything may take.
+    /// How long looking for files may take, and then as long again reading what can wait.
     pub time: Duration,
     /// The checkpoints that are kept of a project.
     pub checkpoints: usize,
@@ -35,7 +35,7 @@ impl Default for Limits {
             files: 100_000,
             bytes: 1 << 30,
             file_bytes: 5 << 20,
-            time: Duration::from_secs(10),
+            time: Duration::from_secs(5),
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,

@@ -8,12 +8,14 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod asking;
 mod attend;
 mod checkpoints;
 mod codec;
 mod committed;
 mod compare;
 mod excludes;
+mod gaps;
 mod gather;
 mod git;
 mod kept;
@@ -23,27 +25,24 @@ mod manifest;
 mod prune;
 mod reading;
 mod restore;
+mod root;
 mod rules;
 mod scan;
 mod shadow;
 mod store;
 mod told;
 mod watch;
+mod worker;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use self::attend::Attention;
-use self::gather::{Due, Where};
-use self::git::Git;
 use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
-use self::shadow::{Looked, Shadow};
 pub(super) use self::store::Store;
 use super::Tools;
 use crate::core::effect::{Level, Turns};
@@ -128,8 +127,7 @@ impl Projects {
         let keeper = self.keeper(&root);
         tools.runtime.spawn(async move {
             let store = Arc::clone(&shared.store);
-            let work = run(root, queue, keeper, store, here.clone());
-            super::guarded("a project", &here.inbox, work).await;
+            worker::run(root, queue, keeper, store, here).await;
         });
     }
 
@@ -207,209 +205,6 @@ impl Projects {
     }
 }
 
-/// Works off what is asked of one project until nobody can ask any more.
-async fn run(
-    root: PathBuf,
-    mut operations: UnboundedReceiver<Operation>,
-    keeper: Arc<Keeper>,
-    store: Arc<Store>,
-    tools: Tools,
-) {
-    let excludes = excludes::excludes_file(&tools.environment);
-    let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
-    let mut worker = Worker {
-        shadow: Arc::new(Mutex::new(Shadow::new(
-            root.clone(),
-            Arc::clone(&store),
-            excludes,
-        ))),
-        keeper,
-        store,
-        attention: Attention::new(&root, git.clone(), &tools),
-        root,
-        tools,
-    };
-    worker.open(git).await;
-    loop {
-        // What was asked goes first: a checkpoint covers what is told meanwhile.
-        tokio::select! {
-            biased;
-            operation = operations.recv() => match operation {
-                Some(operation) => worker.carry_out(operation).await,
-                None => return,
-            },
-            due = worker.attention.next() => worker.attend(due).await,
-        }
-    }
-}
-
-/// One project's worker.
-struct Worker {
-    root: PathBuf,
-    shadow: Arc<Mutex<Shadow>>,
-    keeper: Arc<Keeper>,
-    store: Arc<Store>,
-    attention: Attention,
-    tools: Tools,
-}
-
-impl Worker {
-    async fn open(&mut self, git: Git) {
-        let root = self.root.clone();
-        let keeper = Arc::clone(&self.keeper);
-        let open = move |shadow: &mut Shadow| {
-            let life = keeper.life();
-            shadow.open(life.as_ref().ok().cloned());
-            let tracked = git.tracked_although_ignored(&root);
-            shadow.include(tracked.clone());
-            let kept = shadow.keep().map(|_| life.map(|_| ()));
-            let trouble = kept.map_or_else(Some, Result::err);
-            (shadow.folders().collect(), tracked, trouble)
-        };
-        let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked, trouble) = open.unwrap_or_default();
-        self.warn(trouble);
-        self.take_over().await;
-        self.attention.start(folders, tracked).await;
-    }
-
-    /// Tells of the reviews that Neovims before this one have left.
-    async fn take_over(&self) {
-        let keeper = Arc::clone(&self.keeper);
-        let taken = self
-            .tools
-            .blocking("taking over reviews", move || keeper.take_over());
-        match taken.await {
-            Some(Ok(files)) if !files.is_empty() => {
-                let root = self.root.clone();
-                self.tools.inbox.send(Event::ReviewsKept { root, files });
-            }
-            Some(Err(why)) => self.warn(Some(why)),
-            _ => {}
-        }
-    }
-
-    fn warn(&self, why: Option<String>) {
-        if let Some(why) = why {
-            self.tools.log.line(Level::Warn, "project", &why);
-        }
-    }
-
-    async fn carry_out(&mut self, operation: Operation) {
-        match operation {
-            #[cfg(test)]
-            Operation::Look(paths) => {
-                self.look(Where::At(paths.into_iter().collect())).await;
-            }
-            Operation::Checkpoint(token, turns) => {
-                self.attention.turns(turns);
-                self.checkpoint(token).await;
-            }
-            Operation::Track(paths) => {
-                let known = paths.clone();
-                let work = move |shadow: &mut Shadow| shadow.include(known);
-                self.on_shadow("reading files", work).await;
-                let fresh = self.attention.track(paths).await;
-                self.look(Where::At(fresh.into_iter().collect())).await;
-            }
-            Operation::Review(paths) => self.attention.review(paths).await,
-        }
-    }
-
-    async fn attend(&mut self, due: Due) {
-        if let Some(place) = due.tree {
-            let (start, is_all) = (Instant::now(), place == Where::Everything);
-            self.look(place).await;
-            self.attention.rest(start.elapsed());
-            if is_all {
-                self.attention.compared(start.elapsed());
-            }
-        }
-        if due.repository {
-            self.attention.committed().await;
-        }
-    }
-
-    /// Runs work on the shadow, where blocking is allowed; `None` when it panicked.
-    async fn on_shadow<T: Send + 'static>(
-        &self,
-        place: &'static str,
-        work: impl FnOnce(&mut Shadow) -> T + Send + 'static,
-    ) -> Option<T> {
-        let shadow = Arc::clone(&self.shadow);
-        let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
-        self.tools.blocking(place, work).await
-    }
-
-    /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
-    /// what the look did not cover, or `None` when it panicked.
-    async fn look(&mut self, place: Where) -> Option<Option<String>> {
-        let (mut place, mut limited) = (place, None);
-        while place != Where::At(BTreeSet::new()) {
-            let looked = self.look_once(place).await?;
-            limited = looked.limited.or(limited);
-            let (new, gone) = (looked.new_folders, looked.gone_folders);
-            // Files may have come into a new folder before it was watched.
-            let fresh = self.attention.follow(new, gone).await;
-            place = Where::At(fresh.into_iter().collect());
-        }
-        Some(limited)
-    }
-
-    async fn look_once(&mut self, place: Where) -> Option<Looked> {
-        let start = Instant::now();
-        if place == Where::Everything {
-            self.attention.looking_at_everything();
-        }
-        let what = match &place {
-            Where::Everything => "everything".to_owned(),
-            Where::At(paths) => format!("{} paths", paths.len()),
-        };
-        let work = move |shadow: &mut Shadow| match place {
-            Where::Everything => shadow.look_all(),
-            Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
-        };
-        let mut looked = self.on_shadow("looking at a project", work).await?;
-        let took = start.elapsed();
-        let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
-        let found = changes.len();
-        let line = format!(
-            "{}: looked at {what} in {took:.1?}: {found} changes",
-            root.display()
-        );
-        self.tools.log.line(Level::Debug, "project", &line);
-        if found > 0 {
-            self.tools.inbox.send(Event::DiskChanged { root, changes });
-        }
-        Some(looked)
-    }
-
-    async fn checkpoint(&mut self, token: Token) {
-        let start = Instant::now();
-        let result = match self.look(Where::Everything).await {
-            Some(limited) => {
-                let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
-                files
-                    .unwrap_or_else(|| Err(failed(&self.root)))
-                    .map(|files| Checkpoint { files, limited })
-            }
-            None => Err(failed(&self.root)),
-        };
-        self.attention.compared(start.elapsed());
-        answer(&self.tools, token, result);
-        let (store, tools) = (Arc::clone(&self.store), self.tools.clone());
-        self.tools.spawn("pruning", async move {
-            let pruned = tools
-                .blocking("pruning", move || prune::prune(&store))
-                .await;
-            if let Some(Err(error)) = pruned {
-                let line = format!("what nobody needs any more was not removed: {error}");
-                tools.log.line(Level::Warn, "project", &line);
-            }
-        });
-    }
-}
-
 /// Writes down what is to be kept.
 async fn flush(keeper: &Arc<Keeper>, tools: &Tools) {
     let keeper = Arc::clone(keeper);
@@ -426,13 +221,6 @@ fn answer(tools: &Tools, token: Token, result: Result<Checkpoint, String>) {
 fn not_open(root: &Path) -> String {
     format!(
         "No checkpoint was taken of {}: it is not open; start a session there.",
-        root.display()
-    )
-}
-
-fn failed(root: &Path) -> String {
-    format!(
-        "No checkpoint was taken of {}: an internal error of this client; see the log (:Acp log).",
         root.display()
     )
 }

@@ -7,8 +7,8 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags};
@@ -19,6 +19,7 @@ use super::store::Store;
 use crate::core::event::DiskText;
 use crate::core::format::Format;
 use crate::core::project::{Body, FileState};
+use crate::host::disk::is_missing;
 
 /// How coarse the clock of a file system is: one with nanoseconds takes the kernel's tick.
 const TICK_NS: i128 = 50_000_000;
@@ -74,13 +75,11 @@ pub(super) struct Reads {
 /// Reads files, by several threads if they are many.
 pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: &Budget) -> Reads {
     let trouble = Mutex::new(None);
-    let read_one = |wanted: &Wanted| {
-        read(root, wanted, store, budget).unwrap_or_else(|(entry, error)| {
-            let mut trouble = trouble.lock().unwrap_or_else(|e| e.into_inner());
-            trouble.get_or_insert(error.to_string());
-            Some(entry)
-        })
+    let report = |error: io::Error| {
+        let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.get_or_insert(error.to_string());
     };
+    let read_one = |wanted: &Wanted| read(root, wanted, store, budget, &report);
     let results: Vec<Option<Entry>> = if wanted.len() < MANY {
         wanted.iter().map(read_one).collect()
     } else {
@@ -89,7 +88,7 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: 
     let seen = wanted.into_iter().map(|wanted| wanted.seen);
     Reads {
         entries: seen.zip(results).collect(),
-        trouble: trouble.into_inner().unwrap_or_else(|e| e.into_inner()),
+        trouble: trouble.into_inner().unwrap_or_else(PoisonError::into_inner),
     }
 }
 
@@ -117,72 +116,80 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) 
     all.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Reads one file; an error is one of the store's, with what is known of the file all the same.
+/// Reads one file; what is wrong with the store is reported, and the file known all the same.
 fn read(
     root: &Path,
     wanted: &Wanted,
     store: &Store,
     budget: &Budget,
-) -> Result<Option<Entry>, (Entry, io::Error)> {
+    report: &impl Fn(io::Error),
+) -> Option<Entry> {
     let now = now();
+    let cap = store.limits.file_bytes;
     let path = root.join(&wanted.seen.path);
-    let entry = |stat: Stat, what| Entry {
+    let mut stat = wanted.seen.stat;
+    let what = if wanted.seen.is_link {
+        What::Link(fs::read_link(&path).ok()?)
+    } else if stat.bytes > cap {
+        What::Large
+    } else if wanted.need == Need::Spare && !budget.spend(stat.bytes) {
+        What::Later
+    } else {
+        match bytes_of(&path, cap) {
+            Ok((now, bytes)) => {
+                stat = now;
+                kept(&bytes, store, report)
+            }
+            Err(error) if is_missing(&error) => return None,
+            Err(error) => What::Unreadable(match error.kind() {
+                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+                _ => error.to_string(),
+            }),
+        }
+    };
+    Some(Entry {
         settled: is_settled(&stat, now),
         stat,
         what,
-    };
-    if wanted.seen.is_link {
-        return Ok(fs::read_link(&path)
-            .ok()
-            .map(|to| entry(wanted.seen.stat, What::Link(to))));
+    })
+}
+
+/// Keeps a content that is not too large.
+fn kept(bytes: &[u8], store: &Store, report: &impl Fn(io::Error)) -> What {
+    if bytes.len() as u64 > store.limits.file_bytes {
+        return What::Large;
     }
-    let too_large = |stat: &Stat| stat.bytes > store.limits.file_bytes;
-    if too_large(&wanted.seen.stat) {
-        return Ok(Some(entry(wanted.seen.stat, What::Large)));
-    }
-    if wanted.need == Need::Spare && !budget.spend(wanted.seen.stat.bytes) {
-        return Ok(Some(entry(wanted.seen.stat, What::Later)));
-    }
-    match bytes_of(&path, store.limits.file_bytes) {
-        Ok(None) => Ok(None),
-        Ok(Some((stat, _))) if too_large(&stat) => Ok(Some(entry(stat, What::Large))),
-        Ok(Some((stat, bytes))) => match store.put(&bytes) {
-            Ok(blob) if is_text(&bytes) => Ok(Some(entry(stat, What::Text(blob)))),
-            Ok(blob) => Ok(Some(entry(stat, What::Bytes(blob)))),
-            Err(error) => Err((entry(stat, What::Later), error)),
-        },
+    match store.put(bytes) {
+        Ok(blob) if is_text(bytes) => What::Text(blob),
+        Ok(blob) => What::Bytes(blob),
         Err(error) => {
-            let why = match error.kind() {
-                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-                _ => error.to_string(),
-            };
-            Ok(Some(entry(wanted.seen.stat, What::Unreadable(why))))
+            report(error);
+            What::Later
         }
     }
 }
 
-/// Returns a regular file's stat and bytes; `None` when none is there (any more).
-fn bytes_of(path: &Path, cap: u64) -> io::Result<Option<(Stat, Vec<u8>)>> {
+/// Returns a regular file's stat and bytes, one more than `cap` of them at most.
+///
+/// # Errors
+/// As the system has it; what is no regular file any more is missing.
+fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(errno) => {
-            let error = io::Error::from(errno);
-            let is_gone =
-                super::super::disk::is_missing(&error) || errno == rustix::io::Errno::LOOP;
-            return if is_gone { Ok(None) } else { Err(error) };
-        }
+        Err(rustix::io::Errno::LOOP) => return Err(io::ErrorKind::NotFound.into()),
+        Err(errno) => return Err(errno.into()),
     };
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Ok(None);
+        return Err(io::ErrorKind::NotFound.into());
     }
     let mut stat = Stat::of(&meta);
     let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes.min(cap)).unwrap_or(0));
     // It may grow while it is read.
     file.take(cap + 1).read_to_end(&mut bytes)?;
     stat.bytes = stat.bytes.max(bytes.len() as u64);
-    Ok(Some((stat, bytes)))
+    Ok((stat, bytes))
 }
 
 /// Returns whether bytes are lines for the core: Git, too, takes NUL for the mark of the rest.
@@ -237,5 +244,42 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
         body,
         mode: Some(stat.permissions()),
         stamp: Some(stat.stamp()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says when a file was changed, and when it was read after that, in milliseconds.
+    #[track_caller]
+    fn check(changed: (i64, i64), after_ms: i128, settled: bool) {
+        let stat = Stat {
+            inode: 1,
+            bytes: 1,
+            mode: 0o100_644,
+            // Anybody can set this one to anything.
+            modified: (0, 0),
+            changed,
+            born: None,
+        };
+        let read = nanoseconds(changed) + after_ms * 1_000_000;
+        assert_eq!(
+            is_settled(&stat, read),
+            settled,
+            "{changed:?} + {after_ms} ms"
+        );
+    }
+
+    #[test]
+    fn a_file_read_within_the_tick_of_its_change_is_not_settled() {
+        check((1000, 5), 0, false);
+        check((1000, 5), 10, false);
+        check((1000, 5), 100, true);
+        // The clock was set back.
+        check((1000, 5), -9000, false);
+        // A file system without nanoseconds.
+        check((1000, 0), 100, false);
+        check((1000, 0), 2500, true);
     }
 }

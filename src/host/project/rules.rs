@@ -127,7 +127,7 @@ impl Rules {
             return None;
         }
         let mut folders: Vec<&Path> = self.root.ancestors().skip(1).collect();
-        let top = folders.iter().position(|folder| is_repository(folder))?;
+        let top = folders.iter().position(is_repository)?;
         folders.truncate(top + 1);
         folders.into_iter().rev().fold(None, |above, folder| {
             Some(Arc::new(self.read_level(folder, above, false)))

@@ -4,29 +4,28 @@
 //! was found; nothing is told twice, and a file that could not be looked at is no news.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use super::checkpoints;
 use super::compare::{Difference, differences, is_same};
+use super::gaps::{Gaps, OutOfSight};
 use super::life::Life;
 use super::manifest::{Entries, Entry, What};
 use super::prune;
-use super::reading::{self, Budget, Need, Wanted, is_settled, read_all};
-use super::rules::{Rules, is_never_seen};
-use super::scan::{Cut, Reach, RealFolders, Scan, Seen, Spot, Way, spot};
+use super::reading::{self, Budget, Need, Wanted, read_all};
+use super::root::Root;
+use super::rules::Rules;
+use super::scan::{Reach, RealFolders, Scan, Seen, Spot, Way, spot};
 use super::store::Store;
 use crate::core::project::FileChange;
 
 /// The last known state of the files below a root.
 #[derive(Debug)]
 pub(super) struct Shadow {
-    /// As the core spells it.
-    root: PathBuf,
-    /// The same with links resolved: some who tell of changes spell it so.
-    real: PathBuf,
+    root: Root,
     store: Arc<Store>,
     /// The user's excludes for all of git.
     excludes: Option<PathBuf>,
@@ -43,18 +42,6 @@ pub(super) struct Shadow {
     kept: Option<PathBuf>,
     /// This Neovim's, as the others see it.
     life: Option<Arc<Life>>,
-}
-
-/// What the last look at everything did not cover.
-#[derive(Debug, Default)]
-struct Gaps {
-    cut: Option<Cut>,
-    /// Files whose content is not kept for want of time or room.
-    later: usize,
-    /// Folders that may not be listed.
-    unseen: Vec<PathBuf>,
-    /// Why contents could not be kept.
-    trouble: Option<String>,
 }
 
 /// What a look has found.
@@ -81,8 +68,7 @@ impl Shadow {
     /// Returns the shadow of a root nobody has looked at yet.
     pub(super) fn new(root: PathBuf, store: Arc<Store>, excludes: Option<PathBuf>) -> Self {
         Self {
-            real: crate::paths::resolved(&root),
-            root,
+            root: Root::new(root),
             store,
             excludes,
             entries: Entries::new(),
@@ -101,7 +87,7 @@ impl Shadow {
         {
             // Until it is said what we build upon, nobody shall prune that.
             let _hold = prune::hold(&self.store);
-            if let Some((path, entries)) = checkpoints::last(&self.store, &self.real) {
+            if let Some((path, entries)) = checkpoints::last(&self.store, self.root.real()) {
                 self.entries = entries;
                 self.kept = Some(path);
                 self.build_upon();
@@ -118,8 +104,8 @@ impl Shadow {
         let mut folders = RealFolders::default();
         let mut targets = BTreeSet::new();
         for path in paths {
-            if let Some(path) = self.key(path) {
-                let target = self.first_that_is_no_folder(path, &mut folders);
+            if let Some(path) = self.root.key(path) {
+                let target = self.root.first_that_is_no_folder(path, &mut folders);
                 if target.file_name().is_some_and(|name| name == ".gitignore") {
                     targets.extend(target.parent().map(Path::to_owned));
                 }
@@ -133,14 +119,14 @@ impl Shadow {
             if scopes.last().is_some_and(|scope| target.starts_with(scope)) {
                 continue;
             }
-            match spot(&self.root, target.clone()) {
+            match spot(self.root.path(), target.clone()) {
                 // Nobody wants to know what else is there.
                 _ if target.is_absolute() => {}
                 Spot::Folder if !rules.hides(&target, true) => {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
                     scan.folders.extend(missing.map(Path::to_owned));
-                    scan.walk(&self.root, target.clone(), &mut rules, self.reach());
+                    scan.walk(self.root.path(), target.clone(), &mut rules, self.reach());
                 }
                 Spot::File(seen) if !rules.hides(&target, false) => scan.found.push(seen),
                 // What is known there all the same is looked at one by one.
@@ -158,7 +144,10 @@ impl Shadow {
 
     /// Has these files known though rules hide them, as they are now.
     pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
-        let paths: Vec<PathBuf> = paths.iter().filter_map(|path| self.key(path)).collect();
+        let paths: Vec<PathBuf> = paths
+            .iter()
+            .filter_map(|path| self.root.key(path))
+            .collect();
         let is_new = |path: &PathBuf| !self.entries.contains_key(path);
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
         self.included.extend(paths);
@@ -171,7 +160,7 @@ impl Shadow {
 
     /// Returns the folders that were walked, the root among them, spelt as the core does.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        self.folders.iter().map(|folder| self.spelt(folder))
+        self.folders.iter().map(|folder| self.root.spelt(folder))
     }
 
     /// Keeps the state of all files as a checkpoint; returns how many they are.
@@ -183,7 +172,7 @@ impl Shadow {
         let kept = kept.filter(|path| checkpoints::freshen(path));
         let path = match kept {
             Some(path) => path,
-            None => checkpoints::keep(&self.store, &self.real, &self.entries)?,
+            None => checkpoints::keep(&self.store, self.root.real(), &self.entries)?,
         };
         self.kept = Some(path);
         self.build_upon();
@@ -202,7 +191,7 @@ impl Shadow {
         let begun = reading::now();
         let mut rules = self.rules();
         let mut scan = Scan::default();
-        scan.walk(&self.root, PathBuf::new(), &mut rules, self.reach());
+        scan.walk(self.root.path(), PathBuf::new(), &mut rules, self.reach());
         let (cut, unseen) = (scan.cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
         let folders = RealFolders::default();
@@ -230,8 +219,8 @@ impl Shadow {
         let mut gone = Vec::new();
         for path in self.unfound(scopes, &found) {
             let folder = path.parent().unwrap_or(Path::new(""));
-            let spot = match real.way(&self.root, folder) {
-                Way::Open => spot(&self.root, path.clone()),
+            let spot = match real.way(self.root.path(), folder) {
+                Way::Open => spot(self.root.path(), path.clone()),
                 Way::None => Spot::Nothing,
                 Way::Shut => Spot::Hidden,
             };
@@ -316,7 +305,7 @@ impl Shadow {
             until: Instant::now() + self.store.limits.time,
             bytes: AtomicU64::new(self.store.limits.bytes.saturating_sub(self.bytes_kept())),
         };
-        let reads = read_all(&self.root, wanted, &self.store, &budget);
+        let reads = read_all(self.root.path(), wanted, &self.store, &budget);
         self.gaps.trouble = reads.trouble;
         let mut read = Read::default();
         for (seen, entry) in reads.entries {
@@ -382,26 +371,26 @@ impl Shadow {
             // Others were not reached, or could not be listed.
             let gone: Vec<PathBuf> = left
                 .filter(|folder| {
-                    let spot = spot(&self.root, folder.to_path_buf());
+                    let spot = spot(self.root.path(), folder.to_path_buf());
                     !matches!(spot, Spot::Folder | Spot::Hidden) || rules.hides(folder, true)
                 })
                 .cloned()
                 .collect();
             for folder in gone {
                 self.folders.remove(&folder);
-                looked.gone_folders.push(self.spelt(&folder));
+                looked.gone_folders.push(self.root.spelt(&folder));
             }
         }
         for folder in &scan.folders {
             if self.folders.insert(folder.clone()) {
-                looked.new_folders.push(self.spelt(folder));
+                looked.new_folders.push(self.root.spelt(folder));
             }
         }
     }
 
     fn told(&self, change: &Difference) -> FileChange {
-        let path = self.spelt(&change.path);
-        let from = change.from.as_ref().map(|from| self.spelt(from));
+        let path = self.root.spelt(&change.path);
+        let from = change.from.as_ref().map(|from| self.root.spelt(from));
         let old = from.as_deref().unwrap_or(&path);
         FileChange {
             before: reading::state(old, change.before.as_ref(), &self.store),
@@ -415,7 +404,7 @@ impl Shadow {
     fn limited(&mut self) -> Option<String> {
         let later = |entry: &&Entry| entry.what == What::Later;
         self.gaps.later = self.entries.values().filter(later).count();
-        self.gaps.words(&self.root, self.entries.len())
+        self.gaps.words(self.root.path(), self.entries.len())
     }
 
     fn bytes_kept(&self) -> u64 {
@@ -424,7 +413,7 @@ impl Shadow {
     }
 
     fn rules(&self) -> Rules {
-        Rules::new(&self.root, self.excludes.clone(), self.store.folder())
+        Rules::new(self.root.path(), self.excludes.clone(), self.store.folder())
     }
 
     fn reach(&self) -> Reach {
@@ -432,56 +421,6 @@ impl Shadow {
             files: self.store.limits.files,
             until: Instant::now() + self.store.limits.time,
         }
-    }
-
-    /// Returns the first part of a path that is no folder, or the path if all are.
-    fn first_that_is_no_folder(&self, path: PathBuf, folders: &mut RealFolders) -> PathBuf {
-        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
-        above.reverse();
-        let is_shut = |folder: &&Path| folders.way(&self.root, folder) == Way::None;
-        let first = above.into_iter().find(is_shut).map(Path::to_owned);
-        first.unwrap_or(path)
-    }
-
-    /// Returns a path relative to the root, or as it is if it lies elsewhere; `None` if nobody may
-    /// see it.
-    fn key(&self, path: &Path) -> Option<PathBuf> {
-        let below = path.strip_prefix(&self.root);
-        let below = below.or_else(|_| path.strip_prefix(&self.real));
-        let key = below.unwrap_or(path);
-        let mut parts = key
-            .components()
-            .skip_while(|part| *part == Component::RootDir);
-        let is_plain =
-            |part: Component| matches!(part, Component::Normal(name) if !is_never_seen(name));
-        parts.all(is_plain).then(|| key.to_owned())
-    }
-
-    /// Returns a path below the root as the core spells it.
-    fn spelt(&self, path: &Path) -> PathBuf {
-        match path.as_os_str().is_empty() {
-            true => self.root.clone(),
-            false => self.root.join(path),
-        }
-    }
-}
-
-/// Where files may have been before anybody saw them.
-#[derive(Debug)]
-struct OutOfSight {
-    folders: Vec<PathBuf>,
-    last_look: i128,
-}
-
-impl OutOfSight {
-    /// Returns whether a new file was there when everything was looked at last.
-    fn holds(&self, change: &Difference) -> bool {
-        let is_old = |after: &Entry| is_settled(&after.stat, self.last_look);
-        change.after.as_ref().is_some_and(is_old)
-            && self
-                .folders
-                .iter()
-                .any(|folder| change.path.starts_with(folder))
     }
 }
 
@@ -492,41 +431,33 @@ struct Read {
     entries: Vec<(PathBuf, Entry)>,
 }
 
-impl Gaps {
-    fn words(&self, root: &Path, files: usize) -> Option<String> {
-        let root = root.display();
-        let mut parts = Vec::new();
-        match self.cut {
-            Some(Cut::Files) => parts.push(format!(
-                "only {files} files of {root} are watched, there are more; start the session in a \
-                 smaller folder, or hide what does not matter by .gitignore"
-            )),
-            Some(Cut::Time) => parts.push(format!(
-                "there was no time to look at more than {files} files of {root}; start the session \
-                 in a smaller folder, or hide what does not matter by .gitignore"
-            )),
-            None => {}
-        }
-        if self.later > 0 {
-            parts.push(format!(
-                "the content of {} files of {root} is not kept, because they are too much; hide \
-                 what does not matter by .gitignore",
-                self.later
-            ));
-        }
-        if let Some(first) = self.unseen.first() {
-            parts.push(format!(
-                "{} folders may not be looked into, the first one is {}; check their permissions",
-                self.unseen.len(),
-                first.display()
-            ));
-        }
-        if let Some(trouble) = &self.trouble {
-            parts.push(format!(
-                "contents could not be kept: {trouble}; make room where Neovim keeps its state"
-            ));
-        }
-        (!parts.is_empty())
-            .then(|| format!("Not every change can be reviewed: {}.", parts.join("; ")))
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::limits::Limits;
+    use super::*;
+
+    /// Has the shadow believe another content to be of a file, by the very stat the file has;
+    /// says whether that is noticed.
+    #[track_caller]
+    fn check(settled: bool, noticed: bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("p");
+        fs::create_dir(&root).expect("a folder");
+        fs::write(root.join("a"), "new").expect("a file");
+        let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
+        let mut shadow = Shadow::new(root, Arc::clone(&store), None);
+        shadow.open(None);
+        let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
+        entry.what = What::Text(store.put(b"old").expect("kept"));
+        entry.settled = settled;
+        assert_eq!(shadow.look_all().changes.len(), usize::from(noticed));
+    }
+
+    #[test]
+    fn only_what_the_stat_cannot_tell_is_read_again() {
+        check(true, false);
+        check(false, true);
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct State {
     pub(super) lost: HashSet<PathBuf>,
     /// The system could not tell everything: watches may be gone, too.
     pub(super) overflowed: bool,
+    /// Not everything can be watched.
+    pub(super) is_limited: bool,
 }
 
 /// Single files, and the folders above them, whose coming and going may be theirs.
@@ -108,6 +110,12 @@ impl Told {
                 },
             }
         }
+    }
+
+    /// Has everything looked at, as soon as nothing else is told.
+    pub(super) fn look_at_everything(&self) {
+        self.lock().gather.everything(Instant::now());
+        self.sooner.notify_one();
     }
 
     /// Takes in what the system tells.

@@ -243,12 +243,10 @@ impl Watch {
             return None;
         }
         self.limited = Some(words(&self.root, error));
+        self.told.lock().is_limited = true;
+        // Whoever waits for the watches learns that way that it has to compare.
+        self.told.look_at_everything();
         self.limited.clone()
-    }
-
-    /// Returns whether changes may go unseen until somebody compares.
-    pub(super) fn is_limited(&self) -> bool {
-        self.limited.is_some()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Proposals: what an agent asks to change is shown in the file it would change, and decided
 //! about there, before anything is written.
 
+mod agents;
 mod decide;
 mod look;
 mod places;

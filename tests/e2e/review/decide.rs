@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{NEW, OLD, reviewed, reviewed_in, wait_file, wait_shown};
+use super::{NEW, OLD, reviewed, reviewed_in, wait_file, wait_shown, wait_window_closed};
 use crate::files::{Script, hunks, last_turn, open, start, touch, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -307,8 +307,9 @@ fn a_kept_version_is_what_a_reject_comes_back_to() {
 fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
     let script = Script::new().writes("a.txt", NEW).done();
     let project = Project::new().file("a.txt", OLD).agent("agent", &script);
-    let nvim = start(project, "");
+    let nvim = start(project.config("log_level", json!("debug")), "");
     last_turn(&nvim);
+    wait_window_closed(&nvim);
     touch(&nvim.project.path("a.txt"), format!("others\n{NEW}"));
     nvim.cmd("Acp reject all");
     wait_file(&nvim, "a.txt", &format!("others\n{OLD}"));

@@ -2,7 +2,9 @@
 
 mod buffers;
 mod decide;
+mod feedback;
 mod look;
+mod turns;
 mod undo;
 mod walk;
 
@@ -43,6 +45,16 @@ pub fn wait_shown(nvim: &Nvim) {
     let marks = "local space = vim.api.nvim_create_namespace('acp_review')
         return #vim.api.nvim_buf_get_extmarks(0, space, 0, -1, {})";
     nvim.wait("hunks in the buffer", || nvim.lua(marks, ()) != 0);
+}
+
+/// Waits until what changes on disk is no longer the agent's: the checkpoint behind its turn has
+/// been taken. The project's log level must be `debug`.
+#[track_caller]
+pub fn wait_window_closed(nvim: &Nvim) {
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the checkpoint behind the turn", || {
+        std::fs::read_to_string(&log).is_ok_and(|log| log.contains("is not the agent's"))
+    });
 }
 
 /// Waits until a file has this content.

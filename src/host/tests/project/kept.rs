@@ -215,6 +215,20 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
 }
 
 #[test]
+fn reviews_that_are_not_understood_are_left_where_they_are() {
+    let one = Work::open(&[("a", "1")]);
+    one.keep(&[one.review("a", Body::Missing)]);
+    let two = one.another();
+    let _folder = one.end();
+    let [file] = &two.kept_files(".reviews")[..] else {
+        panic!("one file");
+    };
+    fs::write(file, "of a version to come").expect("a file");
+    assert_eq!(two.reviews(), []);
+    assert_eq!(read(file), "of a version to come");
+}
+
+#[test]
 fn reviews_are_spelt_as_the_root_is() {
     let one = Work::open(&[("a", "1")]);
     one.keep(&[one.review("a", Body::Missing)]);

@@ -5,9 +5,11 @@
 
 mod changes;
 mod hidden;
+mod histories;
 mod kept;
 mod limits;
 mod restore;
+mod untouched;
 
 use std::fs;
 
@@ -89,6 +91,12 @@ impl Work {
 
     /// Takes a checkpoint; returns what was told before it came, and what came.
     pub(super) fn checkpoint(&self) -> (Vec<FileChange>, Result<Checkpoint, String>) {
+        let (told, result) = self.looks();
+        (told.concat(), result)
+    }
+
+    /// As `checkpoint`, with what each look has found on its own.
+    pub(super) fn looks(&self) -> (Vec<Vec<FileChange>>, Result<Checkpoint, String>) {
         self.run.host.run(HostEffect::Checkpoint {
             token: CHECKPOINT,
             root: self.root.clone(),
@@ -100,7 +108,7 @@ impl Work {
                 Event::DiskChanged { root, changes } => {
                     assert_eq!(root, self.root);
                     assert!(!changes.is_empty(), "no news is not told");
-                    told.extend(changes);
+                    told.push(changes);
                 }
                 Event::CheckpointTaken { token, result } => {
                     assert_eq!(token, CHECKPOINT);

@@ -1,0 +1,230 @@
+//! What the user has rejected, told to the agent with the next prompt: gathered, shown, sent.
+//!
+//! Invariants: nothing goes to the agent that the chat has not shown; what is there again (a
+//! reject that was undone) is not told; what is told is told once.
+
+use std::path::{Path, PathBuf};
+
+use super::diffview::whole;
+use super::frame::plural;
+use super::ids::SessionKey;
+use super::ledger::Hunk;
+use super::model::Model;
+use super::text::Text;
+use super::transcript::Entry;
+use super::view::Line;
+
+/// Lines of diff that are told; of more, the hunks are counted.
+const MAX_LINES: usize = 200;
+
+/// Lines shown around a hunk.
+const CONTEXT: usize = 2;
+
+/// A hunk the user has rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    old: Vec<String>,
+    new: Vec<String>,
+    /// Where its lines were, in the text before and in the agent's.
+    rows: (usize, usize),
+    above: Vec<String>,
+    below: Vec<String>,
+}
+
+/// What goes along with the next prompt.
+#[derive(Debug, PartialEq, Eq)]
+struct Feedback {
+    /// How many hunks of which files.
+    what: String,
+    diff: Vec<String>,
+}
+
+impl Rejected {
+    /// Returns a hunk as it is before it is rejected.
+    pub fn of(hunk: &Hunk, base: &Text, current: &Text) -> Self {
+        let (old, new) = (&hunk.old, &hunk.new);
+        Self {
+            old: base.to_lines(old.clone()),
+            new: current.to_lines(new.clone()),
+            rows: (old.start, new.start),
+            above: current.to_lines(new.start.saturating_sub(CONTEXT)..new.start),
+            below: current.to_lines(new.end..new.end + CONTEXT),
+        }
+    }
+
+    /// Returns whether a hunk has what was rejected, maybe among other lines.
+    pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
+        let has = |text: &Text, rows: &std::ops::Range<usize>, lines: &[String]| {
+            lines.is_empty()
+                || text
+                    .to_lines(rows.clone())
+                    .windows(lines.len())
+                    .any(|w| w == lines)
+        };
+        self.new.is_empty() == hunk.new.is_empty()
+            && has(current, &hunk.new, &self.new)
+            && has(base, &hunk.old, &self.old)
+    }
+
+    /// Returns whether it is the same change.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.old == other.old && self.new == other.new
+    }
+
+    fn diff(&self) -> Vec<String> {
+        let around = self.above.len() + self.below.len();
+        let start = |row: usize| row.saturating_sub(self.above.len()) + 1;
+        let (old, new) = (self.old.len() + around, self.new.len() + around);
+        let (at, now) = (start(self.rows.0), start(self.rows.1));
+        let mut lines = vec![format!("@@ -{at},{old} +{now},{new} @@")];
+        lines.extend(self.above.iter().map(|line| format!(" {line}")));
+        lines.extend(self.old.iter().map(|line| format!("-{line}")));
+        lines.extend(self.new.iter().map(|line| format!("+{line}")));
+        lines.extend(self.below.iter().map(|line| format!(" {line}")));
+        lines
+    }
+}
+
+impl Feedback {
+    /// Returns what the agent is told.
+    fn text(&self) -> String {
+        let mut text = "The user has rejected these changes of yours; the files do not have them \
+                        any more:\n```diff\n"
+            .to_owned();
+        for line in &self.diff {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text + "```\n"
+    }
+
+    /// Returns what the chat shows; what matters comes first, for a fold's line is cut.
+    fn entry(&self, word: &str) -> Entry {
+        let lines = self.diff.iter().map(|line| {
+            let group = match line.as_bytes() {
+                [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => "AcpPath",
+                [b'-', ..] => "AcpDelete",
+                [b'+', ..] => "AcpAdd",
+                [b'@', ..] => "AcpDim",
+                _ => {
+                    return Line {
+                        text: format!("  {line}"),
+                        spans: Vec::new(),
+                    };
+                }
+            };
+            whole(format!("  {line}"), group)
+        });
+        Entry::Along {
+            head: format!("{}: {word}", self.what),
+            lines: lines.collect(),
+        }
+    }
+}
+
+impl Model {
+    /// Shows in every chat what goes along with its next prompt by now.
+    pub(super) fn refresh_feedback(&mut self) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys {
+            let feedback = self.feedback_of(key);
+            let Some(session) = self.sessions.get_mut(&key) else {
+                continue;
+            };
+            let entry = match (&feedback, session.along) {
+                (Some(feedback), _) => feedback.entry("told with the next prompt"),
+                (None, Some(_)) => Entry::Along {
+                    head: "Nothing is told with the next prompt any more.".into(),
+                    lines: Vec::new(),
+                },
+                (None, None) => continue,
+            };
+            match session.along {
+                Some(at) => session.transcript.replace(at, entry),
+                // It would cut a message in two.
+                None if session.turn.is_some() => {}
+                None => session.along = Some(session.transcript.push(entry)),
+            }
+        }
+    }
+
+    /// Takes what goes along with a prompt that is sent now.
+    pub(super) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
+        let feedback = self.feedback_of(key);
+        self.reviews.forget_rejected(key);
+        let session = self.sessions.get_mut(&key)?;
+        let known = session.along.take();
+        let feedback = feedback?;
+        let entry = feedback.entry("told with this prompt");
+        match known {
+            Some(at) => session.transcript.replace(at, entry),
+            None => drop(session.transcript.push(entry)),
+        }
+        Some(feedback.text())
+    }
+
+    /// Lets nothing go along.
+    pub(super) fn drop_feedback(&mut self, session: Option<SessionKey>) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys
+            .into_iter()
+            .filter(|key| session.is_none_or(|s| s == *key))
+        {
+            self.reviews.forget_rejected(key);
+        }
+        self.refresh_feedback();
+    }
+
+    fn feedback_of(&self, key: SessionKey) -> Option<Feedback> {
+        if !self.feedback {
+            return None;
+        }
+        let cwd = &self.sessions.get(&key)?.spec.cwd;
+        let mut files: Vec<(PathBuf, Vec<&Rejected>)> = Vec::new();
+        for (path, file) in self.reviews.iter() {
+            if file.session != key {
+                continue;
+            }
+            let rejected = file.told_rejected();
+            if !rejected.is_empty() {
+                let short = path.strip_prefix(cwd).unwrap_or(path);
+                files.push((short.to_owned(), rejected));
+            }
+        }
+        let hunks = files.iter().map(|(_, hunks)| hunks.len()).sum();
+        let place = match files.as_slice() {
+            [] => return None,
+            [(path, _)] => path.display().to_string(),
+            files => plural(files.len(), "file"),
+        };
+        Some(Feedback {
+            what: format!("{} in {place}", plural(hunks, "rejected hunk")),
+            diff: files
+                .iter()
+                .fold(Vec::new(), |lines, file| tell(lines, file)),
+        })
+    }
+}
+
+/// Adds the diff of a file, as far as there is room for it.
+fn tell(mut lines: Vec<String>, (path, hunks): &(PathBuf, Vec<&Rejected>)) -> Vec<String> {
+    let path: &Path = path;
+    lines.push(format!("--- a/{}", path.display()));
+    lines.push(format!("+++ b/{}", path.display()));
+    for (at, hunk) in hunks.iter().enumerate() {
+        let diff = hunk.diff();
+        if lines.len() + diff.len() > MAX_LINES {
+            let rest = hunks.get(at..).unwrap_or_default().iter();
+            let (mut added, mut removed, mut count) = (0, 0, 0);
+            for hunk in rest {
+                (added, removed) = (added + hunk.new.len(), removed + hunk.old.len());
+                count += 1;
+            }
+            let more = plural(count, "more hunk");
+            lines.push(format!("@@ {more}: +{added} -{removed} lines @@"));
+            return lines;
+        }
+        lines.extend(diff);
+    }
+    lines
+}

@@ -1,0 +1,68 @@
+//! What was rejected is told with the next prompt, and the chat says so before.
+
+use serde_json::json;
+
+use super::wait_file;
+use crate::files::{Script, prompt, start, turn};
+use crate::harness::{Nvim, Project};
+
+const OLD: &str = "one\ntwo\nthree\nfour\n";
+
+/// Starts with a hunk of `a.txt` rejected; the agent's second turn wants `blocks`.
+#[track_caller]
+fn rejected(project: Project, blocks: serde_json::Value) -> Nvim {
+    let script = Script::new()
+        .writes("a.txt", "one\nTWO\nthree\nfour\n")
+        .step(json!({ "end": "prompt" }))
+        .step(
+            json!({ "expect": "session/prompt", "as": "prompt", "params": { "prompt": blocks } }),
+        );
+    let project = project
+        .size(100, 24)
+        .before("set nomore laststatus=0")
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    nvim.keys("2G");
+    nvim.cmd("Acp reject");
+    wait_file(&nvim, "a.txt", OLD);
+    nvim
+}
+
+#[test]
+fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
+    let text = json!({ "type": "text", "text": { "$contains": "-two\n+TWO\n" } });
+    let blocks = json!([text, { "type": "text", "text": "go" }]);
+    let nvim = rejected(Project::new(), blocks);
+    nvim.wait_text("1 rejected hunk in a.txt: told with the");
+    nvim.lua("vim.cmd.redraw()", ());
+    nvim.mode();
+    let screen = nvim.screen();
+    insta::assert_snapshot!(screen.dump(0..screen.height - 2));
+    prompt(&nvim);
+    nvim.wait_script("agent");
+    nvim.wait_text("1 rejected hunk in a.txt: told with this");
+    nvim.quit();
+}
+
+#[test]
+fn it_can_be_dropped() {
+    let nvim = rejected(Project::new(), json!([{ "type": "text", "text": "go" }]));
+    nvim.wait_text("1 rejected hunk in a.txt: told with the");
+    nvim.cmd("Acp drop-feedback");
+    nvim.wait_text("Nothing is told");
+    prompt(&nvim);
+    nvim.wait_script("agent");
+    nvim.quit();
+}
+
+#[test]
+fn it_can_be_switched_off() {
+    let project = Project::new().config("review", json!({ "feedback": false }));
+    let nvim = rejected(project, json!([{ "type": "text", "text": "go" }]));
+    prompt(&nvim);
+    nvim.wait_script("agent");
+    assert!(!nvim.screen().has("told with"));
+    nvim.quit();
+}

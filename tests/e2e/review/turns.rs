@@ -1,0 +1,135 @@
+//! Turns decided and undone as a whole.
+
+use serde_json::json;
+
+use super::wait_file;
+use crate::files::{Script, start, turn, wait_hunks, wait_lines};
+use crate::harness::{Nvim, Project};
+
+const OLD: &str = "one\ntwo\nthree\nfour\n";
+
+/// Two turns: the first changes line 1, the second line 3, and makes a file.
+#[track_caller]
+fn two_turns() -> Nvim {
+    let script = Script::new()
+        .writes("a.txt", "ONE\ntwo\nthree\nfour\n")
+        .turn()
+        .writes("a.txt", "ONE\ntwo\nTHREE\nfour\n")
+        .writes("new.txt", "new\n");
+    let project = Project::new()
+        .size(90, 24)
+        .before("set nomore laststatus=0")
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    turn(&nvim);
+    wait_lines(&nvim, &["ONE", "two", "THREE", "four"]);
+    nvim
+}
+
+#[test]
+fn the_last_turn_is_accepted_or_rejected() {
+    let nvim = two_turns();
+    nvim.cmd("Acp accept turn");
+    wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    nvim.cmd("Acp reject turn");
+    wait_hunks(&nvim, json!([]));
+    wait_file(&nvim, "a.txt", "one\ntwo\nTHREE\nfour\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_turn_is_undone_after_a_question_and_brought_back() {
+    let nvim = two_turns();
+    nvim.cmd("Acp accept all");
+    wait_hunks(&nvim, json!([]));
+    nvim.cmd("Acp undo-turn");
+    nvim.wait_text("Undo the turn");
+    nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_list_wins()) do
+            local kind = vim.bo[vim.api.nvim_win_get_buf(win)].filetype
+            if kind == 'acp-chat' or kind == 'acp-input' then
+                vim.api.nvim_win_close(win, true)
+            end
+        end
+        vim.cmd.redraw()",
+        (),
+    );
+    nvim.mode();
+    let screen = nvim.screen();
+    insta::assert_snapshot!(screen.dump(0..screen.height - 2));
+    nvim.keys("n");
+    nvim.wait("the question to go", || !nvim.screen().has("Undo the turn"));
+    wait_file(&nvim, "a.txt", "ONE\ntwo\nTHREE\nfour\n");
+    nvim.cmd("Acp undo-turn");
+    nvim.wait_text("Undo the turn");
+    nvim.keys("y");
+    wait_file(&nvim, "a.txt", "ONE\ntwo\nthree\nfour\n");
+    nvim.wait("the new file to be deleted", || {
+        !nvim.project.path("new.txt").exists()
+    });
+    nvim.cmd("Acp undo-turn!");
+    wait_file(&nvim, "a.txt", "ONE\ntwo\nTHREE\nfour\n");
+    wait_file(&nvim, "new.txt", "new\n");
+    wait_hunks(&nvim, json!([]));
+    let files = "return require('acp').status().review.files";
+    nvim.wait("nothing to review", || nvim.lua(files, ()) == 0);
+    nvim.quit();
+}
+
+#[test]
+fn one_undo_takes_an_undone_turn_back_in_its_buffer() {
+    let nvim = two_turns();
+    nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+    wait_lines(&nvim, &["ONE", "two", "three", "four"]);
+    wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    nvim.keys("u");
+    wait_lines(&nvim, &["ONE", "two", "THREE", "four"]);
+    wait_hunks(
+        &nvim,
+        json!([
+            [0, ["one"], ["ONE"], "pending"],
+            [2, ["three"], ["THREE"], "pending"]
+        ]),
+    );
+    nvim.quit();
+}
+
+#[test]
+fn what_a_shell_command_of_the_turn_did_is_undone() {
+    let sh = "mv a.txt moved.txt && rm gone.txt && chmod +x mode.sh && printf 'x\\0y' > bin.dat && echo more >> mode.sh";
+    let script = Script::new().step(json!({ "shell": sh }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("gone.txt", "gone\n")
+        .file("mode.sh", "echo hi\n")
+        .file("own.txt", "own\n");
+    std::fs::write(project.path("bin.dat"), b"a\0b").expect("the file can be written");
+    let nvim = start(project.agent("agent", &script.done()), "own.txt");
+    turn(&nvim);
+    nvim.wait("the review of it", || {
+        let info = "return require('acp').status().review";
+        nvim.lua(info, ())["files"].as_u64() >= Some(4)
+    });
+    nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+    wait_file(&nvim, "a.txt", OLD);
+    wait_file(&nvim, "gone.txt", "gone\n");
+    wait_file(&nvim, "mode.sh", "echo hi\n");
+    nvim.wait("the old bytes", || {
+        std::fs::read(nvim.project.path("bin.dat")).is_ok_and(|there| there == b"a\0b")
+    });
+    nvim.wait("the old permissions", || {
+        use std::os::unix::fs::PermissionsExt;
+        let data = std::fs::metadata(nvim.project.path("mode.sh"));
+        data.is_ok_and(|data| data.permissions().mode() & 0o111 == 0)
+    });
+    assert!(!nvim.project.path("moved.txt").exists());
+    nvim.lua("require('acp').review.undo_turn({ back = true })", ());
+    wait_file(&nvim, "moved.txt", OLD);
+    wait_file(&nvim, "mode.sh", "echo hi\nmore\n");
+    nvim.wait("the file to be gone again", || {
+        !nvim.project.path("gone.txt").exists()
+    });
+    nvim.quit();
+}
