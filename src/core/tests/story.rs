@@ -339,7 +339,8 @@ impl Story {
         places: &[(usize, usize, usize)],
     ) -> Option<Vec<String>> {
         let is_reading = self.reading.values().any(|reading| reading == key);
-        if is_reading || !self.seen.contains_key(key) && FILES[key.1] != "/p/new" {
+        let is_there = self.w.disk.get(FILES[key.1]).is_some() || self.buf(key.1).is_some();
+        if is_reading || !self.seen.contains_key(key) && is_there {
             return None;
         }
         let mut lines = self.seen.get(key).cloned().unwrap_or_default();
