@@ -240,11 +240,18 @@ impl Model {
         let path = change.change.path.clone();
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => {
-                fx.push(log(Level::Warn, why));
-                self.take_note(&change, change.by);
-                return self.change_is_over(&path, fx);
-            }
+            // What was told will do.
+            Err(why) => match as_told(&change.change) {
+                Some(told) => told,
+                None => {
+                    fx.push(log(Level::Warn, why));
+                    match self.documents.find(&path) {
+                        Some(_) => self.take_note(&change, change.by),
+                        None => self.change_ledger(&change.change, change.by, fx),
+                    }
+                    return self.change_is_over(&path, fx);
+                }
+            },
         };
         if self.documents.is_loading(&path) {
             // It is taken in when all of the buffer is there.
@@ -282,6 +289,10 @@ impl Model {
         let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
+        let change = Change {
+            change: as_read(change.change, disk.clone()),
+            ..change
+        };
         let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => {
@@ -404,18 +415,22 @@ fn as_told(change: &FileChange) -> Option<DiskFile> {
     }
 }
 
+fn has_nul(text: &Text) -> bool {
+    text.lines(0..text.len()).any(|line| line.contains('\0'))
+}
+
 /// Returns a change as it was found when the disk was read.
 fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
-    let after = match (disk.content, change.after.body) {
-        (Some(DiskText { text, format }), Body::Text(_) | Body::Missing) => FileState {
+    let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
+    let after = match disk.content {
+        None => FileState::missing(),
+        // No text, and still just that: only the host can tell what it is.
+        Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
+        Some(content) if !was_text && has_nul(&content.text) => change.after,
+        Some(DiskText { text, format }) => FileState {
             mode: change.after.mode,
             stamp: disk.stamp,
             ..FileState::of_text(text, format)
-        },
-        (None, _) => FileState::missing(),
-        (Some(_), body) => FileState {
-            body,
-            ..change.after
         },
     };
     FileChange { after, ..change }

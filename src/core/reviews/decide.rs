@@ -218,7 +218,8 @@ impl Model {
         };
         let is_whole = review.is_whole(&which);
         let is_hit = !review.ledger.hit(&which).is_empty();
-        if !(is_hit || is_whole && review.is_pending()) {
+        let is_meant = is_hit || is_whole && review.is_pending();
+        if !is_meant {
             return false;
         }
         let is_reject = is_whole && action == ReviewAction::Reject;
@@ -254,10 +255,17 @@ impl Model {
         true
     }
 
+    /// Ends a decision that changes no line: of a file that was made, all may be the user's.
+    fn nothing_to_edit(&mut self, path: &Path, end: End, fx: &mut Effects) {
+        if end == End::Users {
+            self.review_ended(path, end, fx);
+        }
+    }
+
     fn change_buffer(&mut self, job: ReviewJob, buf: BufId, plan: Plan, fx: &mut Effects) {
         self.reviews.touch(&job.path);
         let Some(document) = self.documents.get(buf).filter(|_| !plan.edits.is_empty()) else {
-            return;
+            return self.nothing_to_edit(&job.path, plan.end, fx);
         };
         let save = match plan.end {
             End::Deleted => Save::Deleted,
@@ -454,7 +462,7 @@ impl Model {
         self.reviews.note_decided(noted);
         self.reviews.touch(&path);
         if plan.edits.is_empty() {
-            return;
+            return self.nothing_to_edit(&path, plan.end, fx);
         }
         if plan.end == End::Deleted {
             return self.review_ended(&path, End::Deleted, fx);

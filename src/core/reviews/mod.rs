@@ -45,6 +45,9 @@ pub struct Reviews {
     decided: Vec<Vec<shift::Moved>>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
+    /// Files whose buffers have had hunks drawn: that there are none any more may have to be
+    /// said again, too, should the buffer have moved on.
+    pub(super) drawn: BTreeSet<PathBuf>,
 }
 
 impl Reviews {
