@@ -117,8 +117,12 @@ impl Core {
             if matches!(event, Event::Quit) {
                 break;
             }
+            // Nothing is drawn anew, and the editor looks after the session's files no longer.
+            let is_end = matches!(event, Event::Close { .. });
             guarded(&mut model, event, &mut effects);
-            self.publish(&model, &effects);
+            if is_end || effects.iter().any(is_seen) {
+                self.publish(&model);
+            }
             for effect in effects.drain(..) {
                 match effect {
                     Effect::Host(effect) => self.host.run(effect),
@@ -148,21 +152,21 @@ impl Core {
         Some(Event::FrameSlice)
     }
 
-    fn publish(&self, model: &Model, effects: &[Effect]) {
-        let is_seen = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::Editor(EditorEffect::Emit(_) | EditorEffect::Frame(_))
-            )
-        };
-        if effects.iter().any(is_seen) {
-            let snapshot = Arc::new(model.snapshot());
-            *self
-                .published
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = snapshot;
-        }
+    fn publish(&self, model: &Model) {
+        let snapshot = Arc::new(model.snapshot());
+        *self
+            .published
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
+}
+
+/// Returns whether what an effect leads to may ask for the snapshot.
+fn is_seen(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Editor(EditorEffect::Emit(_) | EditorEffect::Frame(_))
+    )
 }
 
 /// Runs `update`; a panic costs the event, and the user hears of it.

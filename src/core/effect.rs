@@ -51,6 +51,9 @@ pub enum HostEffect {
         /// What holds from now on, over all sessions of the project.
         turns: Turns,
     },
+    /// Compares files of an open project with what was told of them, now; what has changed is
+    /// reported by `DiskChanged`.
+    Look { root: PathBuf, paths: Vec<PathBuf> },
     /// Files that are watched though `.gitignore` hides them: open ones, ones an agent has named.
     Track { root: PathBuf, paths: Vec<PathBuf> },
     /// The files under review: what the user's repository has of them is told by `Committed`.

@@ -137,6 +137,10 @@ pub enum Event {
     BufDetached {
         buf: BufId,
     },
+    /// Neovim has found that a buffer's file is another one than it was told of.
+    BufOutdated {
+        buf: BufId,
+    },
     /// An `Effect::Edit` was carried out, or not.
     Edited {
         token: Token,

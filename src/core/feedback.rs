@@ -20,6 +20,9 @@ const MAX_LINES: usize = 200;
 /// Lines shown around a hunk.
 const CONTEXT: usize = 2;
 
+/// Hunks of a file that are kept: more are not told.
+pub const MAX_HUNKS: usize = 200;
+
 /// A hunk the user has rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
@@ -52,8 +55,22 @@ impl Rejected {
         }
     }
 
+    /// Returns a line that a hunk must have to have what was rejected: an added one, else a
+    /// removed one.
+    pub fn first_line(&self) -> Option<&str> {
+        let lines = if self.new.is_empty() {
+            &self.old
+        } else {
+            &self.new
+        };
+        lines.first().map(String::as_str)
+    }
+
     /// Returns whether a hunk has what was rejected, maybe among other lines.
     pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
+        if self.new.len() > hunk.new.len() || self.old.len() > hunk.old.len() {
+            return false;
+        }
         let has = |text: &Text, rows: &std::ops::Range<usize>, lines: &[String]| {
             lines.is_empty()
                 || text
@@ -64,6 +81,11 @@ impl Rejected {
         self.new.is_empty() == hunk.new.is_empty()
             && has(current, &hunk.new, &self.new)
             && has(base, &hunk.old, &self.old)
+    }
+
+    /// Returns its first line: an added one, or else a removed one.
+    pub fn first(&self) -> Option<&String> {
+        self.new.first().or(self.old.first())
     }
 
     /// Returns whether it is the same change.

@@ -123,6 +123,9 @@ impl Model {
                     hunks.extend(proposed);
                     hunks.sort_by_key(|hunk| hunk.row);
                 }
+                if !hunks.is_empty() {
+                    self.reviews.drawn.insert(document.path.clone());
+                }
                 let tick = document.state.tick;
                 frame.patches.push(Patch::Review { buf, tick, hunks });
             }

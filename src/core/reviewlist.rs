@@ -89,13 +89,10 @@ impl Model {
             let text = "That has changed meanwhile: the list shows what is there now.";
             fx.push(notify(Level::Info, text));
         }
+        self.reviews.begin_decision();
         for scope in scopes {
             self.review(action, scope, fx);
         }
-    }
-
-    fn undo_decision(&mut self, fx: &mut Effects) {
-        fx.push(notify(Level::Info, "No decision to take back."));
     }
 
     /// Returns what is meant by lines of the list: whole files, or hunks that follow each other.

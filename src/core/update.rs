@@ -51,20 +51,23 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Restart { session } => model.restart(session, fx),
         Event::Close { session } => model.close(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
-        Event::Review { action, scope } => model.review(action, scope, fx),
+        Event::Review { action, scope } => {
+            model.reviews.begin_decision();
+            model.review(action, scope, fx);
+        }
+        Event::DropFeedback { session } => model.drop_feedback(session),
+        Event::List(event) => model.list(event, fx),
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {
             limits,
-            preview,
             feedback,
+            preview,
         } => {
             model.limits = limits;
             model.proposals.preview = preview;
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
-        Event::DropFeedback { session } => model.drop_feedback(session),
-        Event::List(event) => model.list(event, fx),
-        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
@@ -113,6 +116,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.buffer_detached(buf, fx);
             model.resume_held(fx);
         }
+        Event::BufOutdated { buf } => model.look_at_file(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
         Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),

@@ -31,6 +31,9 @@ pub struct Buffer {
     tick: u64,
     /// Its text is on its way.
     pub loading: Option<Loading>,
+    /// The file that its text was last read from, written to or merged with; where it was there
+    /// before, the file that there was when it was attached.
+    known: Option<Stamp>,
     /// It has got a name that it was never read or written by: Neovim asks before it
     /// overwrites a file of that name.
     renamed: bool,
@@ -63,6 +66,7 @@ pub fn start() -> mlua::Result<()> {
         set_renamed(buf, false);
         report_state(buf)?;
         let stamp = stamp(buf)?;
+        set_known(buf, stamp);
         let buf = BufId(buf);
         send(Event::BufSaved { buf, stamp });
         Ok(())
@@ -160,6 +164,20 @@ pub fn set_renamed(buf: i32, renamed: bool) {
         if let Some(buffer) = attached.buffers.get_mut(&buf) {
             buffer.renamed = renamed;
         }
+    });
+}
+
+/// Returns the file that a buffer's text was last read from, written to or merged with, or that
+/// there was when it was attached.
+pub fn known(buf: i32) -> Option<Stamp> {
+    with_buffer(buf, |buffer| buffer.known)
+}
+
+/// Notes the file that a buffer's text was read from, written to or merged with.
+pub fn set_known(buf: i32, stamp: Option<Stamp>) {
+    with_buffer(buf, |buffer| {
+        buffer.known = stamp;
+        Some(())
     });
 }
 

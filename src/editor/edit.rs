@@ -156,7 +156,7 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
     match edit.save {
         Save::No | Save::Merged { .. } => Ok(None),
         Save::Deleted => {
-            nvim::set_buf_option(buf, "modified", false)?;
+            outside::count_as_saved(buf)?;
             Ok(None)
         }
         Save::OverIfClean(_) if was_modified => Ok(None),

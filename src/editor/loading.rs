@@ -54,6 +54,7 @@ pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
         id: next_tick(buf),
         rows: 0,
     };
+    super::documents::set_known(buf, loading.stamp.or(crate::paths::stamp(&loading.path)));
     super::review::forget(buf);
     send_slice(buf, loading)
 }

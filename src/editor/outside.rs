@@ -26,19 +26,24 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::documents::{is_attached, set_renamed};
+use super::documents::{is_attached, known, set_known, set_renamed};
 use super::guard;
 use super::nvim::{self, api};
-use super::state;
-use crate::core::event::{SaveError, Stamp};
+use super::state::{self, send};
+use crate::core::event::{Event, SaveError, Stamp};
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::ids::BufId;
 use crate::core::snapshot::SessionInfo;
 
 const GROUP: &str = "acp_outside";
+
+/// How long `:write` waits for a merge, and how often it looks whether there is one.
+const PATIENCE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(1);
 
 /// Answers for Neovim when it finds that the file of a buffer has changed.
 ///
@@ -51,7 +56,15 @@ pub fn start() -> mlua::Result<()> {
         ("group", nvim::value(group)),
         ("callback", Value::Function(changed)),
     ])?;
-    api("nvim_create_autocmd", ("FileChangedShell", opts))
+    api::<i32>("nvim_create_autocmd", ("FileChangedShell", opts))?;
+    let write = guard::callback("BufWritePre", |args: Table| {
+        about_to_write(args.get("buf")?, &args.get::<String>("match")?)
+    })?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("callback", Value::Function(write)),
+    ])?;
+    api("nvim_create_autocmd", ("BufWritePre", opts))
 }
 
 fn group() -> mlua::Result<i32> {
@@ -62,6 +75,7 @@ fn group() -> mlua::Result<i32> {
 /// Decides what Neovim does about a file that has changed: nothing, where the change is merged.
 fn changed(buf: i32) -> mlua::Result<()> {
     if is_looked_after(buf)? {
+        send(Event::BufOutdated { buf: BufId(buf) });
         return choose("");
     }
     // That there is an autocommand at all would keep Neovim from asking; others may have theirs.
@@ -69,6 +83,34 @@ fn changed(buf: i32) -> mlua::Result<()> {
         true => Ok(()),
         false => choose("ask"),
     }
+}
+
+/// Has what others have written merged before the user's `:write` goes over it: Neovim would ask.
+///
+/// The core is told and waited for, a few milliseconds as a rule. If it takes longer, Neovim asks.
+fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
+    let applying = state::with(|editor| editor.applying.get()).flatten();
+    let is_own = applying.is_some_and(|(edited, _)| edited == buf);
+    let path = name(buf)?;
+    if is_own || path != Path::new(target) || !is_looked_after(buf)? {
+        return Ok(());
+    }
+    let is_outdated = || {
+        let (known, there) = (known(buf), crate::paths::stamp(&path));
+        known.is_some() && there.is_some() && known != there
+    };
+    if !is_outdated() {
+        return Ok(());
+    }
+    send(Event::BufOutdated { buf: BufId(buf) });
+    let deadline = Instant::now() + PATIENCE;
+    while is_outdated() && Instant::now() < deadline {
+        match state::with(|editor| editor.outbox.take_edit(BufId(buf))).flatten() {
+            Some(edit) => super::apply::effect(edit)?,
+            None => std::thread::sleep(POLL),
+        }
+    }
+    Ok(())
 }
 
 fn choose(choice: &str) -> mlua::Result<()> {
@@ -188,20 +230,23 @@ pub fn take_over(
 ) -> mlua::Result<Result<(), SaveError>> {
     let path = name(buf)?;
     let set_modified = || quietly(|| nvim::set_buf_option(buf, "modified", !is_clean));
-    quietly(|| set_format(buf, format))?;
     let is_there = || crate::paths::stamp(&path) == stamp;
     if !is_there() {
-        // Neovim is to notice that there is something new if nobody else does.
-        set_modified()?;
+        // Neovim is to notice that there is something new if nobody else does, and whether the
+        // buffer has what is there is not known.
         return Ok(Err(SaveError::Stale));
     }
+    quietly(|| set_format(buf, format))?;
     match stamp {
         Some(_) => count_as_written(buf)?,
         None => gone(buf)?,
     }
     set_modified()?;
     match is_there() {
-        true => Ok(Ok(())),
+        true => {
+            set_known(buf, stamp);
+            Ok(Ok(()))
+        }
         false => Ok(Err(SaveError::Stale)),
     }
 }
@@ -293,6 +338,28 @@ fn nested(group: i32, body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Re
     api::<()>("nvim_del_autocmd", id)?;
     ran?;
     outcome.replace(Ok(()))
+}
+
+/// Lets a buffer whose file is gone, or goes next, count as saved: it is unmodified, and an undo
+/// makes it modified. What Neovim knows of the file stays.
+///
+/// The buffer is written to nowhere ('cpoptions', "+"): there is nothing to be written.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
+    let before: String = api("nvim_get_option_value", ("cpoptions", nvim::empty()?))?;
+    let set = |to: &str| -> mlua::Result<()> {
+        let scope = nvim::empty()?;
+        api("nvim_set_option_value", ("cpoptions", to, scope))
+    };
+    // Without "A" it is not the alternate file afterwards.
+    quietly(|| set(&format!("{}+", before.replace('A', ""))))?;
+    let nowhere = "noautocmd silent keepalt lockmarks write! ++enc=utf-8 ++ff=unix /dev/null";
+    let result = nvim::buf_call(buf, nowhere);
+    quietly(|| set(&before))?;
+    result?;
+    nvim::set_buf_option(buf, "modified", false)
 }
 
 /// Lets Neovim notice that a buffer's file is gone, without a word about it.

@@ -16,6 +16,7 @@ use super::nvim;
 use super::state;
 use crate::core::effect::EditorEffect;
 use crate::core::event::Event;
+use crate::core::ids::BufId;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -44,6 +45,14 @@ impl Outbox {
 
     fn pop(&self) -> Option<EditorEffect> {
         self.lock().pop_front()
+    }
+
+    /// Takes the next edit of a buffer, before its turn.
+    pub fn take_edit(&self, buf: BufId) -> Option<EditorEffect> {
+        let mut queue = self.lock();
+        let is_one = |effect: &EditorEffect| matches!(effect, EditorEffect::Edit { buf: edited, .. } if *edited == buf);
+        let index = queue.iter().position(is_one)?;
+        queue.remove(index)
     }
 
     /// Tells whether all there is to do is to ask for a frame.

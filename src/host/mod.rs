@@ -196,6 +196,7 @@ impl Host {
             HostEffect::KeepReviews { root, files } => {
                 self.projects.keep(&root, files, &self.tools)
             }
+            HostEffect::Look { root, paths } => self.projects.look(&root, paths),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
             HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
             HostEffect::Restore { token, path, state } => {

@@ -13,7 +13,7 @@ use crate::core::project::{FileChange, FileState};
 use crate::core::text::Text;
 
 impl Model {
-    /// Returns whether a change begins with the very file that is known, or ends with its text:
+    /// Returns whether a change begins with the very file that is known, or ends with what is:
     /// else it may have been looked at before something that is known already.
     pub(super) fn is_next(&self, change: &FileChange) -> bool {
         let path = self.reviews.name_of(&change.path, &change.path);
@@ -21,7 +21,7 @@ impl Model {
             return true;
         };
         let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
-        begins || change.after.text().as_ref() == Some(review.ledger.current())
+        begins || review.knows(&change.after)
     }
 
     /// Takes in a change of a file that no buffer has.

@@ -30,6 +30,9 @@ pub struct DiskMerge {
     over: Option<Stamp>,
 }
 
+/// A buffer that an agent's change on disk comes into, and its text before.
+pub type Landed = Option<(BufId, Text)>;
+
 /// The edit of a buffer that a merge comes to.
 #[derive(Debug)]
 pub struct BufferEdit {
@@ -107,6 +110,11 @@ impl DiskMerge {
         }
     }
 
+    /// Returns the buffer, and what it had before, if an agent has written what comes.
+    pub fn lands(&self) -> Landed {
+        self.by.map(|_| (self.buf, self.ours.clone()))
+    }
+
     /// Returns whether the user has changed lines that the disk has others of.
     pub fn has_conflicts(&self) -> bool {
         !self.conflicts.is_empty()
@@ -131,22 +139,27 @@ impl Model {
         }
         self.offer_disk(&merge, &path, fx);
         let DiskMerge {
-            buf,
-            disk,
-            by,
-            ours,
-            theirs,
-            ..
+            buf, disk, theirs, ..
         } = merge;
         if !was_saved {
             // Also where the disk has more by now: what it had is in the buffer.
             self.documents.set_disk(buf, theirs, disk.stamp);
         }
-        let now = self.reviews.get(&path).filter(|_| by.is_some());
-        if let Some(now) = now.map(|review| review.ledger.current().clone()) {
+        !is_stale && !was_saved
+    }
+
+    /// Has the choices carried out that were made of what a merge has brought into a buffer.
+    pub fn disk_has_landed(&mut self, landed: Landed, fx: &mut Effects) {
+        let Some((buf, ours)) = landed else {
+            return;
+        };
+        let document = self.documents.get(buf);
+        let path = document.map(|document| document.path.clone());
+        let review = path.and_then(|path| Some((self.reviews.get(&path)?, path)));
+        if let Some((now, path)) = review.map(|(review, path)| (review.ledger.current(), path)) {
+            let now = now.clone();
             self.proposals_landed(&path, &ours, &now, fx);
         }
-        !is_stale && !was_saved
     }
 
     /// Offers the user what the disk has over lines that the user has changed too.

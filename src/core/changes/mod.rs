@@ -94,6 +94,19 @@ impl Model {
         }
     }
 
+    /// Has the host look at a buffer's file now: what has become of it is told, if it was not.
+    pub(super) fn look_at_file(&mut self, buf: BufId, fx: &mut Effects) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        let mut sessions = self.sessions.values();
+        let session = sessions.find(|session| document.real.starts_with(&session.project));
+        if let Some(root) = session.map(|session| session.project.clone()) {
+            let paths = vec![document.real.clone()];
+            fx.push(Effect::Host(HostEffect::Look { root, paths }));
+        }
+    }
+
     /// Takes in the changes that need not wait any more.
     pub(super) fn take_changes(&mut self, fx: &mut Effects) {
         if self.changes.waiting.is_empty() {
@@ -141,16 +154,26 @@ impl Model {
     }
 
     /// Returns whose agent has written what is found at `path` just now: as it was told, if that
-    /// waits to be taken in, else as it would be told.
-    pub(super) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
+    /// waits to be taken in or is being taken in, else as it would be told.
+    pub(in crate::core) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
         let names = self.names_of(path);
         let mut waiting = names
             .iter()
             .filter_map(|name| self.changes.waiting.get(name)?.back());
         match waiting.next() {
             Some(change) => change.by,
-            None => self.agent_at(path),
+            None => self
+                .active_writer(&names)
+                .unwrap_or_else(|| self.agent_at(path)),
         }
+    }
+
+    /// Returns who has made the change that is being taken in at one of these paths.
+    fn active_writer(&self, names: &[PathBuf]) -> Option<Writer> {
+        self.jobs.values().find_map(|job| match job {
+            Job::Change(job) if names.contains(&job.change.change.path) => Some(job.change.by),
+            _ => None,
+        })
     }
 
     /// Returns the change that was told, and waits, of a file whose text is `saved`: others than
@@ -217,11 +240,18 @@ impl Model {
         let path = change.change.path.clone();
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => {
-                fx.push(log(Level::Warn, why));
-                self.take_note(&change, change.by);
-                return self.change_is_over(&path, fx);
-            }
+            // What was told will do.
+            Err(why) => match as_told(&change.change) {
+                Some(told) => told,
+                None => {
+                    fx.push(log(Level::Warn, why));
+                    match self.documents.find(&path) {
+                        Some(_) => self.take_note(&change, change.by),
+                        None => self.change_ledger(&change.change, change.by, fx),
+                    }
+                    return self.change_is_over(&path, fx);
+                }
+            },
         };
         if self.documents.is_loading(&path) {
             // It is taken in when all of the buffer is there.
@@ -251,11 +281,18 @@ impl Model {
         let Some(document) = self.documents.get(buf) else {
             return self.change_is_over(&path, fx);
         };
-        let is_known = document.stamp.is_some() && document.stamp == disk.stamp;
+        // Neovim reads a file again whose mode is another one, unless it is told of it.
+        let is_known = document.stamp.is_some()
+            && document.stamp == disk.stamp
+            && change.change.before.mode == change.change.after.mode;
         // Where somebody else's change comes next, what is there now is not this one's alone.
         let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
+        let change = Change {
+            change: as_read(change.change, disk.clone()),
+            ..change
+        };
         let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => {
@@ -267,7 +304,8 @@ impl Model {
         // A file that is no text any more leaves its buffer alone; so does one that somebody
         // else has deleted.
         let is_text = disk.content.is_none() || change.change.after.is_text();
-        let is_kept = on_disk.is_none() && (change.by.is_none() || document.stamp.is_none());
+        let was_this = document.stamp.is_some() || document.saved == change.change.before.text();
+        let is_kept = on_disk.is_none() && (change.by.is_none() || !was_this);
         if is_known || !is_text || is_kept {
             let content = change.by.filter(|_| !is_known);
             self.take_note(&change, content);
@@ -332,6 +370,7 @@ impl Model {
         let path = change.change.path.clone();
         let buf = merge.buf;
         let is_gone = merge.disk.content.is_none();
+        let landed = merge.lands().filter(|_| result.is_ok());
         let is_done = match result {
             Ok(done) => self.disk_is_merged(*merge, &done, fx),
             Err(EditError::Stale { .. } | EditError::Gone) => false,
@@ -345,12 +384,14 @@ impl Model {
             }
         };
         if !is_done && tries < MAX_TRIES {
+            self.disk_has_landed(landed, fx);
             return self.read_change(change, tries + 1, fx);
         }
         self.take_note(&change, content);
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }
+        self.disk_has_landed(landed, fx);
         self.change_is_over(&path, fx);
     }
 
@@ -374,18 +415,22 @@ fn as_told(change: &FileChange) -> Option<DiskFile> {
     }
 }
 
+fn has_nul(text: &Text) -> bool {
+    text.lines(0..text.len()).any(|line| line.contains('\0'))
+}
+
 /// Returns a change as it was found when the disk was read.
 fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
-    let after = match (disk.content, change.after.body) {
-        (Some(DiskText { text, format }), Body::Text(_) | Body::Missing) => FileState {
+    let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
+    let after = match disk.content {
+        None => FileState::missing(),
+        // No text, and still just that: only the host can tell what it is.
+        Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
+        Some(content) if !was_text && has_nul(&content.text) => change.after,
+        Some(DiskText { text, format }) => FileState {
             mode: change.after.mode,
             stamp: disk.stamp,
             ..FileState::of_text(text, format)
-        },
-        (None, _) => FileState::missing(),
-        (Some(_), body) => FileState {
-            body,
-            ..change.after
         },
     };
     FileChange { after, ..change }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the buffer is saved only over what has been merged into it.
 
+use std::path::PathBuf;
+
 use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
 use crate::acp::{RpcError, rpc};
@@ -129,7 +131,9 @@ impl Model {
         };
         match std::mem::replace(&mut write.stage, Stage::Reading) {
             Stage::Foreign(merge) => {
+                let landed = merge.lands();
                 self.disk_is_merged(*merge, &done, fx);
+                self.disk_has_landed(landed, fx);
                 // The disk may have more by now.
                 self.retry_write(write, fx);
             }
@@ -144,7 +148,12 @@ impl Model {
                 conflicts,
             } => {
                 self.has_written(&write, &real, theirs);
-                self.finish_merge(&write, (&ours, &merged), conflicts, done, fx);
+                // The agent may have named a link.
+                let path = match self.documents.find(&real) {
+                    Some((_, document)) => document.path.clone(),
+                    None => write.path.clone(),
+                };
+                self.finish_merge(&write, path, (&ours, &merged), conflicts, done, fx);
             }
             Stage::Reading | Stage::Saving { .. } => {}
         }
@@ -153,16 +162,13 @@ impl Model {
     fn finish_merge(
         &mut self,
         write: &Write,
+        path: PathBuf,
         (ours, merged): (&Text, &Text),
         conflicts: Vec<Conflict>,
         done: EditDone,
         fx: &mut Effects,
     ) {
         let told = conflict_error(&write.path, &conflicts);
-        let path = match self.documents.find(&write.path) {
-            Some((_, document)) => document.path.clone(),
-            None => write.path.clone(),
-        };
         if let Some(review) = self.reviews.get_mut(&path) {
             // What save hooks changed has moved the lines since.
             let hooks = diff(merged, review.ledger.current());

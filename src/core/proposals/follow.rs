@@ -127,6 +127,13 @@ impl Model {
 
     /// Ends what nobody proposes any more, and locates the rest where something has changed.
     pub(in crate::core) fn refresh_proposals(&mut self, fx: &mut Effects) {
+        if self.proposals.preview == Preview::Off {
+            for proposal in std::mem::take(&mut self.proposals.all) {
+                let paths = proposal.files.into_iter().map(|file| file.path);
+                self.reviews.dirty.extend(paths);
+                self.frame.permission_dirty = true;
+            }
+        }
         self.end_proposals();
         self.forget_choices();
         let mut to_read = Vec::new();
@@ -178,6 +185,7 @@ impl Model {
             }
         }
         file.path.clone_from(&document.path);
+        file.real = Some(document.real.clone());
         file.base = Some(Base {
             text: document.text.clone(),
             line_end: document.state.format.line_end,
@@ -228,7 +236,7 @@ impl Model {
     /// A file is another than it was: in a buffer now, in none any more, written by somebody.
     pub(in crate::core) fn proposals_stale(&mut self, path: &Path, real: &Path) {
         for file in self.proposals.files_mut() {
-            if file.path == path || file.path == real {
+            if file.path == path || file.path == real || file.real.as_deref() == Some(real) {
                 file.stale = true;
                 file.reading = false;
             }
@@ -284,6 +292,7 @@ impl FileProposal {
         match other {
             Some(other) => Self {
                 path: other.path,
+                real: other.real,
                 base: other.base,
                 hunks: other.hunks,
                 ..self
@@ -293,6 +302,7 @@ impl FileProposal {
     }
 
     fn set_disk(&mut self, disk: &DiskFile, seen: Option<Text>) {
+        self.real = Some(disk.real.clone());
         let content = disk.content.as_ref();
         self.base = Some(Base {
             text: content

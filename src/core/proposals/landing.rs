@@ -10,6 +10,7 @@ use super::putback::PutBack;
 use super::{Proposal, Proposed};
 use crate::core::effect::Level;
 use crate::core::event::ReviewAction;
+use crate::core::feedback::Rejected;
 use crate::core::ids::{PermissionId, SessionKey};
 use crate::core::ledger::{Hunk, Which, hunks};
 use crate::core::model::{Effects, Model, notify};
@@ -20,6 +21,8 @@ use crate::core::text::{LineEdit, Text};
 pub struct Kept {
     session: SessionKey,
     path: PathBuf,
+    /// With symbolic links resolved.
+    real: PathBuf,
     hunks: Vec<Proposed>,
     /// A turn has been running since: with its end they are forgotten.
     in_turn: bool,
@@ -50,6 +53,7 @@ impl Model {
             if !hunks.is_empty() {
                 self.proposals.kept.push(Kept {
                     session,
+                    real: file.real.unwrap_or_else(|| file.path.clone()),
                     path: file.path,
                     hunks,
                     in_turn: false,
@@ -66,8 +70,10 @@ impl Model {
             let is_over = kept.in_turn && !is_running;
             kept.in_turn |= is_running;
             let is_coming = || {
-                let names = self.names_of(&kept.path);
-                self.is_change_known(&kept.path) || self.is_written_to(&names)
+                let paths = [&kept.path, &kept.real];
+                paths.iter().any(|path| {
+                    self.is_change_known(path) || self.is_written_to(&self.names_of(path))
+                })
             };
             self.sessions.contains_key(&kept.session) && !is_over || is_coming()
         });
@@ -94,12 +100,12 @@ impl Model {
     ) {
         let real = self.reviews.get(path).map(|review| review.real.clone());
         self.proposals_stale(path, real.as_deref().unwrap_or(path));
-        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.path) == real.as_ref();
+        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.real) == real.as_ref();
         if !self.proposals.kept.iter().any(is_meant) {
             return;
         }
         let mut written = hunks(before, after);
-        let mut rejected = Vec::new();
+        let (mut rejected, mut told) = (Vec::new(), Vec::new());
         let mut left = 0;
         let mut kept = std::mem::take(&mut self.proposals.kept);
         for kept in kept.iter_mut().filter(|kept| is_meant(kept)) {
@@ -110,6 +116,7 @@ impl Model {
                 }
                 match take_same(&mut written, &hunk, before, after) {
                     Some(came) if hunk.choice == Some(ReviewAction::Reject) => {
+                        told.push(Rejected::of(&came, before, after));
                         rejected.push(LineEdit {
                             start: came.new.start,
                             removed: came.new.len(),
@@ -133,6 +140,11 @@ impl Model {
                 path.display()
             );
             fx.push(notify(Level::Warn, text));
+        }
+        if let Some(review) = self.reviews.get_mut(path) {
+            for hunk in told {
+                review.was_rejected(hunk);
+            }
         }
         rejected.sort_by_key(|edit| edit.start);
         self.put_rejected_back(path, after, rejected, fx);

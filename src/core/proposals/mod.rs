@@ -69,6 +69,8 @@ pub struct FileProposal {
     named: PathBuf,
     /// The buffer's name where there is one.
     pub path: PathBuf,
+    /// With symbolic links resolved, as far as is known.
+    real: Option<PathBuf>,
     diffs: Vec<(Diff, Option<usize>)>,
     /// What is there; `None` until the disk has answered.
     base: Option<Base>,
@@ -175,6 +177,7 @@ impl FileProposal {
         Self {
             named: path.clone(),
             path,
+            real: None,
             diffs,
             base: None,
             hunks: Vec::new(),

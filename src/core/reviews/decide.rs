@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::shift::Moved;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{
@@ -217,7 +218,8 @@ impl Model {
         };
         let is_whole = review.is_whole(&which);
         let is_hit = !review.ledger.hit(&which).is_empty();
-        if !is_hit && !(is_whole && review.is_pending()) {
+        let is_meant = is_hit || is_whole && review.is_pending();
+        if !is_meant {
             return false;
         }
         let is_reject = is_whole && action == ReviewAction::Reject;
@@ -236,8 +238,11 @@ impl Model {
         match buf {
             Some(buf) => {
                 let before = review.ledger.current().clone();
+                let noted = Moved::before(&path, review);
                 let plan = review.plan(action, &which);
                 let end = plan.end;
+                let noted = noted.after(review, &plan.after, end == End::Deleted);
+                self.reviews.note_decided(noted);
                 let job = job(Then::Edited { before, end });
                 self.change_buffer(job, buf, plan, fx);
             }
@@ -250,10 +255,17 @@ impl Model {
         true
     }
 
+    /// Ends a decision that changes no line: of a file that was made, all may be the user's.
+    fn nothing_to_edit(&mut self, path: &Path, end: End, fx: &mut Effects) {
+        if end == End::Users {
+            self.review_ended(path, end, fx);
+        }
+    }
+
     fn change_buffer(&mut self, job: ReviewJob, buf: BufId, plan: Plan, fx: &mut Effects) {
         self.reviews.touch(&job.path);
         let Some(document) = self.documents.get(buf).filter(|_| !plan.edits.is_empty()) else {
-            return;
+            return self.nothing_to_edit(&job.path, plan.end, fx);
         };
         let save = match plan.end {
             End::Deleted => Save::Deleted,
@@ -441,13 +453,16 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
+        let noted = Moved::before(&path, review);
         let plan = review.plan(action, &which);
+        let noted = noted.after(review, &plan.after, plan.end == End::Deleted);
         let is_base = plan.after == *review.ledger.base();
         let (now, origin) = (review.now.format(), review.origin.format());
         let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        self.reviews.note_decided(noted);
         self.reviews.touch(&path);
         if plan.edits.is_empty() {
-            return;
+            return self.nothing_to_edit(&path, plan.end, fx);
         }
         if plan.end == End::Deleted {
             return self.review_ended(&path, End::Deleted, fx);

@@ -2,12 +2,14 @@
 //!
 //! Invariant: the ledger hears of nothing but through the methods here.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
-use crate::core::feedback::Rejected;
+use crate::core::feedback::{MAX_HUNKS, Rejected};
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which};
 use crate::core::project::{Committed, FileChange, FileState};
@@ -179,8 +181,17 @@ impl FileReview {
 
     /// Notes that the user does not want a change of the agent's.
     pub(super) fn note_rejected(&mut self, hunk: &Hunk) {
-        let rejected = Rejected::of(hunk, self.ledger.base(), self.ledger.current());
-        if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
+        self.was_rejected(Rejected::of(
+            hunk,
+            self.ledger.base(),
+            self.ledger.current(),
+        ));
+    }
+
+    /// Notes a hunk that is rejected, for the agent to be told.
+    pub fn was_rejected(&mut self, rejected: Rejected) {
+        let has_room = self.rejected.len() < MAX_HUNKS;
+        if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
     }
@@ -194,9 +205,25 @@ impl FileReview {
 
     /// Returns what was rejected and is not there again.
     pub fn told_rejected(&self) -> Vec<&Rejected> {
+        if self.rejected.is_empty() {
+            return Vec::new();
+        }
         let (base, current) = (self.ledger.base(), self.ledger.current());
+        // By each of their lines: of thousands of hunks few have the one that is looked for.
+        let mut by_line: HashMap<Cow<'_, str>, Vec<&Hunk>> = HashMap::new();
+        for hunk in self.ledger.hunks() {
+            let lines = match hunk.new.is_empty() {
+                true => base.lines(hunk.old.clone()),
+                false => current.lines(hunk.new.clone()),
+            };
+            for line in lines {
+                by_line.entry(line).or_default().push(hunk);
+            }
+        }
         let is_there = |rejected: &&Rejected| {
-            let mut hunks = self.ledger.hunks().iter();
+            let first = rejected.first_line();
+            let hunks = first.and_then(|line| by_line.get(line));
+            let mut hunks = hunks.into_iter().flatten();
             hunks.any(|hunk| rejected.is_in(hunk, base, current))
         };
         let rejected = self.rejected.iter();

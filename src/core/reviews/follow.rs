@@ -32,7 +32,7 @@ impl Model {
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
-        if is_read && self.agent_at(&real).is_some() {
+        if is_read && self.writer_at(&real).is_some() {
             self.changes.is_unsure(&real, &text);
         }
         if let Some(review) = self.reviews.get_mut(&path)
@@ -84,7 +84,7 @@ impl Model {
         let Some(path) = self.path_of(buf) else {
             return;
         };
-        if self.proposals.edited(&path, &edit) {
+        if self.proposals.edited(&path, &edit) || self.reviews.drawn.contains(&path) {
             self.reviews.dirty.insert(path.clone());
         }
         let Some(review) = self.reviews.get_mut(&path) else {
@@ -105,6 +105,7 @@ impl Model {
         };
         // Hunks are not shown in a buffer that has moved on: they are drawn again.
         let is_shown = self.reviews.get(&document.path).is_some()
+            || self.reviews.drawn.contains(&document.path)
             || self.proposals.of_file(&document.path).next().is_some();
         if document.state.tick != state.tick && is_shown {
             self.reviews.dirty.insert(document.path.clone());

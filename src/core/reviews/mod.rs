@@ -41,8 +41,13 @@ pub struct Reviews {
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
     undone: Vec<shift::Undone>,
+    /// What the last decisions have done, the last one last.
+    decided: Vec<Vec<shift::Moved>>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
+    /// Files whose buffers have had hunks drawn: that there are none any more may have to be
+    /// said again, too, should the buffer have moved on.
+    pub(super) drawn: BTreeSet<PathBuf>,
 }
 
 impl Reviews {

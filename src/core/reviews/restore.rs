@@ -119,8 +119,18 @@ impl Model {
     }
 
     /// Has the disk read for the mode and the format of a file whose lines are rejected, if these
-    /// are others too; whether they are.
+    /// are others too; whether anything was left to be done.
     pub(super) fn reject_last(&mut self, path: &Path, fx: &mut Effects) -> bool {
+        if let Some(review) = self.reviews.get_mut(path)
+            && review.is_created()
+            && review.ledger.hunks().is_empty()
+            && !review.ledger.current().is_empty()
+        {
+            // What is left of a file that was made is the user's, and so is the file.
+            review.accept_whole();
+            self.reviews.touch(path);
+            return true;
+        }
         let review = self.reviews.get(path);
         let step = review.and_then(|review| match &review.now.body {
             Body::Text(now) => review.last_step(now.clone()),

@@ -17,6 +17,9 @@ use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::project::{Body, FileState};
 use crate::core::text::{LineEdit, Text};
 
+/// How many decisions can be taken back.
+const DECISIONS: usize = 50;
+
 /// A move that waits for an effect.
 #[derive(Debug)]
 pub struct ShiftJob {
@@ -37,7 +40,8 @@ pub(super) enum Aim {
 /// A text and its base, before they were moved and after.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
-    turn: TurnKey,
+    /// The turn that is undone or brought back; `None` for a decision.
+    turn: Option<TurnKey>,
     path: PathBuf,
     text: (Text, Text),
     base: (Text, Text),
@@ -52,6 +56,31 @@ pub(super) struct Moved {
 }
 
 impl Moved {
+    /// Begins to note what a decision does to a file.
+    pub fn before(path: &Path, review: &FileReview) -> Self {
+        let (text, base) = (review.ledger.current(), review.ledger.base());
+        Self {
+            turn: None,
+            path: path.to_owned(),
+            text: (text.clone(), text.clone()),
+            base: (base.clone(), base.clone()),
+            whole: None,
+            origin: (review.origin.clone(), review.origin.clone()),
+            to: None,
+            from: (review.from.clone(), review.from.clone()),
+        }
+    }
+
+    /// Notes what has come of it, or will with this text.
+    pub fn after(mut self, review: &FileReview, text: &Text, is_deleted: bool) -> Self {
+        self.text.1.clone_from(text);
+        self.base.1.clone_from(review.ledger.base());
+        self.origin.1.clone_from(&review.origin);
+        self.from.1.clone_from(&review.from);
+        self.whole = is_deleted.then(|| (review.now.clone(), FileState::missing()));
+        self
+    }
+
     /// Returns where the file is after the move.
     pub fn place(&self) -> &Path {
         self.to.as_deref().unwrap_or(&self.path)
@@ -123,12 +152,12 @@ impl FileReview {
                     hunks.collect::<Vec<_>>()
                 });
                 for rejected in rejected.unwrap_or_default() {
-                    if self.rejected.iter().all(|other| !other.is_same(&rejected)) {
-                        self.rejected.push(rejected);
-                    }
+                    self.was_rejected(rejected);
                 }
             }
-            Aim::Back(_) => self.rejected.clear(),
+            Aim::Back(moved) if moved.turn.is_some() => self.rejected.clear(),
+            // What waits for a decision again is not told anyway.
+            Aim::Back(_) => {}
         }
     }
 
@@ -144,7 +173,7 @@ impl FileReview {
                 };
                 Some(Moving {
                     moved: Moved {
-                        turn: *turn,
+                        turn: Some(*turn),
                         path: path.to_owned(),
                         text: (current, plan.after),
                         base: (base, after),
@@ -432,8 +461,11 @@ impl Model {
         if base != *review.ledger.base() {
             review.rebase(base);
         }
-        if moved.whole.is_some() && review.origin.is_like(&moved.origin.0) {
+        if moved.origin.0 != moved.origin.1 && review.origin.is_like(&moved.origin.0) {
             review.origin = moved.origin.1.clone();
+        }
+        if moved.turn.is_none() {
+            review.from = moved.from.1.clone();
         }
         for conflict in conflicts {
             review.offer(conflict);
@@ -495,10 +527,32 @@ impl Model {
 }
 
 impl super::Reviews {
+    /// Begins to note what is decided now, to be taken back as one.
+    pub(in crate::core) fn begin_decision(&mut self) {
+        self.decided.retain(|decision| !decision.is_empty());
+        let many = (self.decided.len() + 1).saturating_sub(DECISIONS);
+        self.decided.drain(..many);
+        self.decided.push(Vec::new());
+    }
+
+    /// Notes what a decision does to a file.
+    pub(super) fn note_decided(&mut self, moved: Moved) {
+        if let Some(decision) = self.decided.last_mut() {
+            decision.retain(|other| other.path != moved.path);
+            decision.push(moved);
+        }
+    }
+
+    /// Takes the last decision out.
+    pub(super) fn last_decision(&mut self) -> Vec<Moved> {
+        self.decided.retain(|decision| !decision.is_empty());
+        self.decided.pop().unwrap_or_default()
+    }
+
     /// Notes that a turn's changes of a file are undone, if such a turn is being undone.
     fn note_undone(&mut self, moved: Moved) {
         let undone = self.undone.iter_mut().rev();
-        let mut undone = undone.filter(|undone| undone.turn == moved.turn);
+        let mut undone = undone.filter(|undone| Some(undone.turn) == moved.turn);
         if let Some(undone) = undone.next() {
             undone.files.retain(|other| other.path != moved.path);
             undone.files.push(moved);

@@ -191,6 +191,12 @@ impl FileReview {
         self.turns.iter().find(|known| known.turn == turn)
     }
 
+    /// Returns what every turn's ledger is.
+    #[cfg(test)]
+    pub fn turn_ledgers(&self) -> impl Iterator<Item = &Review> {
+        self.turns.iter().map(|turn| &turn.ledger)
+    }
+
     /// Accepts what a turn has changed and is not decided yet; returns whether there was any.
     pub(super) fn accept_turn(&mut self, turn: TurnKey) -> bool {
         let rows = self.pending_of(turn);

@@ -57,6 +57,19 @@ impl Model {
         }
     }
 
+    /// Takes the last decision back, whatever it was about.
+    pub(in crate::core) fn undo_decision(&mut self, fx: &mut Effects) {
+        let decision = self.reviews.last_decision();
+        if decision.is_empty() {
+            let text = "There is no decision to take back.";
+            fx.push(notify(Level::Info, text));
+        }
+        for moved in decision {
+            let path = moved.place().to_owned();
+            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+        }
+    }
+
     fn bring_turn_back(&mut self, session: Option<SessionKey>, fx: &mut Effects) {
         let is_meant = |undone: &Undone| session.is_none_or(|key| undone.turn.session == key);
         let at = self.reviews.undone.iter().rposition(is_meant);

@@ -16,6 +16,10 @@ use crate::core::update::update;
 pub fn check_model(model: &Model) {
     for (path, file) in model.reviews.iter() {
         check_ledger(&file.ledger);
+        for ledger in file.turn_ledgers() {
+            check_ledger(ledger);
+            assert_eq!(ledger.current(), file.ledger.current(), "a turn's text");
+        }
         if let Some((_, document)) = model.documents.find(path) {
             assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope};
 use crate::core::ids::PermissionId;
+use crate::core::proposals::Preview;
 use crate::core::text::LineEdit;
 use ReviewAction::{Accept, Reject};
 
@@ -235,6 +236,7 @@ const MIXED: &str = "one\nTWO\nthree\nfour\nfive\n";
 #[test]
 fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    w.model.feedback = true;
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     assert_eq!(answered(&w, "0"), "yes");
@@ -242,6 +244,13 @@ fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
     assert_eq!(w.buffer(F), MIXED);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
     assert_eq!(hunks(&w), 0);
+    w.ends_turn("end_turn");
+    assert!(
+        w.chat().contains("told with the next prompt"),
+        "{}",
+        w.chat()
+    );
+    assert!(w.chat().contains("+FOUR"), "{}", w.chat());
 }
 
 #[test]
@@ -593,4 +602,76 @@ fn a_proposal_is_located_in_what_others_write_meanwhile() {
     w.disk.put(F, "more\none\ntwo\n");
     w.settle();
     assert_eq!(told(&w), ["/p/f:2 proposed"]);
+}
+
+#[test]
+fn a_deletion_is_decided_as_it_was_proposed() {
+    for (is_open, action) in [
+        (true, Accept),
+        (false, Accept),
+        (true, Reject),
+        (false, Reject),
+    ] {
+        let mut w = World::ready();
+        w.disk.put(F, "a\nb\n");
+        w.disk.put("/p/g", "g\n");
+        w.settle();
+        if is_open {
+            open(&mut w, F);
+        }
+        w.prompts("hi");
+        let diffs = [
+            diff(F, Some("[file deleted]"), ""),
+            diff("/p/g", Some("g"), "G"),
+        ];
+        asks(&mut w, "0", &edit("t", &diffs), &options());
+        for (path, action) in [(F, action), ("/p/g", Accept)] {
+            let path = path.into();
+            let scope = Scope::File { path };
+            w.happens(Event::Review { action, scope });
+        }
+        w.disk.put("/p/g", "G\n");
+        w.disk.removes(F);
+        w.settle();
+        w.ends_turn("end_turn");
+        let left = (action == Reject).then_some("a\nb\n");
+        assert_eq!(w.disk.get(F).as_deref(), left, "{is_open} {action:?}");
+        let reviews = w.model.snapshot().reviews;
+        assert!(reviews.is_empty(), "{is_open} {action:?}: {reviews:?}");
+    }
+}
+
+#[test]
+fn a_preview_that_is_switched_off_is_gone() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    let limits = w.model.limits;
+    w.happens(Event::Configure {
+        limits,
+        preview: Preview::Off,
+        feedback: true,
+    });
+    assert_eq!(drawn(&w, F), [""; 0]);
+    assert_eq!(told(&w), [""; 0]);
+}
+
+#[test]
+fn a_link_to_a_file_is_that_file() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.disk.links.insert("/p/link".into(), F.into());
+    w.settle();
+    w.prompts("hi");
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff("/p/link", Some(OLD), NEW)]),
+        &options(),
+    );
+    assert_eq!(told(&w), ["/p/link:1 proposed", "/p/link:3 proposed"]);
+    open(&mut w, F);
+    assert_eq!(drawn(&w, F).len(), 2);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    writes(&mut w, "/p/link", NEW);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }

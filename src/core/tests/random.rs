@@ -41,36 +41,3 @@ proptest! {
         prop_assert_eq!(one.journal.take(), two.journal.take());
     }
 }
-
-#[test]
-fn zz_debug() {
-    use Step::*;
-    let steps = [
-        Buffer(0, "open"),
-        User("prompt"),
-        Write(0, vec![]),
-        Foreign(0, 0),
-        Check,
-        Foreign(0, 0),
-    ];
-    let mut life = Story::new(true);
-    for file in 0..2 {
-        life.live(&Step::Read(file, None, None));
-        life.live(&Step::Disk(file));
-    }
-    for step in &steps {
-        life.live(step);
-        let j = life.w.journal.take().unwrap();
-        println!("== {step:?}");
-        for l in j {
-            println!("{}", l.chars().take(600).collect::<String>());
-        }
-        life.w.journal = Some(vec![]);
-    }
-    life.w.journal = None;
-    life.w.journal = Some(vec![]);
-    let j = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| life.rests()));
-    if let Err(e) = j {
-        std::panic::resume_unwind(e)
-    }
-}

@@ -133,3 +133,23 @@ fn the_preview_shows_what_is_under_the_cursor() {
     let made = "The agent has made this file: rejecting all of it deletes it.";
     assert_eq!(preview(&w), [made, "+ ", "+   text"]);
 }
+
+#[test]
+fn the_last_decision_is_taken_back() {
+    let mut w = listed();
+    decides(&mut w, ReviewAction::Accept, 1..2);
+    decides(&mut w, ReviewAction::Reject, 1..3);
+    assert_eq!(w.disk.get("/p/a").unwrap(), "one\n2\n3\n4\n5\n6\n");
+    assert_eq!(shown(&w)[..1], LISTED[4..5]);
+    decides(&mut w, ReviewAction::Reject, 0..1);
+    assert_eq!(w.disk.get("/p/sub/new"), None);
+    lists(&mut w, ListEvent::Undo);
+    assert_eq!(w.disk.get("/p/sub/new").unwrap(), "\n  text\n");
+    lists(&mut w, ListEvent::Undo);
+    assert_eq!(shown(&w)[1..], LISTED[2..]);
+    lists(&mut w, ListEvent::Undo);
+    assert_eq!(shown(&w), LISTED);
+    w.skip();
+    lists(&mut w, ListEvent::Undo);
+    w.saw(&["Info: There is no decision to take back."]);
+}

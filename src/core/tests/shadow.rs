@@ -21,6 +21,8 @@ pub struct Shadow {
     asked: VecDeque<Token>,
     /// What was seen and has not been told.
     outbox: VecDeque<Event>,
+    /// It has not seen all: the project was closed for a while.
+    pub has_slept: bool,
     /// What a checkpoint does not cover.
     pub limited: Option<String>,
 }
@@ -39,6 +41,7 @@ impl Shadow {
         assert!(self.open.iter().any(|open| open == root), "closed twice");
         assert!(self.asked.is_empty(), "closed before all is told");
         self.open.retain(|open| open != root);
+        self.has_slept |= self.open.is_empty();
     }
 
     pub fn is_asked(&mut self, token: Token, root: &Path) {

@@ -10,7 +10,7 @@ use super::editor::Travel;
 use super::steps::Step;
 use super::world::{Part, S1, World};
 use crate::core::effect::EditorEffect;
-use crate::core::event::{Event, ReviewAction, Scope};
+use crate::core::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
 use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
 use crate::core::model::Job;
 use crate::core::text::LineEdit;
@@ -339,7 +339,8 @@ impl Story {
         places: &[(usize, usize, usize)],
     ) -> Option<Vec<String>> {
         let is_reading = self.reading.values().any(|reading| reading == key);
-        if is_reading || !self.seen.contains_key(key) && FILES[key.1] != "/p/new" {
+        let is_there = self.w.disk.get(FILES[key.1]).is_some() || self.buf(key.1).is_some();
+        if is_reading || !self.seen.contains_key(key) && is_there {
             return None;
         }
         let mut lines = self.seen.get(key).cloned().unwrap_or_default();
@@ -484,9 +485,29 @@ impl Story {
             "close" => Event::Close { session },
             "prompt" => return self.w.prompts_in(session, "do **it**"),
             "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
+            "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
+                return self.turns(what);
+            }
             other => panic!("the user does not {other}"),
         };
         self.w.happens(event);
+    }
+
+    fn turns(&mut self, what: &str) {
+        let session = None;
+        let turn = |action| Event::Review {
+            action,
+            scope: Scope::Turn { session },
+        };
+        let undo = |step| Event::UndoTurn { session, step };
+        let event = match what {
+            "accept turn" => turn(ReviewAction::Accept),
+            "reject turn" => turn(ReviewAction::Reject),
+            "undo turn" => undo(UndoStep::Undo(None)),
+            "turn back" => undo(UndoStep::Back),
+            _ => Event::List(ListEvent::Undo),
+        };
+        self.decided(event);
     }
 
     fn review(&mut self, what: &str) {
@@ -498,7 +519,11 @@ impl Story {
             (Some(buf), true) => Scope::Hunk { buf, row: 2 },
             _ => Scope::All,
         };
-        let event = Event::Review { action, scope };
+        self.decided(Event::Review { action, scope });
+    }
+
+    /// The user decides about what agents have changed, in any file.
+    fn decided(&mut self, event: Event) {
         let lines = Self::base_lines;
         self.willed(0, lines, |life| {
             life.willed(1, lines, |life| {
@@ -550,16 +575,7 @@ impl Story {
     /// Lets everything come to its end, and looks for what the user has typed.
     pub fn rests(mut self) -> World {
         self.w.disk.broken.clear();
-        self.w.shadow.looks(&mut self.w.disk);
-        while self.w.shadow.is_busy()
-            || !self.w.to_editor.is_empty()
-            || !self.w.disk.busy().is_empty()
-        {
-            self.live(&Step::Check);
-            self.live(&Step::Tell);
-            self.editor_moves();
-            (0..FILES.len()).for_each(|file| self.disk_moves(file));
-        }
+        self.comes_to_rest();
         for (file, typed) in &self.typed {
             let mut kept = self.base_lines(*file);
             let review = self.w.model.reviews.get(FILES[*file].as_ref());
@@ -579,13 +595,73 @@ impl Story {
             let lost: Vec<&String> = lost
                 .filter(|line| !is_told || line.starts_with('u'))
                 .collect();
-            if !lost.is_empty() {
-                for l in self.w.journal.iter().flatten() {
-                    println!("{}", l.chars().take(500).collect::<String>());
-                }
-            }
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
+        self.check_agreed();
+        // Where a conflict lies in a hunk, it is decided first.
+        for _ in 0..2 {
+            self.user("reject");
+            self.comes_to_rest();
+        }
+        self.check_agreed();
+        self.check_rejected();
         self.w
+    }
+
+    fn comes_to_rest(&mut self) {
+        self.w.shadow.looks(&mut self.w.disk);
+        while self.w.shadow.is_busy()
+            || !self.w.to_editor.is_empty()
+            || !self.w.disk.busy().is_empty()
+        {
+            self.live(&Step::Check);
+            self.live(&Step::Tell);
+            self.editor_moves();
+            (0..FILES.len()).for_each(|file| self.disk_moves(file));
+        }
+    }
+
+    /// Buffers that are not modified have what the disk has, and so have the ledgers of files in no
+    /// buffer.
+    fn check_agreed(&self) {
+        if self.w.shadow.has_slept {
+            return;
+        }
+        for (file, path) in FILES.iter().enumerate() {
+            let path = PathBuf::from(path);
+            let state = self.w.disk.read(&path).unwrap();
+            let bytes = self.w.disk.files.get(&path);
+            if bytes.is_some_and(|bytes| bytes.contains(&0)) {
+                continue;
+            }
+            let disk = state.content.map(|content| content.text);
+            let disk = disk.unwrap_or_default();
+            match self.buf(file) {
+                Some(buf) => {
+                    let buffer = &self.w.editor.buffers[&buf];
+                    let document = &self.w.model.documents.get(buf).unwrap().text;
+                    assert!(
+                        buffer.modified || *document == disk,
+                        "{path:?} {buffer:?} {disk:?}"
+                    );
+                }
+                None => {
+                    let review = self.w.model.reviews.get(&path);
+                    let current = review.map(|review| review.ledger.current());
+                    assert!(
+                        current.is_none_or(|current| *current == disk),
+                        "{path:?} {current:?} {disk:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// When all is rejected, nothing is left to decide.
+    fn check_rejected(&self) {
+        for (path, review) in self.w.model.reviews.iter() {
+            let left = (review.whole(), review.ledger.hunks());
+            assert!(!review.is_pending(), "{path:?}: {left:?}");
+        }
     }
 }

@@ -345,7 +345,10 @@ impl World {
                 self.disk.queue(path, effect);
             }
             HostEffect::KeepReviews { files, .. } => self.kept = files,
-            HostEffect::Track { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
+            HostEffect::Track { .. }
+            | HostEffect::Look { .. }
+            | HostEffect::Reviewed { .. }
+            | HostEffect::Log { .. } => {}
         }
     }
 

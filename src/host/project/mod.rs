@@ -77,7 +77,6 @@ pub(super) struct Project {
 /// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
 #[derive(Debug)]
 enum Operation {
-    #[cfg(test)]
     Look(Vec<PathBuf>),
     /// These files are known and watched though `.gitignore` hides them.
     Track(Vec<PathBuf>),
@@ -161,6 +160,11 @@ impl Projects {
             tokio::time::sleep(here.limits.project.keep_after).await;
             flush(&keeper, &here).await;
         });
+    }
+
+    /// Has these paths of a project compared with what is known of them.
+    pub(super) fn look(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Look(paths));
     }
 
     pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {

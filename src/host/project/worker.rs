@@ -133,7 +133,6 @@ impl Worker {
 
     async fn carry_out(&mut self, operation: Operation) {
         match operation {
-            #[cfg(test)]
             Operation::Look(paths) => {
                 self.look(Where::At(paths.into_iter().collect())).await;
             }

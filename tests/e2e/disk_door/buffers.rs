@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::files::{check_bytes, wait_lines};
+use super::super::files::{check_bytes, touch, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::Project;
 
@@ -10,7 +10,7 @@ use crate::harness::Project;
 fn a_clean_buffer_gets_the_text_and_neovim_knows_the_file() {
     for autoread in ["set autoread", "set noautoread"] {
         let after = "one\nTWO\nthree\n";
-        let door = Door::new(Project::new(), "one\ntwo\nthree\n", after);
+        let door = Door::new(Project::new(), "one\ntwo\nthree\n");
         let nvim = &door.nvim;
         nvim.cmd(autoread);
         door.merge(after);
@@ -32,7 +32,7 @@ fn a_clean_buffer_gets_the_text_and_neovim_knows_the_file() {
 fn a_modified_buffer_keeps_its_changes_and_is_saved_without_a_question() {
     for command in ["write", "wall", "update"] {
         let after = "one\nTWO\nthree\nfour\n";
-        let door = Door::new(Project::new(), "one\ntwo\nthree\n", after);
+        let door = Door::new(Project::new(), "one\ntwo\nthree\n");
         let nvim = &door.nvim;
         nvim.keys("ggOmine<Esc>");
         door.merge(after);
@@ -48,7 +48,7 @@ fn a_modified_buffer_keeps_its_changes_and_is_saved_without_a_question() {
 #[test]
 fn undo_after_a_merge_tells_that_the_file_is_another() {
     let after = "one\nTWO\n";
-    let door = Door::new(Project::new(), "one\ntwo\n", after);
+    let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
     door.merge(after);
     wait_lines(nvim, &["one", "TWO"]);
@@ -68,7 +68,7 @@ fn undo_after_a_merge_tells_that_the_file_is_another() {
 #[test]
 fn undo_through_a_merge_never_says_that_the_old_text_is_saved() {
     let after = "one\nTWO\n";
-    let door = Door::new(Project::new(), "one\ntwo\n", after);
+    let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
     nvim.keys("ggOmine<Esc>");
     door.merge(after);
@@ -76,5 +76,78 @@ fn undo_through_a_merge_never_says_that_the_old_text_is_saved() {
     nvim.keys("uu");
     wait_lines(nvim, &["one", "two"]);
     assert_eq!(options(nvim)[0], true);
+    door.nvim.quit();
+}
+
+#[test]
+fn what_others_have_just_written_is_merged_before_the_user_saves() {
+    for command in ["write", "wall", "write!"] {
+        let door = Door::of(Project::new(), "one\ntwo\nthree\n", "true");
+        let nvim = &door.nvim;
+        // The project is known by now.
+        turn(nvim);
+        nvim.keys("G5|ax<Esc>");
+        let path = nvim.project.path("a.txt");
+        let beside = nvim.project.root().join("beside");
+        for n in 0..5 {
+            let there = nvim.project.read("a.txt").replacen("one", "one 1", 1);
+            // At once: half a file is another text, and merged as such.
+            touch(&beside, &there);
+            std::fs::rename(&beside, &path).expect("it can be moved");
+            save(nvim, command);
+            let saved = there.replacen("three", "threex", 1);
+            check_bytes(nvim, "a.txt", &saved);
+            assert_eq!(nvim.buf_lines(0).join("\n") + "\n", saved, "{n}");
+            nvim.keys("G5|ax<Esc>");
+        }
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn a_file_that_others_write_to_after_the_session_is_asked_about() {
+    let door = Door::new(Project::new(), "one\n");
+    let nvim = &door.nvim;
+    door.merge("two\n");
+    wait_lines(nvim, &["two"]);
+    nvim.lua("require('acp').close()", ());
+    nvim.wait("no session", || {
+        nvim.lua("return require('acp').status().phase", ()) == "none"
+    });
+    nvim.wait("the agent's end", || nvim.children().is_empty());
+    nvim.keys("GAx<Esc>");
+    touch(&nvim.project.path("a.txt"), "three\n");
+    nvim.input(":checktime<CR>");
+    nvim.wait_text("W12");
+    nvim.keys("<CR>");
+    nvim.input(":write<CR>");
+    nvim.wait_text("WARNING");
+    nvim.keys("n");
+    check_bytes(nvim, "a.txt", "three\n");
+    door.nvim.quit();
+}
+
+#[test]
+fn what_neovim_has_read_again_itself_is_the_agents_all_the_same() {
+    let door = Door::new(Project::new(), "one\ntwo\n");
+    let nvim = &door.nvim;
+    touch(&nvim.project.root().join("after"), "one\nTWO\n");
+    // It looks at the file the moment the agent has written it.
+    nvim.lua(
+        "timer = vim.uv.new_timer()
+        timer:start(0, 1, vim.schedule_wrap(function() vim.cmd.checktime() end))",
+        (),
+    );
+    turn(nvim);
+    wait_lines(nvim, &["one", "TWO"]);
+    nvim.lua("timer:stop()", ());
+    wait_hunks(nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    assert_eq!(options(nvim)[0], false);
+    check_silent(nvim);
+    nvim.lua("require('acp').review.reject('all')", ());
+    wait_lines(nvim, &["one", "two"]);
+    nvim.wait("the old file", || {
+        nvim.project.read("a.txt") == "one\ntwo\n"
+    });
     door.nvim.quit();
 }

@@ -1,46 +1,43 @@
 //! Files that change behind the editor's back, under buffers that have them.
 
 mod buffers;
+mod deeds;
 mod look;
-
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value as Json, json};
 
-use super::files::{Script, last_turn, start, touch};
+use super::files::{Script, start, touch, turn};
 use super::harness::{Nvim, Project};
 
-/// A Neovim on `a.txt`, with an agent that will find other contents there.
+/// A Neovim on `a.txt`, with an agent whose command changes it on disk.
 struct Door {
     nvim: Nvim,
 }
 
 impl Door {
-    /// Starts on a file with the content `before`; `merge` puts `after` there.
+    /// Starts on a file with the content `before`.
     #[track_caller]
-    fn new(project: Project, before: impl AsRef<[u8]>, after: &str) -> Self {
-        // What the agent writes is there already and cannot be written: so all that is left of it
-        // is that others' text is merged.
-        let script = Script::new().writes_in_vain("a.txt", after, -32603, "");
+    fn new(project: Project, before: impl AsRef<[u8]>) -> Self {
+        Self::of(project, before, "cp ../after a.txt")
+    }
+
+    /// Starts on a file with the content `before`; `command` is what the agent runs.
+    #[track_caller]
+    fn of(project: Project, before: impl AsRef<[u8]>, command: &str) -> Self {
+        let script = Script::new().step(json!({ "shell": command }));
         let project = project.file("a.txt", before);
         let nvim = start(project.agent("agent", &script.done()), "a.txt");
         nvim.cmd("set nomore");
         Self { nvim }
     }
 
-    /// Has the file changed by somebody else, and the change merged.
+    /// Has the agent put `after` there, and waits until the change is taken in.
     #[track_caller]
     fn merge(&self, after: impl AsRef<[u8]>) {
-        touch(&self.nvim.project.path("a.txt"), after);
-        set_mode(&self.nvim, 0o444);
-        last_turn(&self.nvim);
+        touch(&self.nvim.project.root().join("after"), after);
+        turn(&self.nvim);
+        self.nvim.wait_script("agent");
     }
-}
-
-fn set_mode(nvim: &Nvim, mode: u32) {
-    let path = nvim.project.path("a.txt");
-    std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("the mode can be set");
 }
 
 /// Returns the options that say how a buffer is written, and whether it has unsaved changes.
@@ -74,7 +71,6 @@ fn check_silent(nvim: &Nvim) {
 /// Saves as a user does, and checks that no question is asked.
 #[track_caller]
 fn save(nvim: &Nvim, command: &str) {
-    set_mode(nvim, 0o644);
     nvim.cmd("messages clear");
     nvim.input(&format!(":{command}<CR>"));
     nvim.wait("the file to be saved", || {

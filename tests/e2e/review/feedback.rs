@@ -42,7 +42,17 @@ fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
     insta::assert_snapshot!(screen.dump(0..screen.height - 2));
     prompt(&nvim);
     nvim.wait_script("agent");
-    nvim.wait_text("1 rejected hunk in a.txt: told with this");
+    // The line of a closed fold is cut on the screen.
+    let said = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+            if vim.bo[buf].filetype == 'acp-chat' then
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '|')
+            end
+        end";
+    nvim.wait("it to be told", || {
+        let said = nvim.lua(said, ());
+        let head = "1 rejected hunk in a.txt: told with this prompt|  --- a/a.txt";
+        said.as_str().is_some_and(|said| said.contains(head))
+    });
     nvim.quit();
 }
 

@@ -139,3 +139,21 @@ fn closing_the_list_closes_the_preview() {
     });
     nvim.quit();
 }
+
+#[test]
+fn the_last_decision_is_taken_back() {
+    let nvim = listed(Project::new());
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.keys("r");
+    wait_file(&nvim, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    wait_at(&nvim, "new.txt");
+    nvim.keys("a");
+    wait_count(&nvim, 1);
+    nvim.keys("u");
+    wait_count(&nvim, 2);
+    nvim.keys("u");
+    wait_count(&nvim, 4);
+    wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nFIVE\n");
+    nvim.quit();
+}

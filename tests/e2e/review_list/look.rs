@@ -67,6 +67,8 @@ fn the_keys_are_shown_on_demand() {
     nvim.wait_text("3 files");
     nvim.keys("?");
     nvim.wait_text("Takes the last decision back");
+    // The preview comes without the focus, too.
+    nvim.wait_text("+ TWO");
     check!(nvim);
     nvim.keys("q");
     nvim.wait("the keys to go", || !nvim.screen().has("Takes the last"));

@@ -342,3 +342,29 @@ fn a_damaged_checkpoint_is_none() {
     next.file("a", "2");
     assert_eq!(next.changes(), ["a: \"1\" > \"2\""]);
 }
+
+#[test]
+fn what_a_neovim_that_runs_builds_upon_stays_however_old_it_is() {
+    let mut one = Work::with(
+        &[("idle/a", "1"), ("p/a", "2"), ("gone/x", "3")],
+        |config| {
+            config.limits.project.prune_every = Duration::ZERO;
+        },
+    );
+    let (mut idle, mut gone) = (one.another(), one.another());
+    for (work, name) in [(&mut idle, "idle"), (&mut gone, "gone"), (&mut one, "p")] {
+        work.root.push(name);
+        work.opened();
+    }
+    let _folder = gone.end();
+    let pruned = one.state.join("pruned");
+    wait_for("pruning", || pruned.exists());
+    for (files, days) in [(one.kept_files(".manifest"), 40), (one.blobs(), 41)] {
+        files.iter().for_each(|file| age(file, days));
+    }
+    fs::remove_file(&pruned).expect("a file");
+    one.changes();
+    wait_for("others to go", || one.blobs().len() <= 2 && pruned.exists());
+    idle.file("a", "4");
+    assert_eq!(idle.changes(), ["a: \"1\" > \"4\""]);
+}

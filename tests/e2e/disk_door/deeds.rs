@@ -1,0 +1,327 @@
+//! What agents' commands do to files: deleted, moved, formatted, made executable.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::json;
+
+use super::super::files::{check_bytes, hunks, turn, wait_hunks, wait_lines};
+use super::{Door, check_silent, options, save};
+use crate::harness::{Nvim, Project};
+
+/// Returns the names of all listed and unlisted buffers of files, and the alternate one's.
+fn buffers(nvim: &Nvim) -> serde_json::Value {
+    nvim.lua(
+        "local names = {}
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+            if vim.bo[buf].buftype == '' then
+                table.insert(names, vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t'))
+            end
+        end
+        return { names, vim.fn.bufname('#') }",
+        (),
+    )
+}
+
+/// Waits until the current buffer's file has this name.
+#[track_caller]
+fn wait_name(nvim: &Nvim, name: &str) {
+    nvim.wait(&format!("the name {name}"), || {
+        nvim.lua("return vim.fn.expand('%:t')", ()) == name
+    });
+}
+
+#[test]
+fn a_deleted_file_leaves_no_complaint_and_write_brings_it_back() {
+    let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &[""]);
+    check_silent(nvim);
+    nvim.keys("u");
+    wait_lines(nvim, &["one", "two"]);
+    // It is nowhere else any more.
+    assert_eq!(options(nvim)[0], true);
+    check_silent(nvim);
+    save(nvim, "write");
+    check_bytes(nvim, "a.txt", "one\ntwo\n");
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
+fn a_deleted_file_leaves_what_the_user_has_typed() {
+    let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt");
+    let nvim = &door.nvim;
+    nvim.keys("omine<Esc>");
+    turn(nvim);
+    nvim.wait("the user's line alone", || {
+        nvim.buf_lines(0).contains(&"mine".to_owned()) && hunks(nvim) != json!([])
+    });
+    assert_eq!(options(nvim)[0], true);
+    check_silent(nvim);
+    save(nvim, "write");
+    assert!(nvim.project.read("a.txt").contains("mine\n"));
+    door.nvim.quit();
+}
+
+#[test]
+fn a_file_that_is_deleted_and_made_anew_is_followed() {
+    let command = "rm a.txt; sleep 0.2; printf 'one\\nTWO\\n' > a.txt";
+    let door = Door::of(Project::new(), "one\ntwo\n", command);
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["one", "TWO"]);
+    check_silent(nvim);
+    nvim.keys("GAx<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "a.txt", "one\nTWOx\n");
+    door.nvim.quit();
+}
+
+/// Has the agent move the open file, which has lines enough to be known again.
+#[track_caller]
+fn check_moved(command: &str, keys: &str, first: &str) {
+    let text: String = (1..=30)
+        .map(|n| format!("local line_{n} = {n}\n"))
+        .collect();
+    let door = Door::of(Project::new().file("other.txt", "other\n"), &text, command);
+    let nvim = &door.nvim;
+    nvim.cmd("edit other.txt | edit a.txt | set hidden");
+    nvim.keys(keys);
+    let before = nvim.lua("return { vim.fn.bufnr(), vim.fn.undotree().seq_last }", ());
+    turn(nvim);
+    wait_name(nvim, "b.lua");
+    assert_eq!(nvim.buf_lines(0)[0], first);
+    assert_eq!(options(nvim)[0], !keys.is_empty());
+    assert_eq!(
+        nvim.lua("return { vim.fn.bufnr(), vim.fn.undotree().seq_last }", ()),
+        before
+    );
+    assert_eq!(buffers(nvim), json!([["b.lua", "other.txt"], "other.txt"]));
+    assert_eq!(nvim.lua("return vim.bo.filetype", ()), "text");
+    check_silent(nvim);
+    nvim.keys("GAx<Esc>");
+    save(nvim, "write");
+    assert!(!nvim.project.path("a.txt").exists());
+    let written = nvim.project.read("b.lua");
+    assert!(written.starts_with(first) && written.ends_with("30x\n"));
+    let swap = nvim.lua("return vim.fn.fnamemodify(vim.fn.swapname(''), ':t')", ());
+    assert!(
+        swap.as_str().is_some_and(|swap| swap.contains("b.lua")),
+        "{swap}"
+    );
+    door.nvim.quit();
+}
+
+#[test]
+fn a_moved_file_keeps_its_buffer() {
+    check_moved("mv a.txt b.lua", "", "local line_1 = 1");
+    check_moved("mv a.txt b.lua", "ggOmine<Esc>", "mine");
+}
+
+#[test]
+fn a_file_moved_by_git_keeps_its_buffer() {
+    let git = "git init -q . && git add a.txt && git mv a.txt b.lua";
+    check_moved(git, "", "local line_1 = 1");
+}
+
+#[test]
+fn a_file_moved_over_another_open_one_loses_neither_text() {
+    let text: String = (1..=30)
+        .map(|n| format!("local line_{n} = {n}\n"))
+        .collect();
+    let project = Project::new().file("b.txt", "b\n");
+    let door = Door::of(project, &text, "mv a.txt b.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("set hidden | edit b.txt");
+    nvim.keys("omine<Esc>");
+    nvim.cmd("buffer a.txt");
+    nvim.keys("ggOtyped<Esc>");
+    turn(nvim);
+    check_silent(nvim);
+    assert_eq!(nvim.buf_lines(0)[0], "typed");
+    nvim.cmd("buffer b.txt");
+    assert!(nvim.buf_lines(0).contains(&"mine".to_owned()));
+    door.nvim.quit();
+}
+
+#[test]
+fn a_file_made_executable_is_not_read_again() {
+    for autoread in ["set autoread", "set noautoread"] {
+        let door = Door::of(Project::new(), "one\n", "chmod +x a.txt");
+        let nvim = &door.nvim;
+        nvim.cmd(autoread);
+        let reads = "return { vim.b.changedtick, vim.fn.undotree().seq_last }";
+        let before = nvim.lua(reads, ());
+        turn(nvim);
+        nvim.wait("the mode in the review", || {
+            nvim.lua("return require('acp').status().review.files", ()) == 1
+        });
+        check_silent(nvim);
+        assert_eq!(nvim.lua(reads, ()), before);
+        nvim.keys("Atwo<Esc>");
+        save(nvim, "write");
+        let mode = nvim.project.path("a.txt").metadata().expect("it is there");
+        assert_eq!(mode.permissions().mode() & 0o111, 0o111);
+        door.nvim.quit();
+    }
+}
+
+/// Lets `sed -i` change one line of a file, in a buffer or not, and checks that this is one
+/// changed line in the review and on disk.
+#[track_caller]
+fn check_one_line(before: &[u8], after: &[u8], hunk: serde_json::Value) {
+    for keys in [":enew<CR>", "", ":set hidden<CR>:enew<CR>"] {
+        let door = Door::of(Project::new(), before, "sed -i 's/two/2/' a.txt");
+        let nvim = &door.nvim;
+        if keys.is_empty() {
+            nvim.cmd("mark a");
+        }
+        nvim.keys(keys);
+        turn(nvim);
+        wait_hunks(nvim, json!([hunk]));
+        check_bytes(nvim, "a.txt", after);
+        check_silent(nvim);
+        if !before.ends_with(b"\n") {
+            // A buffer is saved with a final newline ('fixendofline').
+            door.nvim.quit();
+            continue;
+        }
+        nvim.lua("require('acp').review.reject('all')", ());
+        nvim.wait("the old bytes", || {
+            std::fs::read(nvim.project.path("a.txt")).is_ok_and(|bytes| bytes == before)
+        });
+        check_silent(nvim);
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn one_line_changed_by_sed_is_one_line_of_the_review_and_of_the_file() {
+    let hunk = json!([1, ["two"], ["2"], "pending"]);
+    check_one_line(b"one\ntwo\nthree\n", b"one\n2\nthree\n", hunk.clone());
+    check_one_line(b"one\ntwo\nthree", b"one\n2\nthree", hunk.clone());
+    check_one_line(
+        b"one\r\ntwo\r\nthree\r\n",
+        b"one\r\n2\r\nthree\r\n",
+        hunk.clone(),
+    );
+    check_one_line(
+        b"\xef\xbb\xbfone\ntwo\n",
+        b"\xef\xbb\xbfone\n2\n",
+        hunk.clone(),
+    );
+    check_one_line(b"caf\xe9\ntwo\n", b"caf\xe9\n2\n", hunk);
+}
+
+#[test]
+fn an_empty_file_is_filled_and_a_full_one_emptied() {
+    let door = Door::of(Project::new(), "", "printf 'one\\n' > a.txt");
+    turn(&door.nvim);
+    wait_lines(&door.nvim, &["one"]);
+    wait_hunks(&door.nvim, json!([[0, [], ["one"], "pending"]]));
+    check_silent(&door.nvim);
+    door.nvim.quit();
+    let door = Door::of(Project::new(), "one\n", ": > a.txt");
+    turn(&door.nvim);
+    wait_lines(&door.nvim, &[""]);
+    wait_hunks(&door.nvim, json!([[0, ["one"], [], "pending"]]));
+    check_silent(&door.nvim);
+    check_bytes(&door.nvim, "a.txt", "");
+    door.nvim.quit();
+}
+
+#[test]
+fn a_symbolic_links_file_is_followed_by_the_links_buffer() {
+    let project = Project::new().file("real.txt", "one\ntwo\n");
+    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "sed -i 's/two/2/' real.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("edit link.txt");
+    turn(nvim);
+    wait_lines(nvim, &["one", "2"]);
+    check_silent(nvim);
+    nvim.keys("Ax<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "real.txt", "onex\n2\n");
+    assert!(nvim.project.path("link.txt").is_symlink());
+    door.nvim.quit();
+}
+
+#[test]
+fn a_file_in_a_new_folder_is_followed_by_the_buffer_that_waits_for_it() {
+    let command = "mkdir -p new/folder && printf 'one\\n' > new/folder/b.txt";
+    let door = Door::of(Project::new(), "", command);
+    let nvim = &door.nvim;
+    nvim.cmd("edit new/folder/b.txt");
+    turn(nvim);
+    wait_lines(nvim, &["one"]);
+    assert_eq!(options(nvim)[0], false);
+    check_silent(nvim);
+    nvim.keys("Ax<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "new/folder/b.txt", "onex\n");
+    door.nvim.quit();
+}
+
+#[test]
+fn a_read_only_file_that_changes_is_followed() {
+    let door = Door::of(
+        Project::new(),
+        "one\ntwo\n",
+        "chmod 444 a.txt; sed -i s/two/2/ a.txt",
+    );
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["one", "2"]);
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
+fn one_line_of_100_000_is_one_line_and_marks_stay() {
+    let line = |n: usize| format!("line {n} of a file that is larger than any screen\n");
+    let before: String = (1..=100_000).map(line).collect();
+    let command = "sed -i '70000s/.*/changed/' a.txt";
+    let door = Door::of(Project::new(), &before, command);
+    let nvim = &door.nvim;
+    nvim.keys("80000Gma90000G");
+    turn(nvim);
+    nvim.wait("the changed line", || {
+        nvim.lua("return vim.fn.getline(70000)", ()) == "changed"
+    });
+    assert_eq!(
+        nvim.lua("return { vim.fn.line(\"'a\"), vim.fn.line('.') }", ()),
+        json!([80000, 90000])
+    );
+    let old = "line 70000 of a file that is larger than any screen";
+    wait_hunks(nvim, json!([[69_999, [old], ["changed"], "pending"]]));
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
+fn typing_while_the_agent_changes_the_file_again_and_again_loses_nothing() {
+    let command = "for i in $(seq 1 30); do sed -i \"1s/.*/agent $i/\" a.txt; sleep 0.02; done";
+    let door = Door::of(Project::new(), "agent 0\nb\nc\nd\n", command);
+    let nvim = &door.nvim;
+    nvim.keys("G");
+    nvim.lua("require('acp').prompt('go')", ());
+    for n in 0..30 {
+        nvim.keys(&format!("otyped {n}<Esc>"));
+        nvim.lua("return 0", ());
+    }
+    nvim.wait_script("agent");
+    nvim.wait("the last change", || nvim.buf_lines(0)[0] == "agent 30");
+    let typed = (0..30).map(|n| format!("typed {n}"));
+    let all: Vec<String> = ["agent 30", "b", "c", "d"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(typed)
+        .collect();
+    assert_eq!(nvim.buf_lines(0), all);
+    check_silent(nvim);
+    save(nvim, "write");
+    check_bytes(nvim, "a.txt", all.join("\n") + "\n");
+    door.nvim.quit();
+}
