@@ -40,7 +40,8 @@ pub struct FileReview {
     pub(super) turns: Vec<TurnReview>,
     /// The turn that the agent's changes belong to.
     pub(super) turn: Option<TurnKey>,
-    pub(super) announced: usize,
+    /// The hunks, and whether there is anything to decide, as they were announced last.
+    pub(super) announced: (usize, bool),
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
 }
@@ -60,7 +61,7 @@ impl FileReview {
             rejected: Vec::new(),
             turns: Vec::new(),
             turn: None,
-            announced: 0,
+            announced: (0, false),
             info: Arc::default(),
         }
     }

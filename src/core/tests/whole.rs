@@ -55,9 +55,12 @@ fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
 fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
     for bytes in [&b""[..], b"\0\x01"] {
         let mut w = running(Place::Disk, None);
+        w.skip();
         shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
         check_whole(&w, F, &[Whole::Created]);
         assert_eq!(w.model.reviews.counts(S1), (1, 0));
+        // It has no hunk, and is announced all the same.
+        w.saw(&["review of /p/f: 0"]);
         w.ends_turn("end_turn");
         reject(&mut w);
         assert_eq!(disk(&w), None);
