@@ -16,6 +16,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
     model.take_changes(fx);
+    model.take_decisions(fx);
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,

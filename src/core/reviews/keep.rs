@@ -117,8 +117,7 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        file.agent_wrote(text.clone());
-        file.written = text;
+        file.agent_wrote(text);
         self.reviews.touch(&path);
     }
 }

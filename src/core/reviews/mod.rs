@@ -9,6 +9,7 @@ mod file;
 mod follow;
 mod keep;
 mod lost;
+mod queue;
 mod restore;
 mod shift;
 mod turns;
@@ -44,6 +45,8 @@ pub struct Reviews {
     undone: Vec<shift::Undone>,
     /// What the last decisions have done, the last one last.
     decided: Vec<Vec<shift::Moved>>,
+    /// Decisions that wait for others about their files.
+    waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn: that there are none any more may have to be
