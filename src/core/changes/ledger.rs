@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{Change, Writer};
 use crate::core::effect::{EditorEffect, Effect};
+use crate::core::event::Stamp;
 use crate::core::ids::SessionKey;
 use crate::core::model::{Effects, Model};
 use crate::core::project::{FileChange, FileState};
@@ -24,10 +25,11 @@ impl Model {
         begins || review.knows(&change.after)
     }
 
-    /// Returns the mode that a file under review has, as far as it is known.
-    pub(super) fn known_mode(&self, path: &Path) -> Option<u32> {
+    /// Returns the mode of a file with this stamp, if that is what is known to be there.
+    pub(super) fn known_mode(&self, path: &Path, stamp: Option<Stamp>) -> Option<u32> {
         let name = self.reviews.name_of(path, path);
-        self.reviews.get(&name)?.now.mode
+        let now = &self.reviews.get(&name)?.now;
+        now.mode.filter(|_| stamp.is_some() && now.stamp == stamp)
     }
 
     /// Takes in a change of a file that no buffer has.

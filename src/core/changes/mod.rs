@@ -263,7 +263,7 @@ impl Model {
         match self.documents.find(&path) {
             Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
             None => {
-                let known = self.known_mode(&path);
+                let known = self.known_mode(&path, disk.stamp);
                 let read = as_read(change.change, disk, known);
                 self.change_ledger(&read, change.by, fx);
                 self.change_is_over(&path, fx);
@@ -291,8 +291,9 @@ impl Model {
         let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
+        let known = self.known_mode(&path, disk.stamp);
         let change = Change {
-            change: as_read(change.change, disk.clone(), self.known_mode(&path)),
+            change: as_read(change.change, disk.clone(), known),
             ..change
         };
         let on_disk = match known_on_disk(document, &disk) {

@@ -58,12 +58,12 @@ impl FileReview {
     /// Returns the text file with the mode and the format that a reject of the whole leaves;
     /// `None` if it has them.
     fn last_step(&self, disk: DiskText) -> Option<FileState> {
-        let (Body::Text(origin), Body::Text(now)) = (&self.origin.body, &self.now.body) else {
+        let (Body::Text(origin), Body::Text(_)) = (&self.origin.body, &self.now.body) else {
             return None;
         };
         let mode = self.origin.mode;
         let is_mode = mode.is_none() || self.now.mode.is_none() || mode == self.now.mode;
-        if origin.format == now.format && is_mode {
+        if !self.has_other_format() && is_mode {
             return None;
         }
         let format = origin.format;
