@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::{Change, Writer};
 use crate::core::effect::{EditorEffect, Effect};
-use crate::core::event::Stamp;
 use crate::core::ids::SessionKey;
 use crate::core::model::{Effects, Model};
 use crate::core::project::{FileChange, FileState};
@@ -25,11 +24,10 @@ impl Model {
         begins || review.knows(&change.after)
     }
 
-    /// Returns the mode of a file with this stamp, if that is what is known to be there.
-    pub(super) fn known_mode(&self, path: &Path, stamp: Option<Stamp>) -> Option<u32> {
-        let name = self.reviews.name_of(path, path);
-        let now = &self.reviews.get(&name)?.now;
-        now.mode.filter(|_| stamp.is_some() && now.stamp == stamp)
+    /// Returns the mode that this client has set since what is told now.
+    pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
+        let name = self.reviews.name_of(&change.path, &change.path);
+        self.reviews.get_mut(&name)?.restored_mode(&change.after)
     }
 
     /// Takes in a change of a file that no buffer has.

@@ -271,3 +271,40 @@ fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
     assert_eq!(review.whole(), []);
     w.skip();
 }
+
+#[test]
+fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
+    for is_turn in [true, false] {
+        let mut w = running(Place::Disk, None);
+        writes(&mut w, "1", "X\n");
+        w.holds(Part::Disk);
+        match is_turn {
+            true => undo_turn(&mut w),
+            false => decide(&mut w, ReviewAction::Reject),
+        }
+        disk_works(&mut w);
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.goes_on();
+        assert_eq!(w.disk.get(F), None);
+        assert_eq!(w.buffer(F), "\n");
+        w.skip();
+    }
+}
+
+#[test]
+fn a_mode_is_the_agents_though_somebody_elses_change_is_told_first() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.settle();
+    w.holds(Part::Watcher);
+    w.disk.put(F, "x\na\nb\n");
+    w.prompts("go");
+    w.disk.put(F, "x\na\nb\nu\n");
+    w.disk.chmods(F, 0o755);
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "X\na\nb\n");
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    w.skip();
+}
