@@ -265,6 +265,13 @@ impl Session {
             seen: HashMap::new(),
         }
     }
+
+    /// Returns whether a prompt is one of the agent's commands.
+    pub fn is_command(&self, prompt: &Prompt) -> bool {
+        let name = prompt.text.strip_prefix('/');
+        let name = name.and_then(|text| text.split_whitespace().next());
+        name.is_some_and(|name| self.commands.iter().any(|command| command.name == name))
+    }
 }
 
 impl Model {
