@@ -126,7 +126,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             status,
             stderr,
         } => {
-            model.jobs.retain(|_, job| !job.is_timeout_of(agent));
+            model.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
@@ -156,7 +156,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
     if let Event::Edited { buf, .. } = &event {
         model.edit_is_over(*buf, token);
     }
-    match (model.jobs.remove(&token), event) {
+    match (model.jobs.remove(token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
             model.file_was_read(job, result, fx);
         }
