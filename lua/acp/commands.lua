@@ -69,7 +69,12 @@ local function quickfix()
     return {
       filename = hunk.path,
       lnum = hunk.row + 1,
-      text = ("-%d +%d  %s"):format(#hunk.old, #hunk.new, hunk.new[1] or hunk.old[1] or ""),
+      text = ("-%d +%d  %s%s"):format(
+        #hunk.old,
+        #hunk.new,
+        hunk.state == "pending" and "" or hunk.state .. ": ",
+        hunk.new[1] or hunk.old[1] or ""
+      ),
     }
   end, require("acp").review.hunks())
   if #items == 0 then

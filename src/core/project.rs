@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 use super::event::{DiskText, Stamp};
 
+/// The largest file whose content is kept, in bytes.
+pub const MAX_KEPT: u64 = 5 << 20;
+
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileState {

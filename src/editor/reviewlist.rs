@@ -4,7 +4,8 @@
 //! focus by itself; when the last window of the list closes, the preview goes with it and the core
 //! renders nothing any more.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -427,15 +428,18 @@ fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::R
 }
 
 fn ask_all(action: ReviewAction) -> mlua::Result<()> {
-    let keys = with(|list| {
+    let (keys, files) = with(|list| {
         let items = list.view.items.iter().flatten();
-        let files = items.clone().filter(|item| item.row.is_none());
-        files.map(|item| item.key).collect::<Vec<_>>()
+        let files = items.filter(|item| item.row.is_none());
+        // A file may be there twice: as it is, and as it is proposed.
+        let names: BTreeSet<&Path> = files.clone().map(|item| &*item.path).collect();
+        let keys: Vec<ItemKey> = files.map(|item| item.key).collect();
+        (keys, names.len())
     });
     if keys.is_empty() {
         return Ok(());
     }
-    let files = match keys.len() {
+    let files = match files {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
     };

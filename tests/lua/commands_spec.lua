@@ -135,12 +135,16 @@ return function(test)
 
   test("review fills the quickfix list", function()
     support.fake({
-      hunks = { { path = "/tmp/a.txt", row = 4, count = 1, old = { "x" }, new = { "y" } } },
+      hunks = {
+        { path = "/tmp/a.txt", row = 4, count = 1, old = { "x" }, new = { "y" }, state = "pending" },
+        { path = "/tmp/a.txt", row = 7, count = 0, old = {}, new = { "z" }, state = "proposed" },
+      },
     })
     require("acp.native").load()
     vim.cmd("Acp review!")
     local item = vim.fn.getqflist()[1]
     same({ 5, "-1 +1  y" }, { item.lnum, item.text })
+    same("-0 +1  proposed: z", vim.fn.getqflist()[2].text)
     same("/tmp/a.txt", vim.api.nvim_buf_get_name(item.bufnr))
     vim.cmd.cclose()
   end)

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FileProposal, Proposal};
+use super::{Place, Proposal, Proposals};
 use crate::acp::{OptionKind, PermissionOption};
 use crate::core::effect::{EditorEffect, Effect, Level};
 use crate::core::event::ReviewAction;
@@ -40,38 +40,48 @@ impl Model {
             Some((_, document)) => document.path.clone(),
             None => path.to_owned(),
         };
-        let mut files: Vec<&mut FileProposal> = self
-            .proposals
-            .files_mut()
-            .filter(|file| file.path == path)
-            .collect();
-        let mut meant: Vec<(usize, usize)> = Vec::new();
-        for (at, file) in files.iter().enumerate() {
-            meant.extend(file.hit(which).into_iter().map(|hunk| (at, hunk)));
+        let files = self.proposals.files();
+        let mut meant: Vec<Place> = Vec::new();
+        for (place, _, file) in files.filter(|(.., file)| file.path == path) {
+            let hit = file.hit(which).into_iter();
+            meant.extend(hit.map(|hunk| place.of_hunk(hunk)));
         }
-        let is_open = |place: &(usize, usize)| {
-            let hunk = files.get(place.0).and_then(|file| file.hunks.get(place.1));
-            hunk.is_some_and(|hunk| hunk.choice.is_none())
-        };
-        // What is decided about is decided anew only if nothing else is meant.
-        let open: Vec<(usize, usize)> = meant.iter().copied().filter(is_open).collect();
-        if !open.is_empty() {
-            meant = open;
-        }
+        let mut meant = self.proposals.open_of(meant);
         if matches!(which, Which::Row(_)) {
             meant.truncate(1);
         }
-        let hit = !meant.is_empty();
-        for (at, hunk) in meant {
-            let hunk = files.get_mut(at).and_then(|file| file.hunks.get_mut(hunk));
-            if let Some(hunk) = hunk {
+        self.decide_places(action, &meant);
+        !meant.is_empty()
+    }
+
+    /// Decides about hunks that are proposed.
+    pub(in crate::core) fn decide_places(&mut self, action: ReviewAction, places: &[Place]) {
+        for place in places {
+            if let Some(hunk) = self.proposals.hunk_mut(*place) {
                 hunk.choice = Some(action);
             }
+            if let Some(file) = self.proposals.at(*place) {
+                self.reviews.dirty.insert(file.path.clone());
+            }
         }
-        if hit {
-            self.reviews.dirty.insert(path);
+    }
+
+    /// Asks for an option where nothing of a file can be decided by hunks.
+    pub(in crate::core) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
+        let unlocated = files.iter().filter_map(|place| {
+            let proposal = self.proposals.all.get(place.proposal)?;
+            let file = proposal.files.get(place.file)?;
+            let waits = place.hunk.is_none() && file.hunks.is_empty();
+            // A choice that is complete is asked about anyway.
+            proposal
+                .permission
+                .filter(|_| waits && proposal.choice().is_none())
+        });
+        let mut unlocated: Vec<PermissionId> = unlocated.collect();
+        unlocated.dedup();
+        for id in unlocated {
+            self.ask_for_option(id, false, fx);
         }
-        hit
     }
 
     /// Answers the questions whose hunks are all decided about.
@@ -114,6 +124,34 @@ impl Model {
         self.permissions.bring_forward(id);
         self.frame.permission_dirty = true;
         fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
+    }
+}
+
+impl Proposals {
+    /// Returns the hunks of which something is left to decide; what is decided about is decided
+    /// anew only if nothing else is meant.
+    fn open_of(&self, meant: Vec<Place>) -> Vec<Place> {
+        let is_open = |place: &Place| {
+            let hunks = self.at(*place).map(|file| &file.hunks);
+            let hunk = hunks.zip(place.hunk).and_then(|(hunks, at)| hunks.get(at));
+            hunk.is_some_and(|hunk| hunk.choice.is_none())
+        };
+        let open: Vec<Place> = meant.iter().copied().filter(is_open).collect();
+        if open.is_empty() { meant } else { open }
+    }
+
+    /// Returns the hunks that are meant by places: those of a file as far as they are open.
+    pub(in crate::core) fn meant(&self, places: &[Place]) -> Vec<Place> {
+        let mut meant = Vec::new();
+        for place in places {
+            if place.hunk.is_some() {
+                meant.push(*place);
+            } else if let Some(file) = self.at(*place) {
+                let all = (0..file.hunks.len()).map(|hunk| place.of_hunk(hunk));
+                meant.extend(self.open_of(all.collect()));
+            }
+        }
+        meant
     }
 }
 

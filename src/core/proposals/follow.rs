@@ -109,6 +109,10 @@ impl Model {
         let mut all = self.proposals.all.iter_mut();
         match all.find(|one| is_same(one, permission)) {
             Some(proposal) => {
+                if proposal.title != title {
+                    let named = proposal.files.iter().map(|file| file.path.clone());
+                    self.reviews.dirty.extend(named);
+                }
                 proposal.title = title;
                 let mut before = std::mem::take(&mut proposal.files);
                 let files = files.into_iter();
@@ -172,6 +176,7 @@ impl Model {
                 let text = "Not previewed: the file is outside the session's folders.";
                 file.notes = vec![Note::Misfit(text.to_owned())];
                 file.stale = false;
+                self.reviews.dirty.insert(file.path.clone());
             } else if !std::mem::replace(&mut file.reading, true) && !to_read.contains(&file.path) {
                 to_read.push(file.path.clone());
             }
@@ -230,6 +235,7 @@ impl Model {
                         file.stale = false;
                     }
                 }
+                self.reviews.dirty.insert(file.path.clone());
             }
         }
         self.frame.permission_dirty |= is_asked;

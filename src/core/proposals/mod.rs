@@ -105,6 +105,24 @@ pub struct Proposed {
     pub deletes: bool,
 }
 
+/// Where a file's proposal is among all, or one of its hunks: until the next event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    proposal: usize,
+    file: usize,
+    /// `None` for all of the file's.
+    pub hunk: Option<usize>,
+}
+
+impl Place {
+    pub fn of_hunk(self, hunk: usize) -> Self {
+        Self {
+            hunk: Some(hunk),
+            ..self
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// The diff is not previewed.
@@ -140,6 +158,31 @@ impl Proposals {
             let files = proposal.files.iter().filter(move |file| file.path == path);
             files.map(move |file| (proposal, file))
         })
+    }
+
+    /// Returns what is proposed file by file, the oldest first.
+    pub fn files(&self) -> impl Iterator<Item = (Place, &Proposal, &FileProposal)> {
+        let all = self.all.iter().enumerate();
+        all.flat_map(|(at, proposal)| {
+            let files = proposal.files.iter().enumerate();
+            files.map(move |(file, of_file)| {
+                let place = Place {
+                    proposal: at,
+                    file,
+                    hunk: None,
+                };
+                (place, proposal, of_file)
+            })
+        })
+    }
+
+    fn at(&self, place: Place) -> Option<&FileProposal> {
+        self.all.get(place.proposal)?.files.get(place.file)
+    }
+
+    fn hunk_mut(&mut self, place: Place) -> Option<&mut Proposed> {
+        let file = self.all.get_mut(place.proposal)?.files.get_mut(place.file);
+        file?.hunks.get_mut(place.hunk?)
     }
 
     fn files_mut(&mut self) -> impl Iterator<Item = &mut FileProposal> {

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Note, Proposals, Proposed};
+use super::{FileProposal, Note, Proposals, Proposed};
 use crate::core::event::ReviewAction;
 use crate::core::hunkview;
 use crate::core::ids::PermissionId;
+use crate::core::ledger::Hunk;
 use crate::core::snapshot::{HunkInfo, ProposalInfo};
+use crate::core::text::{LineEdit, Text};
 use crate::core::toolview::whole_line;
 use crate::core::view::{HunkView, Line, PlaceView, ProposedView};
 
@@ -91,20 +93,63 @@ impl Proposals {
             .into_iter()
             .flat_map(|one| &one.files);
         let notes = files.flat_map(|file| &file.notes);
-        notes
-            .map(|note| match note {
-                Note::Misfit(text) => whole_line(text.clone(), "AcpWarning"),
-                Note::Hint(text) => whole_line(text.clone(), "AcpDim"),
-            })
-            .collect()
+        notes.map(Note::line).collect()
     }
 }
 
-fn state(hunk: &Proposed) -> &'static str {
-    match hunk.choice {
-        None => "proposed",
-        Some(ReviewAction::Accept) => "accepted",
-        Some(ReviewAction::Reject) => "rejected",
+impl Note {
+    /// Returns the note as a line to be shown.
+    pub(in crate::core) fn line(&self) -> Line {
+        match self {
+            Note::Misfit(text) => whole_line(text.clone(), "AcpWarning"),
+            Note::Hint(text) => whole_line(text.clone(), "AcpDim"),
+        }
+    }
+}
+
+impl Proposed {
+    /// Returns the state as the user reads it.
+    pub(in crate::core) fn state(&self) -> &'static str {
+        match self.choice {
+            None => "proposed",
+            Some(ReviewAction::Accept) => "accepted",
+            Some(ReviewAction::Reject) => "rejected",
+        }
+    }
+}
+
+impl FileProposal {
+    /// Tells whether there is no such file yet.
+    pub(in crate::core) fn is_new(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| base.is_missing)
+    }
+
+    /// Returns the text that is there, the one that is proposed, and the hunks between them;
+    /// `None` while it is not known what is there.
+    pub(in crate::core) fn diff(&self) -> Option<(&Text, Text, Vec<Hunk>)> {
+        let before = &self.base.as_ref()?.text;
+        let edits = self.hunks.iter().map(|hunk| LineEdit {
+            start: hunk.rows.start,
+            removed: hunk.rows.len(),
+            lines: hunk.new.clone(),
+        });
+        let edits: Vec<LineEdit> = edits.collect();
+        let mut after = before.clone();
+        after.apply_all(&edits);
+        // How many lines more, and fewer, there are above a hunk than in the text before.
+        let (mut more, mut fewer) = (0, 0);
+        let hunks = self.hunks.iter().map(|hunk| {
+            let start = hunk.rows.start + more - fewer;
+            more += hunk.new.len();
+            fewer += hunk.rows.len();
+            Hunk {
+                old: hunk.rows.clone(),
+                new: start..start + hunk.new.len(),
+                conflict: None,
+            }
+        });
+        let hunks = hunks.collect();
+        Some((before, after, hunks))
     }
 }
 
@@ -114,7 +159,7 @@ fn label(hunk: &Proposed, at: usize, count: usize) -> String {
     } else {
         ""
     };
-    format!("{} {}/{count}{what}", state(hunk), at + 1)
+    format!("{} {}/{count}{what}", hunk.state(), at + 1)
 }
 
 fn short(title: &str) -> String {
@@ -131,6 +176,6 @@ fn info(path: &Path, hunk: &Proposed) -> HunkInfo {
         count: hunk.rows.len(),
         old: hunk.old.clone(),
         new: hunk.new.clone(),
-        state: state(hunk),
+        state: hunk.state(),
     }
 }

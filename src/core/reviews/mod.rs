@@ -8,6 +8,7 @@ mod decide;
 mod file;
 mod follow;
 mod keep;
+mod lost;
 mod restore;
 mod shift;
 mod turns;

@@ -33,8 +33,7 @@ impl Model {
             UndoStep::Undo(None) | UndoStep::Ask => self.last_turn(session, Of::All),
         };
         let Some(turn) = turn else {
-            let text = "Nothing is left to undo of any turn.";
-            return fx.push(notify(Level::Info, text));
+            return self.nothing_to_undo(session, fx);
         };
         if step == UndoStep::Ask {
             let view = self.undo_view(turn);
@@ -46,10 +45,8 @@ impl Model {
         });
         let many = self.reviews.undone.len().saturating_sub(UNDONE);
         self.reviews.undone.drain(..many);
-        let mut any = false;
-        for path in self.files_of(turn) {
-            any |= self.shift(&path, Aim::Without(turn, Of::All), fx);
-        }
+        let (any, lost) = self.shift_all(turn, Of::All, fx);
+        self.tell_lost(turn, &lost, fx);
         if !any {
             self.reviews.undone.pop();
             let text = "Nothing is left to undo of that turn.";
@@ -93,11 +90,14 @@ impl Model {
         let Some(turn) = self.last_turn(session, Of::Pending) else {
             return false;
         };
+        if action == ReviewAction::Reject {
+            let (any, lost) = self.shift_all(turn, Of::Pending, fx);
+            self.tell_lost(turn, &lost, fx);
+            return any || !lost.is_empty();
+        }
         let mut any = false;
         for path in self.files_of(turn) {
-            if action == ReviewAction::Reject {
-                any |= self.shift(&path, Aim::Without(turn, Of::Pending), fx);
-            } else if let Some(review) = self.reviews.get_mut(&path)
+            if let Some(review) = self.reviews.get_mut(&path)
                 && review.accept_turn(turn)
             {
                 self.reviews.touch(&path);
@@ -107,11 +107,52 @@ impl Model {
         any
     }
 
+    /// Moves every file of a turn to where it would be without it, but for those of which that
+    /// is lost; returns whether there are any, and the lost ones.
+    fn shift_all(
+        &mut self,
+        turn: TurnKey,
+        of: Of,
+        fx: &mut Effects,
+    ) -> (bool, Vec<(PathBuf, String)>) {
+        let mut any = false;
+        let mut lost = Vec::new();
+        for path in self.files_of(turn) {
+            match self.lost_of(&path, turn) {
+                Some(why) => lost.push((path, why)),
+                None => any |= self.shift(&path, Aim::Without(turn, of), fx),
+            }
+        }
+        (any, lost)
+    }
+
+    /// Says that there is no turn to undo, and what stands in the way if something does.
+    fn nothing_to_undo(&self, session: Option<SessionKey>, fx: &mut Effects) {
+        let turns = self.reviews.iter().flat_map(|(_, file)| &file.turns);
+        let turns = turns.map(|turn| turn.turn);
+        let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
+        let mut turns: Vec<TurnKey> = turns.filter(of_session).collect();
+        turns.sort_by_key(|turn| turn.number);
+        let text = "Nothing is left to undo of any turn.";
+        fx.push(notify(Level::Info, text));
+        if let Some(turn) = turns.pop() {
+            let files = self.files_of(turn).into_iter();
+            let lost = files.filter_map(|path| {
+                let why = self.lost_of(&path, turn)?;
+                Some((path, why))
+            });
+            self.tell_lost(turn, &lost.collect::<Vec<_>>(), fx);
+        }
+    }
+
     /// Returns the last turn that has anything left of what is meant.
     fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
-        let turns = self.reviews.iter().flat_map(|(_, file)| {
+        let turns = self.reviews.iter().flat_map(|(path, file)| {
             let turns = file.turns.iter().map(|turn| turn.turn);
-            turns.filter(move |turn| file.without_turn(*turn, of).is_some())
+            turns.filter(move |turn| {
+                let is_lost = of == Of::All && self.lost_of(path, *turn).is_some();
+                !is_lost && file.without_turn(*turn, of).is_some()
+            })
         });
         let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
         turns.filter(of_session).max_by_key(|turn| turn.number)
@@ -130,18 +171,21 @@ impl Model {
             Some(asked) => format!("Undo the turn “{}”?", cut(asked)),
             None => "Undo the last turn?".to_owned(),
         };
-        let session = self.sessions.get(&turn.session);
-        let cwd = session.map(|session| session.spec.cwd.clone());
         let mut lines: Vec<Line> = Vec::new();
+        let mut lost: Vec<Line> = Vec::new();
         for path in self.files_of(turn) {
             let Some(review) = self.reviews.get(&path) else {
                 continue;
             };
+            let name = self.name_in(turn, &path);
+            if let Some(why) = self.lost_of(&path, turn) {
+                let text = format!(" leave       {name}  ({why})");
+                lost.push(diffview::whole(text, "AcpWarning"));
+                continue;
+            }
             let Some(plan) = review.without_turn(turn, Of::All) else {
                 continue;
             };
-            let short = cwd.as_ref().and_then(|cwd| path.strip_prefix(cwd).ok());
-            let name = short.unwrap_or(&path).display();
             let (added, removed) = counts(review.ledger.current(), &plan.after);
             let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
             let is_back = review.now.is_missing() && plan.whole.is_some() && !is_deleted;
@@ -149,8 +193,7 @@ impl Model {
                 (true, ..) => format!(" delete      {name}"),
                 (_, true, _) => format!(" bring back  {name}  +{added}"),
                 (.., Some(to)) => {
-                    let short = cwd.as_ref().and_then(|cwd| to.strip_prefix(cwd).ok());
-                    let to = short.unwrap_or(to).display();
+                    let to = self.name_in(turn, to);
                     format!(" move        {name} back to {to}  +{added} -{removed}")
                 }
                 _ if added + removed == 0 => format!(" restore     {name}"),
@@ -177,6 +220,7 @@ impl Model {
             };
             lines.push(diffview::whole(text, group));
         }
+        lines.extend(lost);
         lines.push(Line::default());
         let text = " What you have changed since stays. `:Acp undo-turn!` brings the turn back.";
         lines.push(diffview::whole(text.into(), "AcpDim"));

@@ -21,6 +21,8 @@ pub struct Disk {
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// Files that can be neither read nor written.
     pub broken: BTreeSet<PathBuf>,
+    /// Files whose content the shadow may not read.
+    pub closed: BTreeSet<PathBuf>,
     /// How often each file was written.
     written: BTreeMap<PathBuf, u64>,
     /// Permission bits, where they are not the usual ones.
@@ -79,6 +81,7 @@ impl Disk {
         let mut states = BTreeMap::new();
         for (path, bytes) in &self.files {
             let body = match bytes.contains(&0) {
+                _ if self.closed.contains(path) => Body::Unreadable("not readable".into()),
                 true => {
                     let blob = (!self.keeps_nothing).then(|| blob(bytes));
                     let kept = blob.map(|blob| (blob, bytes.clone()));

@@ -153,3 +153,146 @@ fn the_last_decision_is_taken_back() {
     lists(&mut w, ListEvent::Undo);
     w.saw(&["Info: There is no decision to take back."]);
 }
+
+/// A turn in which the agent asks to change two files, one of which it has changed already.
+fn proposed() -> World {
+    let mut w = listed();
+    w.prompts("hi");
+    let diff = |path: &str, old: Option<&str>, new: &str| json!({ "type": "diff", "path": path, "oldText": old, "newText": new });
+    let tool = json!({
+        "toolCallId": "t", "title": "Edit both", "kind": "edit",
+        "content": [
+            diff("/p/a", Some("one\n"), "ONE\n"),
+            diff("/p/a", Some("6\n"), "six\n"),
+            diff("/p/other", None, "made\n"),
+        ],
+    });
+    let options = json!([
+        { "optionId": "yes", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "no", "name": "Reject", "kind": "reject_once" },
+    ]);
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks("7", "session/request_permission", &params);
+    w.skip();
+    w
+}
+
+const PROPOSED: [&str; 5] = [
+    "a +2 -2  proposed",
+    "      1 ~ ONE  proposed",
+    "      5 ~ six  proposed",
+    "other +1  proposed  new file",
+    "      1 + made  proposed",
+];
+
+fn answered(w: &World) -> Option<String> {
+    let answer = w.agents[&A1].answers.iter().find(|answer| answer.0 == "7");
+    let (_, answer) = answer?;
+    let answer = answer.as_ref().ok()?;
+    Some(answer["outcome"]["optionId"].as_str()?.to_owned())
+}
+
+#[test]
+fn what_is_proposed_is_listed_above_what_is_written() {
+    let w = proposed();
+    assert_eq!(shown(&w)[..5], PROPOSED);
+    assert_eq!(shown(&w)[5..], LISTED);
+    let title: Vec<&str> = w.editor.list.title.iter().map(|part| &*part.0).collect();
+    assert_eq!(title, ["Review", "2 files", "4 hunks", "3 proposed"]);
+}
+
+#[test]
+fn a_list_with_proposals_alone_is_not_empty() {
+    let mut w = proposed();
+    decides(&mut w, ReviewAction::Accept, 5..11);
+    assert_eq!(shown(&w)[..5], PROPOSED);
+    let title: Vec<&str> = w.editor.list.title.iter().map(|part| &*part.0).collect();
+    assert_eq!(title, ["Review", "3 proposed"]);
+    w.skip();
+}
+
+#[test]
+fn proposals_are_decided_in_the_list_and_the_rest_is_left_alone() {
+    let mut w = proposed();
+    decides(&mut w, ReviewAction::Reject, 1..2);
+    assert_eq!(shown(&w)[1], "      1 ~ ONE  rejected");
+    assert_eq!(answered(&w), None);
+    // The hunk that is decided about stays so.
+    decides(&mut w, ReviewAction::Accept, 0..1);
+    assert_eq!(
+        shown(&w)[1..3],
+        ["      1 ~ ONE  rejected", "      5 ~ six  accepted"]
+    );
+    decides(&mut w, ReviewAction::Accept, 4..5);
+    assert_eq!(answered(&w).as_deref(), Some("yes"));
+    assert_eq!(shown(&w), LISTED);
+    w.skip();
+}
+
+#[test]
+fn what_is_written_is_decided_beside_what_is_proposed_for_the_same_rows() {
+    let mut w = proposed();
+    decides(&mut w, ReviewAction::Reject, 6..7);
+    assert_eq!(w.disk.get("/p/a").unwrap(), "1\n2\nthree\n4\n6\n");
+    assert_eq!(answered(&w), None);
+    w.skip();
+}
+
+#[test]
+fn all_that_is_proposed_is_rejected_by_its_files() {
+    let mut w = proposed();
+    decides(&mut w, ReviewAction::Reject, 0..5);
+    assert_eq!(answered(&w).as_deref(), Some("no"));
+    assert_eq!(shown(&w), LISTED);
+    w.skip();
+}
+
+#[test]
+fn a_proposal_that_does_not_fit_is_listed_and_asks_for_an_option() {
+    let mut w = listed();
+    w.prompts("hi");
+    let diff = json!({ "type": "diff", "path": "/p/a", "oldText": "nowhere\n", "newText": "x\n" });
+    let tool = json!({ "toolCallId": "t", "title": "Edit a", "kind": "edit", "content": [diff] });
+    let options = json!([{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }]);
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks("7", "session/request_permission", &params);
+    assert_eq!(shown(&w)[0], "a  proposed  does not fit what is there");
+    w.skip();
+    decides(&mut w, ReviewAction::Accept, 0..1);
+    w.saw(&[
+        "Info: Please choose an option: not all that the agent asks for can be shown in the \
+         files. What you chose by hunks is kept.",
+        "permission 1 is to be answered",
+    ]);
+    assert_eq!(answered(&w), None);
+}
+
+#[test]
+fn the_preview_of_a_proposal_shows_what_would_come() {
+    let mut w = proposed();
+    let at = |w: &mut World, row: usize| {
+        let item = w.editor.list.items[row].as_ref().map(|item| item.key);
+        lists(w, ListEvent::At { item });
+        let lines = w.editor.preview.lines.iter();
+        let lines: Vec<String> = lines.map(|line| line.text.clone()).collect();
+        (w.editor.preview.title.clone(), lines)
+    };
+    let both = [
+        "Edit both",
+        "Proposed: not written yet.",
+        "- one",
+        "+ ONE",
+        "  2",
+        "  three",
+        "  4",
+        "- 6",
+        "+ six",
+    ];
+    assert_eq!(at(&mut w, 0), ("a".into(), both.map(String::from).to_vec()));
+    let one = ["  ⋯", "  2", "  three", "  4", "- 6", "+ six"];
+    assert_eq!(
+        at(&mut w, 2),
+        ("a:5".into(), one.map(String::from).to_vec())
+    );
+    assert_eq!(at(&mut w, 4), ("other:1".into(), vec!["+ made".to_owned()]));
+}

@@ -295,3 +295,122 @@ fn a_turn_that_changes_what_the_turn_before_has_changed_is_undone_to_that() {
     check(&w, "a\nb\nc\n", "a\ntwo\nc\n", 1);
     w.skip();
 }
+
+/// Returns the lines of the question whether the last turn shall be undone.
+fn asked(w: &mut World) -> Vec<String> {
+    undo(w, UndoStep::Ask);
+    let (_, view) = w.editor.asked.take().expect("a question");
+    let lines = view.lines.iter().map(|line| line.text.clone());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn what_cannot_be_restored_is_told_and_left_alone() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.disk.keeps_nothing = true;
+    w.disk.set("/p/bytes".into(), b"\0old".to_vec());
+    w.disk.put("/p/closed", "secret\n");
+    w.disk.closed.insert("/p/closed".into());
+    w.disk.put("/p/fixed", "a\n");
+    w.disk.chmods("/p/fixed", 0o444);
+    w.settle();
+    w.prompts("first");
+    w.disk.put(F, "a\nB\n");
+    w.disk.set("/p/bytes".into(), b"\0other".to_vec());
+    w.disk.closed.clear();
+    w.disk.put("/p/closed", "open\n");
+    w.disk.put("/p/fixed", "b\n");
+    w.settle();
+    ends(&mut w);
+    w.skip();
+    let want = [
+        " restore     f  +1 -1",
+        " leave       bytes  (what it was is no text, and was not kept)",
+        " leave       closed  (it could not be read before, and so was not kept)",
+        " leave       fixed  (it is read-only; `chmod u+w` lets it be restored)",
+    ];
+    assert_eq!(asked(&mut w)[..4], want);
+    undo(&mut w, UndoStep::Undo(None));
+    let left = "Warn: Left as they are: bytes (what it was is no text, and was not kept), closed \
+                (it could not be read before, and so was not kept), fixed (it is read-only; \
+                `chmod u+w` lets it be restored).";
+    w.saw(&[left, "review of /p/f: 0"]);
+    assert_eq!(w.disk.get(F).unwrap(), "a\nb\n");
+    assert_eq!(w.disk.get("/p/bytes").unwrap(), "\0other");
+    assert_eq!(w.disk.get("/p/closed").unwrap(), "open\n");
+    assert_eq!(w.disk.get("/p/fixed").unwrap(), "b\n");
+    // Nothing else is left of the turn: that is no silence about the rest.
+    undo(&mut w, UndoStep::Undo(None));
+    w.saw(&["Info: Nothing is left to undo of any turn.", left]);
+}
+
+#[test]
+fn a_file_that_was_made_read_only_by_the_turn_is_restored() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\n");
+    w.settle();
+    w.prompts("first");
+    w.disk.put(F, "b\n");
+    w.disk.chmods(F, 0o444);
+    w.settle();
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.disk.get(F).unwrap(), "a\n");
+    w.skip();
+}
+
+/// How an agent writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Client,
+    Disk,
+}
+
+impl Door {
+    fn writes(self, w: &mut World, content: &str) {
+        match self {
+            Door::Client => writes(w, content),
+            Door::Disk => {
+                w.disk.put(F, content);
+                w.settle();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
+    const OLD: &str = "a\nb\nc\nd\ne\nf\n";
+    for door in [Door::Client, Door::Disk] {
+        // Before the agent writes, and after.
+        for is_first in [true, false] {
+            let mut w = begun(true, OLD);
+            let types_and_saves = |w: &mut World, row: usize| {
+                types(w, row, 1, &["mine"]);
+                let buf = w.buf(F);
+                w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+            };
+            let mut agents = OLD.replace('b', "B");
+            if is_first {
+                types_and_saves(&mut w, 4);
+                agents = agents.replace('e', "mine");
+            }
+            door.writes(&mut w, &agents);
+            if !is_first {
+                types_and_saves(&mut w, 4);
+            }
+            // And once more beside it, with what the agent has just written there.
+            let again = w.disk.get(F).unwrap().replace("c\n", "c\nadded\n");
+            door.writes(&mut w, &again);
+            types_and_saves(&mut w, 0);
+            ends(&mut w);
+            assert_eq!(w.disk.get(F).unwrap(), "mine\nB\nc\nadded\nd\nmine\nf\n");
+            undo(&mut w, UndoStep::Undo(None));
+            let want = "mine\nb\nc\nd\nmine\nf\n";
+            check(&w, want, want, 0);
+            assert_eq!(w.disk.get(F).unwrap(), want, "{door:?}, {is_first}");
+            w.skip();
+        }
+    }
+}

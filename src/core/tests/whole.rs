@@ -80,6 +80,39 @@ fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
 }
 
 #[test]
+fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() {
+    for place in PLACES {
+        // What was there before somebody deleted the file counts for nothing any more.
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.removes(F));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
+        if place == Place::Buffer {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        shell(&mut w, |disk| disk.put(F, "A\nX\nC\n"));
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w), None, "{place:?}");
+        check_settled(&w);
+        // Nor does what the user had there.
+        let mut w = running(Place::Disk, None);
+        shell(&mut w, |disk| disk.put(F, "one\ntwo\nthree\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.put(F, "one\nmine\nthree\nalso mine\n"));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "one\n2\nthree\nalso mine\n"));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("also mine\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn a_deleted_file_comes_back_and_its_deletion_can_be_kept() {
     for place in PLACES {
         let deleted = || {

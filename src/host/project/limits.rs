@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::core::project::MAX_KEPT;
+
 /// The sizes and times projects keep to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -34,7 +36,7 @@ impl Default for Limits {
         Self {
             files: 100_000,
             bytes: 1 << 30,
-            file_bytes: 5 << 20,
+            file_bytes: MAX_KEPT,
             time: Duration::from_secs(5),
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),

@@ -3,6 +3,7 @@
 
 mod agents;
 mod decide;
+mod list;
 mod look;
 mod places;
 

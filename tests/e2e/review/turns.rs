@@ -133,3 +133,36 @@ fn what_a_shell_command_of_the_turn_did_is_undone() {
     });
     nvim.quit();
 }
+
+#[test]
+fn what_cannot_be_restored_is_told_before_and_left_alone() {
+    let sh = "printf small > large.txt; chmod u+w fixed.txt; echo b > fixed.txt; \
+              chmod a-w fixed.txt; echo b > a.txt";
+    let script = Script::new().step(json!({ "shell": sh }));
+    let project = Project::new()
+        .size(100, 24)
+        .file("a.txt", "a\n")
+        .file("fixed.txt", "a\n")
+        .file("large.txt", "x".repeat(6 << 20))
+        .file("own.txt", "own\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o444);
+    std::fs::set_permissions(project.path("fixed.txt"), mode).expect("the mode can be set");
+    let nvim = start(project.agent("agent", &script.done()), "own.txt");
+    turn(&nvim);
+    nvim.wait("the review of it", || {
+        let info = "return require('acp').status().review";
+        nvim.lua(info, ())["files"].as_u64() == Some(3)
+    });
+    nvim.cmd("Acp undo-turn");
+    nvim.wait_text("restore     a.txt");
+    nvim.wait_text("leave       fixed.txt  (it is read-only");
+    nvim.wait_text("leave       large.txt  (it was larger than 5 MB: not kept)");
+    nvim.keys("y");
+    wait_file(&nvim, "a.txt", "a\n");
+    nvim.wait("the rest to be told", || {
+        nvim.messages().contains("Left as they are: fixed.txt")
+    });
+    wait_file(&nvim, "fixed.txt", "b\n");
+    wait_file(&nvim, "large.txt", "small");
+    nvim.quit();
+}

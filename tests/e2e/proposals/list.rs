@@ -1,0 +1,81 @@
+//! Proposals in the review list: seen, visited and decided about there.
+
+use super::*;
+
+/// Starts with a question about changes of `a.txt` and of a new file, and opens the list.
+#[track_caller]
+fn listed() -> Nvim {
+    let diffs = [
+        diff("a.txt", Some(OLD), NEW),
+        diff("new.txt", None, "made\n"),
+    ];
+    let script = Script::new()
+        .step(permission("t", &diffs))
+        .step(answer("t", "allow_once"))
+        .writes("a.txt", NEW)
+        .writes("new.txt", "made\n");
+    let nvim = asked_in(Project::new().size(100, 30), script);
+    to_file(&nvim);
+    nvim.cmd("Acp review");
+    nvim.wait_text("4 proposed");
+    nvim
+}
+
+#[track_caller]
+fn wait_at(nvim: &Nvim, text: &str) {
+    nvim.wait(&format!("the cursor to be at {text:?}"), || {
+        let line = nvim.lua("return vim.fn.getline('.')", ());
+        line.as_str().is_some_and(|line| line.contains(text))
+    });
+}
+
+#[test]
+fn what_is_proposed_is_in_the_list_with_a_preview() {
+    let nvim = listed();
+    assert!(!nvim.screen().has("No change"));
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.wait_text("│Edit t");
+    let rows = nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)", ());
+    let want = [
+        "a.txt +3 -2  proposed",
+        "      2 ~ TWO  proposed",
+        "      4 ~ FOUR  proposed",
+        "      7 + seven  proposed",
+        "new.txt +1  proposed  new file",
+        "      1 + made  proposed",
+    ];
+    assert_eq!(rows, json!(want));
+    nvim.quit();
+}
+
+#[test]
+fn it_is_visited_from_the_list() {
+    let nvim = listed();
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.keys("jj<CR>");
+    nvim.wait("the file", || {
+        nvim.lua("return vim.fn.expand('%:t') .. vim.fn.line('.')", ()) == "a.txt4"
+    });
+    nvim.quit();
+}
+
+#[test]
+fn it_is_decided_in_the_list_and_carried_out_once_it_is_written() {
+    let nvim = listed();
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.keys("jjr");
+    nvim.wait_text("FOUR  rejected");
+    nvim.keys("A");
+    nvim.wait_text("Accept everything in 2 files?");
+    nvim.keys("y");
+    wait_answered(&nvim);
+    nvim.wait_script("agent");
+    wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nfive\nsix\nseven\n");
+    wait_file(&nvim, "new.txt", "made\n");
+    wait_states(&nvim, json!([]));
+    nvim.wait_text("No change of the agent's to review.");
+    nvim.quit();
+}
