@@ -23,9 +23,8 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        if model.reviews.announce(fx) {
-            model.tell_reviews(fx);
-        }
+        let touched = model.reviews.announce(fx);
+        model.tell_reviews(touched, fx);
     }
     if is_frame {
         model.compose(fx);
@@ -176,7 +175,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.review_read(job, result, fx);
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
-            model.kept_was_read(session, kept, result, fx);
+            model.kept_was_read(session, kept, result);
         }
         (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
             model.shift_edited(job, result, fx);
