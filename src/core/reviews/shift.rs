@@ -135,7 +135,7 @@ impl Moving {
 }
 
 impl ShiftJob {
-    pub(super) fn path(&self) -> &PathBuf {
+    pub(in crate::core) fn path(&self) -> &Path {
         &self.path
     }
 }
