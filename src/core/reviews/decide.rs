@@ -400,6 +400,7 @@ impl Model {
                 if let Some(review) = review {
                     review.now = FileState::missing();
                 }
+                self.documents.set_disk(buf, Text::default(), None);
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
             _ => {}
