@@ -133,9 +133,6 @@ impl Model {
         let was_saved = document.stamp != merge.over;
         if let Some(session) = merge.by {
             self.agent_has_left(session, &merge.disk.real, &merge.base, &merge.theirs);
-            if let Some(review) = self.reviews.get_mut(&path) {
-                review.agent_left(&merge.base, &merge.theirs);
-            }
         }
         self.offer_disk(&merge, &path, fx);
         let DiskMerge {
