@@ -395,8 +395,9 @@ impl Model {
                 if let Some(review) = review {
                     review.now = FileState::missing();
                 }
-                if has_text {
-                    self.reread(job.path.clone(), Then::Reread, fx);
+                match has_text {
+                    true => self.reread(job.path.clone(), Then::Reread, fx),
+                    false => self.documents.set_disk(buf, Text::default(), None),
                 }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
