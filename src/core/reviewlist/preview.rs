@@ -27,7 +27,8 @@ impl Model {
                 let whole = file.whole();
                 let whole = whole
                     .iter()
-                    .map(|whole| diffview::whole(in_full(whole), "AcpNotice"));
+                    .map(|whole| in_full(whole, |path| self.relative(path)))
+                    .map(|words| diffview::whole(words, "AcpNotice"));
                 let mut lines: Vec<Line> = whole.collect();
                 lines.extend(written(file, file.ledger.hunks()));
                 (None, lines)

@@ -99,6 +99,9 @@ impl Model {
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return;
         }
+        if let Some((buf, _)) = self.documents.find(&disk.real) {
+            self.documents.recognise(buf, &disk);
+        }
         let opened = self.documents.find(&disk.real);
         let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
         let (path, text) = match buffer {
@@ -117,8 +120,13 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        file.agent_wrote(text.clone());
-        file.written = text;
+        // What has become of it since then somebody else has done, be it in another editor.
+        let current = kept.current.unwrap_or_else(|| text.clone());
+        file.agent_wrote(current.clone());
+        file.written = current;
+        if *file.ledger.current() != text {
+            file.user_wrote(text);
+        }
         self.reviews.touch(&path);
     }
 }
@@ -140,6 +148,7 @@ impl FileReview {
                 body,
                 ..self.origin.clone()
             },
+            current: Some(self.ledger.current().clone()),
         }
     }
 }

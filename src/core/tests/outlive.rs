@@ -110,6 +110,7 @@ fn a_review_that_was_left_goes_on() {
             path: path.into(),
             from: None,
             base,
+            current: None,
         };
         let files = vec![
             left(F, base.clone()),

@@ -17,7 +17,7 @@ use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::project::{Blob, Body, FileState, KeptReview};
 use crate::core::text::Text;
 
-const MAGIC: &[u8; 8] = b"acprevw1";
+const MAGIC: &[u8; 8] = b"acprevw2";
 
 /// Keeps the reviews of one project of this Neovim.
 #[derive(Debug)]
@@ -144,6 +144,7 @@ impl Keeper {
                 path: here(&review.path),
                 from: review.from.as_deref().map(here),
                 base: review.base,
+                current: review.current,
             }
         };
         Some(records.into_iter().map(review).collect())
@@ -173,27 +174,36 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-    let blobs = records.into_iter().filter_map(|record| record.blob);
+    let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
+    let blobs = records.into_iter().flat_map(blobs);
     Ok(blobs.collect())
 }
 
-/// A review as it is written down: its text is in the store, under the name `blob`.
+/// A review as it is written down: its texts are in the store, by these names.
 #[derive(Debug)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
+    current: Option<Blob>,
 }
 
 impl Record {
     fn review(mut self, store: &Store) -> KeptReview {
         if let (Body::Text(text), Some(blob)) = (&mut self.review.base.body, self.blob) {
             match store.get(blob) {
-                Ok(bytes) => text.text = Text::from_text(&String::from_utf8_lossy(&bytes)),
+                Ok(bytes) => text.text = text_of(&bytes),
                 Err(loss) => self.review.base.body = Body::Unreadable(loss.words()),
             }
         }
+        // Without it the review begins anew from what is there.
+        let current = self.current.and_then(|blob| store.get(blob).ok());
+        self.review.current = current.map(|bytes| text_of(&bytes));
         self.review
     }
+}
+
+fn text_of(bytes: &[u8]) -> Text {
+    Text::from_text(&String::from_utf8_lossy(bytes))
 }
 
 fn encode(root: &Path, files: &[KeptReview], store: &Store) -> io::Result<Vec<u8>> {
@@ -236,6 +246,11 @@ fn encode(root: &Path, files: &[KeptReview], store: &Store) -> io::Result<Vec<u8
                 put_bytes(&mut out, why.as_bytes());
             }
         }
+        let current = file.current.as_ref();
+        let current = current.map(|text| store.put(text.to_string().as_bytes()));
+        put_option(&mut out, current.transpose()?.as_ref(), |out, blob| {
+            put_bytes(out, &blob.0);
+        });
     }
     Ok(seal(MAGIC, &out))
 }
@@ -282,13 +297,19 @@ fn record(from: &mut Reader) -> Option<Record> {
         }
         _ => return None,
     };
+    let current = option(from, Reader::blob)?;
     let base = FileState { body, mode, stamp };
     let review = KeptReview {
         path,
         from: moved,
         base,
+        current: None,
     };
-    Some(Record { review, blob })
+    Some(Record {
+        review,
+        blob,
+        current,
+    })
 }
 
 fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec<u8>, &T)) {
