@@ -131,3 +131,29 @@ fn a_review_that_was_left_goes_on() {
         assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
     }
 }
+
+#[test]
+fn what_others_did_to_a_review_that_was_left_is_theirs() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, &format!("{NEW}theirs\n"));
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let files = vec![KeptReview {
+            path: F.into(),
+            from: None,
+            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            current: Some(Text::from_text(NEW)),
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(hunks(&w), 2);
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        let left = format!("{OLD}theirs\n");
+        assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));
+    }
+}
