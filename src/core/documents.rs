@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::event::{BufState, DiskText, Stamp};
+use super::event::{BufState, DiskFile, DiskText, Stamp};
 use super::format::LineEnd;
 use super::ids::BufId;
 use super::text::{LineEdit, Text};
@@ -264,6 +264,18 @@ impl Documents {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(text);
             document.stamp = stamp;
+        }
+    }
+
+    /// Notes which file a buffer was read from, before it was attached, if what is there now is
+    /// what was read.
+    pub fn recognise(&mut self, buf: BufId, disk: &DiskFile) {
+        if let Some(document) = self.by_buf.get_mut(&buf)
+            && document.stamp.is_none()
+            && let Some(content) = &disk.content
+            && document.saved.as_ref() == Some(&document.reads(content).text)
+        {
+            document.stamp = disk.stamp;
         }
     }
 

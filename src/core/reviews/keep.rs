@@ -148,6 +148,9 @@ impl Model {
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return;
         }
+        if let Some((buf, _)) = self.documents.find(&disk.real) {
+            self.documents.recognise(buf, &disk);
+        }
         let opened = self.documents.find(&disk.real);
         let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
         let (path, buffer) = match buffer {
@@ -166,7 +169,12 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        file.agent_wrote(text);
+        // What has become of it since then somebody else has done, be it in another editor.
+        let current = kept.current.unwrap_or_else(|| text.clone());
+        file.agent_wrote(current);
+        if *file.ledger.current() != text {
+            file.user_wrote(text);
+        }
         // What was not saved, the user has typed.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
         self.reviews.touch(&path);
@@ -190,6 +198,7 @@ impl FileReview {
                 body,
                 ..self.origin.clone()
             },
+            current: Some(self.ledger.current().clone()),
         }
     }
 }

@@ -110,6 +110,7 @@ fn a_review_that_was_left_goes_on() {
             path: path.into(),
             from: None,
             base,
+            current: None,
         };
         let files = vec![
             left(F, base.clone()),
@@ -146,6 +147,7 @@ fn is_left(w: &mut World) {
         path: F.into(),
         from: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
+        current: None,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -204,7 +206,36 @@ fn what_changes_nothing_that_is_kept_is_not_told_again() {
         let all = w.journal.as_ref().unwrap().iter();
         all.filter(|line| line.contains("KeepReviews")).count()
     };
-    assert_eq!(told(&w), 0, "in a hunk: what was there before is the same");
-    w.edits(|editor, _, out| editor.types(buf, line(2, "mine"), out));
     assert_eq!(told(&w), 1);
+    w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
+    let scope = Scope::Hunk { buf, row: 2 };
+    let action = ReviewAction::Accept;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(told(&w), 1, "nothing that is kept has changed");
+}
+
+#[test]
+fn what_others_did_to_a_review_that_was_left_is_theirs() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, &format!("{NEW}theirs\n"));
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let files = vec![KeptReview {
+            path: F.into(),
+            from: None,
+            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            current: Some(Text::from_text(NEW)),
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(hunks(&w), 2);
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        let left = format!("{OLD}theirs\n");
+        assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));
+    }
 }

@@ -18,7 +18,7 @@ use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::project::{Blob, Body, FileState, KeptReview};
 use crate::core::text::Text;
 
-const MAGIC: &[u8; 8] = b"acprevw1";
+const MAGIC: &[u8; 8] = b"acprevw2";
 
 /// Keeps the reviews of one project of this Neovim.
 #[derive(Debug)]
@@ -203,16 +203,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-    let blobs = records.into_iter().filter_map(|record| record.blob);
+    let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
+    let blobs = records.into_iter().flat_map(blobs);
     Ok(blobs.collect())
 }
 
-/// A review as it is written down: once its text is in the store it is no longer here, but named
-/// by `blob`.
+/// A review as it is written down: once its texts are in the store they are no longer here, but
+/// named by `blob` and `current`.
 #[derive(Debug)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
+    current: Option<Blob>,
 }
 
 impl Record {
@@ -221,15 +223,24 @@ impl Record {
             Body::Bytes { blob, .. } => *blob,
             _ => None,
         };
-        Self { review, blob }
+        Self {
+            review,
+            blob,
+            current: None,
+        }
     }
 
-    /// Puts its text into the store, unless it is there already.
+    /// Puts its texts into the store, unless they are there already.
     fn put(&mut self, store: &Store) -> io::Result<()> {
+        // The lines themselves: so the format need not be found again.
+        let put = |text: &Text| store.put(text.to_string().as_bytes());
         if let (Body::Text(text), None) = (&mut self.review.base.body, self.blob) {
-            // The lines themselves: so the format need not be found again.
-            self.blob = Some(store.put(text.text.to_string().as_bytes())?);
+            self.blob = Some(put(&text.text)?);
             text.text = Text::default();
+        }
+        if let Some(text) = &self.review.current {
+            self.current = Some(put(text)?);
+            self.review.current = None;
         }
         Ok(())
     }
@@ -238,12 +249,19 @@ impl Record {
         let mut review = self.review.clone();
         if let (Body::Text(text), Some(blob)) = (&mut review.base.body, self.blob) {
             match store.get(blob) {
-                Ok(bytes) => text.text = Text::from_text(&String::from_utf8_lossy(&bytes)),
+                Ok(bytes) => text.text = text_of(&bytes),
                 Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
+        // Without it the review begins anew from what is there.
+        let current = self.current.and_then(|blob| store.get(blob).ok());
+        review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
         review
     }
+}
+
+fn text_of(bytes: &[u8]) -> Text {
+    Text::from_text(&String::from_utf8_lossy(bytes))
 }
 
 /// Returns reviews as they are written down; their texts are in the store.
@@ -251,7 +269,12 @@ fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -
     let mut out = Vec::new();
     put_path(&mut out, root);
     put_number(&mut out, records.len() as u64);
-    for Record { review, blob } in records {
+    for Record {
+        review,
+        blob,
+        current,
+    } in records
+    {
         put_path(&mut out, &review.path);
         put_option(&mut out, review.from.as_ref(), |out, from| {
             put_path(out, from)
@@ -290,6 +313,9 @@ fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -
                 put_bytes(&mut out, b"its text was not kept");
             }
         }
+        put_option(&mut out, current.as_ref(), |out, blob| {
+            put_bytes(out, &blob.0)
+        });
     }
     seal(MAGIC, &out)
 }
@@ -336,13 +362,19 @@ fn record(from: &mut Reader) -> Option<Record> {
         }
         _ => return None,
     };
+    let current = option(from, Reader::blob)?;
     let base = FileState { body, mode, stamp };
     let review = KeptReview {
         path,
         from: moved,
         base,
+        current: None,
     };
-    Some(Record { review, blob })
+    Some(Record {
+        review,
+        blob,
+        current,
+    })
 }
 
 fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec<u8>, &T)) {

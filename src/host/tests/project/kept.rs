@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::core::format::{Encoding, LineEnd};
 use crate::core::project::KeptReview;
+use crate::core::text::Text;
 
 impl Work {
     /// Starts another Neovim on the same project, at once or after this one.
@@ -66,6 +67,7 @@ impl Work {
                 mode: Some(0o644),
                 stamp: None,
             },
+            current: None,
         }
     }
 
@@ -197,6 +199,7 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
         one.review("e", Body::Unreadable("why".into())),
     ];
     reviews[1].base.mode = None;
+    reviews[1].current = Some(Text::from_text("with\na line\n"));
     one.keep(&[one.review("z", Body::Missing)]);
     one.keep_but(&reviews, &["z", "never"]);
     let two = one.another();
@@ -312,16 +315,17 @@ fn old_projects_go_and_what_is_needed_stays() {
         path: old.path("y"),
         from: None,
         base: changes[0].before.clone(),
+        current: Some(Text::from_text("of the same review")),
     }]);
     let again = old.another();
     let _folder = old.end();
     for file in one.kept_files(".manifest").iter().chain(&one.blobs()) {
         age(file, 40);
     }
-    assert_eq!(one.blobs().len(), 4);
+    assert_eq!(one.blobs().len(), 5);
     one.changes();
-    // Of the old project only the review's is left, of this one all.
-    wait_for("contents to go", || one.blobs().len() == 2);
+    // Of the old project only the review's are left, of this one all.
+    wait_for("contents to go", || one.blobs().len() == 3);
     assert_eq!(one.kept_files(".manifest").len(), 1);
     one.file("a", "2");
     assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);
