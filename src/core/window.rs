@@ -163,10 +163,14 @@ impl Model {
     /// the one that has named the file, else the one whose turn began last.
     pub(super) fn agent_at(&self, path: &Path) -> Option<SessionKey> {
         let open = self.windows.open.iter().rev();
-        let mut over = open.filter(|window| path.starts_with(&window.root));
-        let last = over.next()?;
-        let mut candidates = std::iter::once(last).chain(over);
-        let named = candidates.find(|window| self.has_named(window, path));
+        let over: Vec<&Window> = open
+            .filter(|window| path.starts_with(&window.root))
+            .collect();
+        let last = over.first()?;
+        let named = match over.len() {
+            1 => None,
+            _ => over.iter().find(|window| self.has_named(window, path)),
+        };
         Some(named.unwrap_or(last).session)
     }
 
@@ -174,11 +178,10 @@ impl Model {
     fn has_named(&self, window: &Window, path: &Path) -> bool {
         let session = self.sessions.get(&window.session);
         let entries = session.map_or(&[][..], |session| session.transcript.entries());
-        let tools = entries.iter().skip(window.entry).filter_map(|e| match e {
+        let mut tools = entries.iter().skip(window.entry).filter_map(|e| match e {
             Entry::Tool(tool) => Some(tool),
             _ => None,
         });
-        let mut tools = tools;
         tools.any(|tool| {
             tool.locations.iter().any(|place| place.path == path)
                 || tool.content.iter().any(
