@@ -19,8 +19,19 @@ use crate::acp::ToolContent;
 pub struct Windows {
     /// In the order in which their turns began.
     open: Vec<Window>,
-    /// Projects the user knows to be watched in part only.
-    limited: BTreeSet<PathBuf>,
+    /// What the user knows of open projects.
+    limited: BTreeSet<(PathBuf, Limit)>,
+}
+
+/// What is not seen of a project; each is told once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Limit {
+    /// Not all of it can be watched.
+    Watch,
+    /// A checkpoint does not hold everything.
+    Checkpoint,
+    /// There was no checkpoint, the last time.
+    Failed,
 }
 
 /// The time in which what changes below `root` is the agent's.
@@ -57,6 +68,7 @@ impl Model {
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.project == root) {
             self.untrack_project(root);
+            self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
             fx.push(Effect::Host(HostEffect::CloseProject { root }));
         }
@@ -115,15 +127,17 @@ impl Model {
     ) {
         match result {
             Ok(Checkpoint { limited, .. }) => {
+                let failed = (root.to_owned(), Limit::Failed);
+                self.windows.limited.remove(&failed);
                 if let Some(why) = limited {
-                    self.project_is_limited(root, &why, fx);
+                    self.project_is_limited(root, Limit::Checkpoint, &why, fx);
                 }
             }
             Err(why) => {
                 let text = format!(
                     "No checkpoint was taken, so changes on disk may be missed in the review: {why}"
                 );
-                self.project_is_limited(root, &text, fx);
+                self.project_is_limited(root, Limit::Failed, &text, fx);
             }
         }
         let open = self.windows.open.len();
@@ -147,9 +161,15 @@ impl Model {
         }
     }
 
-    /// Tells the user once that a project is watched in part only.
-    pub(super) fn project_is_limited(&mut self, root: &Path, why: &str, fx: &mut Effects) {
-        if !self.windows.limited.insert(root.to_owned()) {
+    /// Tells the user, once for each limit, that not all of a project is seen.
+    pub(super) fn project_is_limited(
+        &mut self,
+        root: &Path,
+        limit: Limit,
+        why: &str,
+        fx: &mut Effects,
+    ) {
+        if !self.windows.limited.insert((root.to_owned(), limit)) {
             return;
         }
         fx.push(notify(Level::Warn, why));
