@@ -172,8 +172,7 @@ impl Model {
         }
         self.reviews.touch(path);
         let text = format!(
-            "{} was changed on disk where you have changed it too: your text stays, and the other \
-             is offered for review.",
+            "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
             path.display()
         );
         fx.push(notify(Level::Warn, text));

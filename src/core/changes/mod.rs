@@ -130,9 +130,11 @@ impl Model {
 
     /// Returns whether a file is being changed, or a change of it taken in.
     fn is_under_way(&self, path: &Path) -> bool {
+        if self.changes.active.contains(path) {
+            return true;
+        }
         let names = self.names_of(path);
-        self.changes.active.contains(path)
-            || self.documents.is_loading(path)
+        self.documents.is_loading(path)
             || self.is_written_to(&names)
             || self.is_decided_about(&names)
     }
@@ -170,6 +172,9 @@ impl Model {
 
     /// Returns who has made the change that is being taken in at one of these paths.
     fn active_writer(&self, names: &[PathBuf]) -> Option<Writer> {
+        if !names.iter().any(|name| self.changes.active.contains(name)) {
+            return None;
+        }
         self.jobs.values().find_map(|job| match job {
             Job::Change(job) if names.contains(&job.change.change.path) => Some(job.change.by),
             _ => None,

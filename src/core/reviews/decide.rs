@@ -77,6 +77,10 @@ struct Plan {
 }
 
 impl ReviewJob {
+    pub(in crate::core) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns a step of rejecting a whole file.
     pub(super) fn reject(path: PathBuf, then: Then) -> Self {
         Self {
@@ -149,13 +153,7 @@ impl FileReview {
 impl Model {
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
-        let mut jobs = self.jobs.values();
-        jobs.any(|job| match job {
-            Job::Review(job) => names.contains(&job.path),
-            Job::Shift(job) => names.contains(job.path()),
-            Job::Proposal(job) => job.changes(names),
-            _ => false,
-        })
+        self.jobs.decide_about(names)
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
@@ -397,8 +395,9 @@ impl Model {
                 if let Some(review) = review {
                     review.now = FileState::missing();
                 }
-                if has_text {
-                    self.reread(job.path.clone(), Then::Reread, fx);
+                match has_text {
+                    true => self.reread(job.path.clone(), Then::Reread, fx),
+                    false => self.documents.set_disk(buf, Text::default(), None),
                 }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }

@@ -11,11 +11,13 @@ use super::turns::TurnReview;
 use crate::core::changes::advance;
 use crate::core::event::Stamp;
 use crate::core::feedback::{MAX_HUNKS, Rejected};
+use crate::core::hunkview::Words;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
+use crate::core::view::HunkView;
 
 #[derive(Debug)]
 pub struct FileReview {
@@ -47,6 +49,9 @@ pub struct FileReview {
     pub(super) turn: Option<TurnKey>,
     /// The hunks, and whether there is anything to decide, as they were announced last.
     pub(super) announced: (usize, bool),
+    /// What of it is in the counts of which session: files and hunks.
+    pub(super) counted: (SessionKey, (usize, usize)),
+    words: Words,
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
 }
@@ -69,6 +74,8 @@ impl FileReview {
             turns: Vec::new(),
             turn: None,
             announced: (0, false),
+            counted: (session, (0, 0)),
+            words: Words::default(),
             info: Arc::default(),
         }
     }
@@ -236,6 +243,11 @@ impl FileReview {
         let (base, current) = (self.ledger.base(), self.ledger.current());
         self.rejected
             .retain(|rejected| !rejected.is_in(hunk, base, current));
+    }
+
+    /// Returns the hunks as a buffer shows them.
+    pub fn views(&mut self) -> Vec<HunkView> {
+        self.words.views(&self.ledger)
     }
 
     /// Returns what was rejected and is not there again.

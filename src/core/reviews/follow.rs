@@ -116,7 +116,7 @@ impl Model {
     }
 
     fn hand_of(&self, token: Token) -> Hand {
-        match self.jobs.get(&token) {
+        match self.jobs.get(token) {
             Some(Job::File(job)) => job.hand(),
             Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
             Some(Job::Change(job)) => job.hand(),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::decide::{ReviewJob, Then};
+use super::shift::Moved;
 use crate::core::changes::{DiskMerge, known_on_disk};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, ReviewAction, Stamp};
@@ -99,11 +100,15 @@ impl Model {
                 fx.push(Effect::Host(HostEffect::MoveDisk { token, from, to }));
             }
             Step::Delete => {
+                self.note_restored(&path, &FileState::missing());
                 let job = ReviewJob::reject(path.clone(), Then::Deleted);
                 let token = self.token(Job::Review(job));
                 fx.push(Effect::Host(HostEffect::DeleteDisk { token, path }));
             }
-            Step::Restore(state) => self.restore(path, state, fx),
+            Step::Restore(state) => {
+                self.note_restored(&path, &state);
+                self.restore(path, state, fx);
+            }
             Step::Lost => {
                 let text = format!(
                     "{} was too large to be kept: it cannot be brought back here.",
@@ -113,6 +118,14 @@ impl Model {
             }
         }
         true
+    }
+
+    /// Notes, for the decision to be taken back, that the whole file is given another state.
+    fn note_restored(&mut self, path: &Path, state: &FileState) {
+        if let Some(review) = self.reviews.get(path) {
+            let moved = Moved::restored(path, review, state);
+            self.reviews.note_decided(moved);
+        }
     }
 
     fn restore(&mut self, path: PathBuf, state: FileState, fx: &mut Effects) {
@@ -154,7 +167,12 @@ impl Model {
     pub(super) fn reject_rest(&mut self, path: PathBuf, disk: DiskFile, fx: &mut Effects) {
         let review = self.reviews.get(&path);
         let state = review.zip(disk.content);
-        if let Some(state) = state.and_then(|(review, disk)| review.last_step(disk)) {
+        let Some((review, disk)) = state else {
+            return;
+        };
+        if let Some(state) = review.last_step(disk) {
+            let moved = Moved::restored(&path, review, &state);
+            self.reviews.note_last(moved);
             self.restore(path, state, fx);
         }
     }
@@ -167,6 +185,10 @@ impl Model {
         stamp: Option<Stamp>,
         fx: &mut Effects,
     ) {
+        if let Some(review) = self.reviews.get(path) {
+            let moved = Moved::moved_back(path, review, to);
+            self.reviews.note_decided(moved);
+        }
         self.reviews.rename(path, to);
         if let Some(review) = self.reviews.get_mut(to) {
             review.from = None;

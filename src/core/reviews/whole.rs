@@ -126,7 +126,8 @@ impl FileReview {
     /// Takes in what is there now, as somebody else than the agent has left it: what changed with
     /// it is no change of the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
-        if before.has_other_mode(&after) {
+        // What is there already this client has put there.
+        if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
         }
         if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
@@ -141,6 +142,7 @@ impl FileReview {
         let formats = (before.format(), after.format());
         if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
             && old != new
+            && self.now.format() != Some(new)
         {
             origin.format = new;
         }

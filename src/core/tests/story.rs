@@ -151,7 +151,7 @@ impl Story {
     }
 
     fn is_review(&self, token: Token) -> bool {
-        let job = self.w.model.jobs.get(&token);
+        let job = self.w.model.jobs.get(token);
         matches!(job, Some(Job::Review(_) | Job::Proposal(_)))
     }
 
