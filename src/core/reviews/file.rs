@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
+use crate::core::event::Stamp;
 use crate::core::feedback::{MAX_HUNKS, Rejected};
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
@@ -28,6 +29,8 @@ pub struct FileReview {
     pub origin: FileState,
     /// The file as it is now; the text of it is the ledger's.
     pub now: FileState,
+    /// The file as this client has set its mode, until that is told.
+    pub(super) restored: Option<Stamp>,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
     /// What the user's repository has of it, once that is known.
@@ -57,6 +60,7 @@ impl FileReview {
             real: real.to_owned(),
             now: origin.clone(),
             origin,
+            restored: None,
             from: None,
             repository: None,
             written: base.clone(),
@@ -107,6 +111,16 @@ impl FileReview {
         self.ledger.rebase(base);
         self.origin = origin.clone();
         self.turn_was_agents(taken, origin);
+    }
+
+    /// Returns the mode that this client has set, if what is told now was there before that.
+    pub fn restored_mode(&mut self, told: &FileState) -> Option<u32> {
+        let stamp = self.restored?;
+        if told.stamp == Some(stamp) || told.mode == self.now.mode {
+            self.restored = None;
+            return None;
+        }
+        self.now.mode
     }
 
     /// Takes note of a change that ends with what is known: told late, it may be one from before

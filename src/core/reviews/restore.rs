@@ -59,12 +59,12 @@ impl FileReview {
     /// Returns the text file with the mode and the format that a reject of the whole leaves;
     /// `None` if it has them.
     fn last_step(&self, disk: DiskText) -> Option<FileState> {
-        let (Body::Text(origin), Body::Text(now)) = (&self.origin.body, &self.now.body) else {
+        let (Body::Text(origin), Body::Text(_)) = (&self.origin.body, &self.now.body) else {
             return None;
         };
         let mode = self.origin.mode;
         let is_mode = mode.is_none() || self.now.mode.is_none() || mode == self.now.mode;
-        if origin.format == now.format && is_mode {
+        if !self.has_other_format() && is_mode {
             return None;
         }
         let format = origin.format;
@@ -219,6 +219,7 @@ impl Model {
         };
         let text = state.text();
         let is_text = state.is_text();
+        review.restored = stamp.filter(|_| state.mode.is_some());
         review.now = FileState { stamp, ..state };
         if is_text && is_open {
             self.reread(path.clone(), Then::Reread, fx);
@@ -233,9 +234,10 @@ impl Model {
         let Some((buf, document)) = self.documents.find(&path) else {
             return;
         };
-        let Ok(Some(theirs)) = known_on_disk(document, &disk) else {
+        let Ok(theirs) = known_on_disk(document, &disk) else {
             return;
         };
+        let theirs = theirs.unwrap_or_default();
         let base = document.saved.clone();
         let base = base.unwrap_or_else(|| document.text.clone());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, (base, theirs), None);
@@ -252,6 +254,7 @@ impl Model {
         result: Result<EditDone, EditError>,
         fx: &mut Effects,
     ) {
+        let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
         let is_done = match result {
             Ok(done) => self.disk_is_merged(merge, &done, fx),
             Err(EditError::Stale { .. } | EditError::Gone) => false,
@@ -262,7 +265,9 @@ impl Model {
             }
         };
         self.reviews.touch(&path);
-        if is_done {
+        if is_done && is_gone {
+            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+        } else if is_done {
             // What the user had changed beside may have kept lines of the agent's there.
             self.review_file(ReviewAction::Reject, &path, Which::All, fx);
         } else if self.documents.find(&path).is_some() {

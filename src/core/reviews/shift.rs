@@ -420,6 +420,7 @@ impl Model {
             (Stage::Writing(moving), Some(review), None) => {
                 if let Some(whole) = moving.whole() {
                     review.now = whole.clone();
+                    review.restored = stamp.filter(|_| whole.mode.is_some());
                 }
                 review.now.stamp = stamp;
                 review.decision_wrote(moving.moved.text.1.clone());
@@ -431,6 +432,7 @@ impl Model {
                     fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
                 }
                 if let Some(review) = review {
+                    review.restored = stamp.filter(|_| state.mode.is_some());
                     review.now = FileState { stamp, ..state };
                 }
                 self.reviews.touch(&job.path);
