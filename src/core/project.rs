@@ -79,6 +79,8 @@ pub struct KeptReview {
     pub from: Option<PathBuf>,
     /// What the user has accepted so far.
     pub base: FileState,
+    /// The agent has deleted it: else, if it is gone by now, somebody else has.
+    pub is_deleted: bool,
 }
 
 /// What happened to a file as a whole, next to its hunks.

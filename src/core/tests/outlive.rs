@@ -110,17 +110,19 @@ fn a_review_that_was_left_goes_on() {
             path: path.into(),
             from: None,
             base,
+            is_deleted: path == "/p/gone",
         };
         let files = vec![
             left(F, base.clone()),
             left("/p/made", FileState::missing()),
-            left("/p/gone", base),
+            left("/p/gone", base.clone()),
+            left("/p/gone since", base),
         ];
         let root = PathBuf::from("/p");
         w.happens(Event::ReviewsKept { root, files });
         w.goes_on();
         assert_eq!(w.model.reviews.counts(S1), (3, 4));
-        assert!(w.chat().contains("3 files changed before"));
+        assert!(w.chat().contains("4 files changed before"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
         w.happens(Event::Review { action, scope });
@@ -128,6 +130,7 @@ fn a_review_that_was_left_goes_on() {
         assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
         assert_eq!(w.disk.get("/p/made"), None);
         assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
+        assert_eq!(w.disk.get("/p/gone since"), None);
     }
 }
 
@@ -146,6 +149,7 @@ fn is_left(w: &mut World) {
         path: F.into(),
         from: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
+        is_deleted: false,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());

@@ -18,7 +18,7 @@ use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::project::{Blob, Body, FileState, KeptReview};
 use crate::core::text::Text;
 
-const MAGIC: &[u8; 8] = b"acprevw1";
+const MAGIC: &[u8; 8] = b"acprevw2";
 
 /// Keeps the reviews of one project of this Neovim.
 #[derive(Debug)]
@@ -256,6 +256,7 @@ fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -
         put_option(&mut out, review.from.as_ref(), |out, from| {
             put_path(out, from)
         });
+        out.push(u8::from(review.is_deleted));
         let base = &review.base;
         put_option(&mut out, base.mode.as_ref(), |out, mode| {
             put_number(out, u64::from(*mode))
@@ -309,6 +310,7 @@ fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
 fn record(from: &mut Reader) -> Option<Record> {
     let path = from.path()?;
     let moved = option(from, Reader::path)?;
+    let is_deleted = from.byte()? != 0;
     let mode = option(from, |from| u32::try_from(from.number()?).ok())?;
     let stamp = option(from, |from| {
         Some(Stamp {
@@ -341,6 +343,7 @@ fn record(from: &mut Reader) -> Option<Record> {
         path,
         from: moved,
         base,
+        is_deleted,
     };
     Some(Record { review, blob })
 }

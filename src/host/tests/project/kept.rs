@@ -66,6 +66,7 @@ impl Work {
                 mode: Some(0o644),
                 stamp: None,
             },
+            is_deleted: false,
         }
     }
 
@@ -184,6 +185,7 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
         text.format = format;
     }
     text.from = Some(one.path("from"));
+    text.is_deleted = true;
     let link = Body::Link("to".into());
     let large = Body::Bytes {
         bytes: 9,
@@ -312,6 +314,7 @@ fn old_projects_go_and_what_is_needed_stays() {
         path: old.path("y"),
         from: None,
         base: changes[0].before.clone(),
+        is_deleted: false,
     }]);
     let again = old.another();
     let _folder = old.end();
