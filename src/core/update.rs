@@ -16,6 +16,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
     model.take_changes(fx);
+    model.take_decisions(fx);
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
@@ -23,9 +24,8 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        if model.reviews.announce(fx) {
-            model.tell_reviews(fx);
-        }
+        let touched = model.reviews.announce(fx);
+        model.tell_reviews(touched, fx);
     }
     if is_frame {
         model.compose(fx);
@@ -126,7 +126,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             status,
             stderr,
         } => {
-            model.jobs.retain(|_, job| !job.is_timeout_of(agent));
+            model.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
@@ -156,7 +156,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
     if let Event::Edited { buf, .. } = &event {
         model.edit_is_over(*buf, token);
     }
-    match (model.jobs.remove(&token), event) {
+    match (model.jobs.remove(token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
             model.file_was_read(job, result, fx);
         }
@@ -176,7 +176,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.review_read(job, result, fx);
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
-            model.kept_was_read(session, kept, result, fx);
+            model.kept_was_read(session, kept, result);
         }
         (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
             model.shift_edited(job, result, fx);

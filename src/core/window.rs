@@ -52,8 +52,8 @@ impl Model {
 
     /// Closes a project that no session works in any more, once its last window is closed.
     pub(super) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
-        let mut jobs = self.jobs.values();
-        let is_asked = jobs.any(|job| matches!(job, Job::Checkpoint { root: r, .. } if r == root));
+        let is_asked = |job: &Job| matches!(job, Job::Checkpoint { root: r, .. } if r == root);
+        let is_asked = self.jobs.values().any(is_asked);
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.project == root) {
             self.untrack_project(root);

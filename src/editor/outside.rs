@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::documents::{is_attached, known, set_known, set_renamed};
+use super::documents::{is_attached, known, moving, set_known, set_renamed};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
@@ -408,7 +408,7 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
         return Ok(());
     }
     let clients = lsp_detach(buf)?;
-    let renamed = rename(buf, path);
+    let renamed = moving(buf, || rename(buf, path));
     lsp_attach(buf, clients)?;
     if renamed.is_err() {
         return gone(buf);
@@ -425,9 +425,11 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     Ok(())
 }
 
+/// Gives a buffer a name, shown as short as one that was typed.
 fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
-    let path: String = nvim::vim_fn("fnameescape", path.to_string_lossy().into_owned())?;
-    nvim::buf_call(buf, &format!("silent keepalt file {path}"))
+    let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
+    let name = format!("fnameescape(fnamemodify({path}, ':.'))");
+    nvim::buf_call(buf, &format!("execute 'silent keepalt file' {name}"))
 }
 
 /// Removes the buffer that Neovim has made for the name before.

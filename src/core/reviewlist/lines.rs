@@ -50,7 +50,7 @@ impl Model {
 
     fn item_line(&self, path: &Path, what: What<'_>) -> Line {
         match what {
-            What::File(file) => file_line(path, file, |path| self.relative(path)),
+            What::File(file) => file_line(&self.relative(path), file, &self.whole_of(file)),
             What::Hunk(_, hunk) => {
                 let is_pending = hunk.state == "pending";
                 let place = (hunk.row, (!is_pending).then_some("!"));
@@ -169,15 +169,15 @@ fn is_gone(file: &FileReview) -> bool {
     file.whole().contains(&Whole::Deleted)
 }
 
-fn file_line(path: &Path, file: &FileReview, name: impl Fn(&Path) -> String) -> Line {
+fn file_line(name: &str, file: &FileReview, whole: &[Whole]) -> Line {
     let mut line = LineOf::default();
-    line.put(&name(path), "AcpPath");
+    line.put(name, "AcpPath");
     let added: usize = file.info.iter().map(|hunk| hunk.new.len()).sum();
     let removed: usize = file.info.iter().map(|hunk| hunk.old.len()).sum();
     line.put_counts(added, removed);
-    for whole in file.whole() {
+    for whole in whole {
         line.put("  ", "AcpDim");
-        line.put(&in_short(&whole, &name), "AcpNotice");
+        line.put(&in_short(whole), "AcpNotice");
     }
     line.0
 }
@@ -247,12 +247,12 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Returns what happened to a file as a whole, beside its name; `name` is what paths are called.
-fn in_short(whole: &Whole, name: impl Fn(&Path) -> String) -> String {
+/// Returns what happened to a file as a whole, beside its name.
+fn in_short(whole: &Whole) -> String {
     match whole {
         Whole::Created => "created".into(),
         Whole::Deleted => "deleted".into(),
-        Whole::Moved(from) => format!("moved from {}", name(from)),
+        Whole::Moved(from) => format!("moved from {}", from.display()),
         Whole::Mode(before, after) => format!("mode {:o} → {:o}", before & 0o7777, after & 0o7777),
         Whole::Format(what) => what.clone(),
         Whole::Binary { .. } => "binary".into(),
@@ -261,14 +261,14 @@ fn in_short(whole: &Whole, name: impl Fn(&Path) -> String) -> String {
 }
 
 /// Returns what happened to a file as a whole, in a sentence.
-pub(super) fn in_full(whole: &Whole, name: impl Fn(&Path) -> String) -> String {
+pub(super) fn in_full(whole: &Whole) -> String {
     match whole {
         Whole::Created => "The agent has made this file: rejecting all of it deletes it.".into(),
         Whole::Deleted => "The agent has deleted this file: rejecting that brings it back.".into(),
-        Whole::Moved(from) => format!("The agent has moved this file from {}.", name(from)),
+        Whole::Moved(from) => format!("The agent has moved this file from {}.", from.display()),
         Whole::Mode(..) => format!(
             "The agent has changed its permissions: {}.",
-            in_short(whole, name)
+            in_short(whole)
         ),
         Whole::Format(what) => format!("The agent has changed how it is written: {what}."),
         Whole::Binary { kept: true } => {

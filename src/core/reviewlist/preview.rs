@@ -24,11 +24,10 @@ impl Model {
         let Item { path, what, .. } = *item;
         let (row, lines) = match what {
             What::File(file) => {
-                let whole = file.whole();
+                let whole = self.whole_of(file);
                 let whole = whole
                     .iter()
-                    .map(|whole| in_full(whole, |path| self.relative(path)))
-                    .map(|words| diffview::whole(words, "AcpNotice"));
+                    .map(|whole| diffview::whole(in_full(whole), "AcpNotice"));
                 let mut lines: Vec<Line> = whole.collect();
                 lines.extend(written(file, file.ledger.hunks()));
                 (None, lines)

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::queue::Wish;
 use super::shift::Moved;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
@@ -18,7 +19,7 @@ use crate::core::ids::BufId;
 use crate::core::ledger::{Which, diff};
 use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::project::FileState;
-use crate::core::text::{LineEdit, Text, moved};
+use crate::core::text::{LineEdit, Text};
 
 /// A review action that waits for an effect.
 #[derive(Debug)]
@@ -76,6 +77,10 @@ struct Plan {
 }
 
 impl ReviewJob {
+    pub(in crate::core) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns a step of rejecting a whole file.
     pub(super) fn reject(path: PathBuf, then: Then) -> Self {
         Self {
@@ -148,13 +153,7 @@ impl FileReview {
 impl Model {
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
-        let mut jobs = self.jobs.values();
-        jobs.any(|job| match job {
-            Job::Review(job) => names.contains(&job.path),
-            Job::Shift(job) => names.contains(job.path()),
-            Job::Proposal(job) => job.changes(names),
-            _ => false,
-        })
+        self.jobs.decide_about(names)
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
@@ -191,7 +190,8 @@ impl Model {
             // What is proposed for a row comes before what has been written there.
             let is_proposed = self.decide_proposals(action, &path, &which);
             let is_done = is_proposed && matches!(which, Which::Row(_));
-            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
+            let wish = Wish::Hunks(action, which);
+            hit |= is_done || self.decide(&path, wish, fx) || is_proposed;
         }
         self.answer_decided(fx);
         if !hit {
@@ -323,16 +323,9 @@ impl Model {
             }
             Err(EditError::Stale { .. } | EditError::Gone) => {
                 // The hunk that was meant has moved with what was typed meanwhile.
-                let typed = match self.reviews.get(&path) {
-                    Some(review) => diff(&before, review.ledger.current()),
-                    None => Vec::new(),
-                };
-                let which = match which {
-                    Which::Row(row) => Which::Row(moved(row, &typed)),
-                    Which::Rows(rows) => {
-                        Which::Rows(moved(rows.start, &typed)..moved(rows.end, &typed))
-                    }
-                    Which::All => Which::All,
+                let which = match self.reviews.get(&path) {
+                    Some(review) => which.moved(&before, review.ledger.current()),
+                    None => which,
                 };
                 self.review_file(action, &path, which, fx);
             }
@@ -402,6 +395,8 @@ impl Model {
                 }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
+            // Loaded just before the file was replaced.
+            (_, Some(_)) => self.reread(job.path.clone(), Then::Reread, fx),
             _ => {}
         }
         self.reviews.touch(&job.path);
@@ -442,10 +437,19 @@ impl Model {
             _ => {}
         }
         let over = disk.stamp;
+        let text = |model: &Self| {
+            let review = model.reviews.get(&path);
+            review.map(|review| review.ledger.current().clone())
+        };
+        let before = text(self);
         self.review_from_disk(&path, disk);
         if !is_decision {
             return;
         }
+        let which = match before.zip(text(self)) {
+            Some((before, now)) => which.moved(&before, &now),
+            None => which,
+        };
         if self.documents.find(&path).is_some() {
             self.review_file(action, &path, which, fx);
             return;

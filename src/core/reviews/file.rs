@@ -11,7 +11,7 @@ use super::turns::TurnReview;
 use crate::core::changes::advance;
 use crate::core::feedback::{MAX_HUNKS, Rejected};
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Hunk, Review, Which, diff};
+use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
@@ -32,8 +32,10 @@ pub struct FileReview {
     pub from: Option<PathBuf>,
     /// What the user's repository has of it, once that is known.
     pub(super) repository: Option<Committed>,
-    /// The text as the agent last left it: what differs since is the user's.
-    pub written: Text,
+    /// The text as the agent alone would have it: what differs is the user's.
+    pub(super) written: Text,
+    /// The text as the agent's edits that are being made have found it.
+    found: Option<Text>,
     /// What the user has rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
     /// What each turn has done, the oldest first.
@@ -58,6 +60,7 @@ impl FileReview {
             from: None,
             repository: None,
             written: base.clone(),
+            found: None,
             rejected: Vec::new(),
             turns: Vec::new(),
             turn: None,
@@ -73,11 +76,13 @@ impl FileReview {
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
         self.from = None;
+        self.written = self.ledger.current().clone();
     }
 
     /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
+        self.written = agents_text(&self.written, self.ledger.current(), &text);
         self.ledger.agent_wrote(text);
     }
 
@@ -104,30 +109,19 @@ impl FileReview {
         self.turn_was_agents(taken, origin);
     }
 
-    /// Takes in what the agent has left on disk, where `before` had been: all of it is the agent's
-    /// but for the lines of the user's that it has let stand.
-    pub fn agent_left(&mut self, before: &Text, after: &Text) {
-        let mut edits = diff(before, after).into_iter().peekable();
-        let (mut added, mut removed) = (0, 0);
-        let mut written = after.clone();
-        let mut users = Vec::new();
-        for row in rows_added(&diff(&self.written, before)) {
-            while let Some(edit) = edits.next_if(|edit| edit.start + edit.removed <= row) {
-                added += edit.lines.len();
-                removed += edit.removed;
-            }
-            if edits.peek().is_none_or(|edit| row < edit.start) {
-                users.push(row + added - removed);
-            }
+    /// Takes note of a change that ends with what is known: told late, it may be one from before
+    /// what is there now.
+    pub fn found_again(&mut self, change: &FileChange, by: Option<SessionKey>) {
+        let stamp = self.now.stamp;
+        let is_newer = stamp.is_none() || stamp == change.before.stamp;
+        if self.origin.mode.is_none() && self.now.mode.is_none() {
+            let before = by.map_or(change.after.mode, |_| change.before.mode);
+            self.origin.mode = before;
         }
-        for row in users.into_iter().rev() {
-            written.apply(&LineEdit {
-                start: row,
-                removed: 1,
-                lines: Vec::new(),
-            });
-        }
-        self.written = written;
+        self.now = FileState {
+            stamp: if is_newer { change.after.stamp } else { stamp },
+            ..change.after.clone()
+        };
     }
 
     /// Takes in what happened to the file as a whole.
@@ -141,6 +135,8 @@ impl FileReview {
 
     /// Takes in an edit that was made for the agent, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
+        let current = self.ledger.current();
+        self.found.get_or_insert_with(|| current.clone());
         self.turns_agent_edited(edit);
         self.ledger.agent_edited(edit);
     }
@@ -154,7 +150,10 @@ impl FileReview {
     /// Says that the agent's edits are complete (see [`Review::agent_done`]).
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
-        self.turns_agent_done();
+        if let Some(found) = self.found.take() {
+            self.written = agents_text(&self.written, &found, self.ledger.current());
+            self.turns_agent_done(&found);
+        }
     }
 
     /// Takes in an edit that carries a decision of the user's out.
@@ -251,15 +250,4 @@ impl FileReview {
         let rejected = self.rejected.iter();
         rejected.filter(|rejected| !is_there(rejected)).collect()
     }
-}
-
-/// Returns the rows of what edits from the top down have led to that they have added.
-fn rows_added(edits: &[LineEdit]) -> impl Iterator<Item = usize> {
-    let (mut added, mut removed) = (0, 0);
-    edits.iter().flat_map(move |edit| {
-        let start = edit.start + added - removed;
-        added += edit.lines.len();
-        removed += edit.removed;
-        start..start + edit.lines.len()
-    })
 }

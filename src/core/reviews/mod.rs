@@ -9,6 +9,7 @@ mod file;
 mod follow;
 mod keep;
 mod lost;
+mod queue;
 mod restore;
 mod shift;
 mod turns;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use super::effect::Announcement;
 use super::ids::SessionKey;
 use super::model::{Effects, emit};
-use super::project::FileState;
+use super::project::{FileState, KeptReview};
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -37,13 +38,15 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
-    /// The files the host knows to be under review, by project.
-    told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// What the host keeps of the files that are under review, by project.
+    told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
     undone: Vec<shift::Undone>,
     /// What the last decisions have done, the last one last.
     decided: Vec<Vec<shift::Moved>>,
+    /// Decisions that wait for others about their files.
+    waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn: that there are none any more may have to be
@@ -101,6 +104,7 @@ impl Reviews {
             && let Some(review) = self.files.remove(from)
         {
             self.files.insert(to.to_owned(), review);
+            self.touched.extend([from.to_owned(), to.to_owned()]);
         }
     }
 
@@ -138,22 +142,23 @@ impl Reviews {
         })
     }
 
-    /// Makes the public form of what was touched and announces counts that changed; returns
-    /// whether anything was touched.
-    pub(super) fn announce(&mut self, fx: &mut Effects) -> bool {
-        let is_touched = !self.touched.is_empty();
-        for path in std::mem::take(&mut self.touched) {
-            let Some(file) = self.files.get_mut(&path) else {
+    /// Makes the public form of what was touched and announces counts that changed; returns what
+    /// was touched.
+    pub(super) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
+        let touched = std::mem::take(&mut self.touched);
+        for path in &touched {
+            let Some(file) = self.files.get_mut(path) else {
                 continue;
             };
             let hunks = file.ledger.hunks().len();
-            file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
+            file.info = Arc::new(HunkInfo::of(path, &file.ledger));
             let now = (hunks, file.is_pending());
             if now != file.announced {
                 file.announced = now;
+                let path = path.clone();
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }
-        is_touched
+        touched
     }
 }

@@ -48,7 +48,10 @@ impl FileReview {
                     ..self.origin.clone()
                 }))
             }
-            (origin, now) => (origin != now).then(|| Step::Restore(self.origin.clone())),
+            (origin, now) => {
+                let is_other = origin != now || self.origin.has_other_mode(&self.now);
+                is_other.then(|| Step::Restore(self.origin.clone()))
+            }
         }
     }
 
@@ -237,7 +240,10 @@ impl Model {
             }
         };
         self.reviews.touch(&path);
-        if !is_done && self.documents.find(&path).is_some() {
+        if is_done {
+            // What the user had changed beside may have kept lines of the agent's there.
+            self.review_file(ReviewAction::Reject, &path, Which::All, fx);
+        } else if self.documents.find(&path).is_some() {
             self.reread(path, Then::Reread, fx);
         }
     }

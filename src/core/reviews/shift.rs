@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::decide::Then;
 use super::turns::Of;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
@@ -134,7 +135,7 @@ impl Moving {
 }
 
 impl ShiftJob {
-    pub(super) fn path(&self) -> &PathBuf {
+    pub(in crate::core) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -414,8 +415,11 @@ impl Model {
                 }
                 self.reviews.touch(&job.path);
             }
-            // It is in a buffer by now: all that is left is what others have done to it there.
-            (Stage::Writing(moving), _, _) => self.shift_ended(&job.path, *moving, fx),
+            (Stage::Writing(moving), _, _) => {
+                // Loaded just before the file was replaced.
+                self.reread(job.path.clone(), Then::Reread, fx);
+                self.shift_ended(&job.path, *moving, fx);
+            }
             (Stage::Moving, ..) => {
                 if let Aim::Back(moved) = job.aim {
                     self.shift_moved(&job.path, &moved, fx);

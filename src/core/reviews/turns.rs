@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use crate::core::changes::advance;
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Hunk, Review, Which, diff, merge};
+use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text, diff, merge};
 use crate::core::project::{Body, FileState};
 use crate::core::text::{LineEdit, Text};
 
@@ -31,7 +31,7 @@ pub struct Turns {
 pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
-    /// The text as the agent last left it in this turn: what differs since is others'.
+    /// The text as the agent alone would have it in this turn: what differs is others'.
     written: Text,
     /// The file before the turn; the text of it is the ledger's base.
     pub origin: FileState,
@@ -153,8 +153,8 @@ impl FileReview {
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
+                turn.written = agents_text(&turn.written, turn.ledger.current(), text);
                 turn.ledger.agent_wrote(text.clone());
-                turn.written = text.clone();
             } else {
                 turn.ledger.user_wrote(text.clone());
             }
@@ -175,13 +175,13 @@ impl FileReview {
         }
     }
 
-    /// Notes that the edits of the agent's are complete: this is how it has left the text.
-    pub(super) fn turns_agent_done(&mut self) {
+    /// Notes that the edits of the agent's are complete, which have found the text as `before`.
+    pub(super) fn turns_agent_done(&mut self, before: &Text) {
         let current = self.ledger.current();
         for turn in &mut self.turns {
             turn.ledger.agent_done();
             if Some(turn.turn) == self.turn {
-                turn.written = current.clone();
+                turn.written = agents_text(&turn.written, before, current);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use super::queue::Wish;
 use super::shift::{Aim, Undone, counts};
 use super::turns::Of;
 use crate::core::diffview;
@@ -63,7 +64,7 @@ impl Model {
         }
         for moved in decision {
             let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
         }
     }
 
@@ -76,7 +77,7 @@ impl Model {
         };
         for moved in self.reviews.undone.remove(at).files {
             let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
         }
     }
 
@@ -97,12 +98,7 @@ impl Model {
         }
         let mut any = false;
         for path in self.files_of(turn) {
-            if let Some(review) = self.reviews.get_mut(&path)
-                && review.accept_turn(turn)
-            {
-                self.reviews.touch(&path);
-                any = true;
-            }
+            any |= self.decide(&path, Wish::AcceptTurn(turn), fx);
         }
         any
     }
@@ -120,7 +116,7 @@ impl Model {
         for path in self.files_of(turn) {
             match self.lost_of(&path, turn) {
                 Some(why) => lost.push((path, why)),
-                None => any |= self.shift(&path, Aim::Without(turn, of), fx),
+                None => any |= self.decide(&path, Wish::Shift(Aim::Without(turn, of)), fx),
             }
         }
         (any, lost)

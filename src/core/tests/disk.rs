@@ -244,6 +244,7 @@ impl Disk {
                 self.links.insert(path.to_owned(), to.clone());
                 return Ok(self.stamp(path));
             }
+            Body::Bytes { blob: None, .. } => self.files[path].clone(),
             other => panic!("{other:?} cannot be restored"),
         };
         self.links.remove(path);

@@ -223,7 +223,7 @@ fn lines_that_both_changed_are_offered() {
     types(&mut w, 2, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
     assert_eq!(w.buffer(F), "A\nb\nmine\n");
-    assert!(w.was_told("changed on disk where you have changed it too"));
+    assert!(w.was_told("changed on disk where you have: yours stays"));
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
     decide(&mut w, ReviewAction::Accept);

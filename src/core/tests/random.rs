@@ -6,6 +6,18 @@ use super::steps::{Step, step};
 use super::story::Story;
 use super::world::World;
 
+/// Returns how many lives are lived: so many, or as many as `PROPTEST_CASES` says.
+fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => config,
+        None => ProptestConfig {
+            cases: usual,
+            ..config
+        },
+    }
+}
+
 fn live(steps: &[Step], journal: bool) -> World {
     let mut life = Story::new(journal);
     for file in 0..2 {
@@ -19,7 +31,7 @@ fn live(steps: &[Step], journal: bool) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_every_request_is_answered(
@@ -30,7 +42,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn the_same_events_give_the_same_effects(

@@ -49,6 +49,11 @@ impl Shadow {
         self.asked.push_back(token);
     }
 
+    /// Returns whether a file was there when it last looked.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.known.contains_key(path)
+    }
+
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

@@ -47,9 +47,14 @@ impl Work {
     }
 
     fn keep(&self, files: &[KeptReview]) {
+        self.keep_but(files, &[]);
+    }
+
+    fn keep_but(&self, files: &[KeptReview], over: &[&str]) {
         self.run.host.run(HostEffect::KeepReviews {
             root: self.root.clone(),
             files: files.to_vec(),
+            over: over.iter().map(|name| self.path(name)).collect(),
         });
     }
 
@@ -196,7 +201,7 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
     reviews[1].base.mode = None;
     reviews[1].current = Some(Text::from_text("with\na line\n"));
     one.keep(&[one.review("z", Body::Missing)]);
-    one.keep(&reviews);
+    one.keep_but(&reviews, &["z", "never"]);
     let two = one.another();
     assert_eq!(two.reviews(), [], "its Neovim runs");
     let _folder = one.end();
@@ -211,10 +216,33 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
     let four = three.another();
     let _its_folder = three.end();
     assert_eq!(four.reviews(), reviews);
-    four.keep(&[]);
+    // What is said of one file leaves the others, whoever has begun them.
+    four.keep_but(&[four.review("f", Body::Missing)], &["a", "b", "c"]);
     let five = four.another();
     let _its_folder = four.end();
-    assert_eq!(five.reviews(), []);
+    reviews.drain(..3);
+    reviews.push(five.review("f", Body::Missing));
+    assert_eq!(five.reviews(), reviews);
+    five.keep_but(&[], &["d", "e", "f"]);
+    let six = five.another();
+    let _its_folder = five.end();
+    assert_eq!(six.reviews(), []);
+}
+
+#[test]
+fn reviews_that_nobody_has_taken_up_are_told_again_and_stay() {
+    let one = Work::open(&[("a", "1")]);
+    let left = [one.review("a", one.text("old").body)];
+    one.keep(&left);
+    let two = one.another();
+    let _folder = one.end();
+    assert_eq!(two.reviews(), left);
+    let root = two.root.clone();
+    two.run.host.run(HostEffect::CloseProject { root });
+    assert_eq!(two.reviews(), left);
+    let three = two.another();
+    let _its_folder = two.end();
+    assert_eq!(three.reviews(), left);
 }
 
 #[test]
