@@ -8,6 +8,7 @@ use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
 use super::proposals::ProposalJob;
 use super::text::Text;
+use super::window::Limit;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends what shall happen.
@@ -130,7 +131,9 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
-        Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
+        Event::WatchLimited { root, why } => {
+            model.project_is_limited(&root, Limit::Watch, &why, fx);
+        }
         Event::Committed { files } => model.committed(files),
         Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),

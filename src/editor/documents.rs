@@ -78,8 +78,8 @@ pub fn start() -> mlua::Result<()> {
         Ok(())
     })?;
     on(group, &["BufModifiedSet"], |buf| {
-        super::swap::changed(buf)?;
-        report_state(buf)
+        report_state(buf)?;
+        super::swap::changed(buf)
     })?;
     on_options(group, &OPTIONS, report_state)?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`

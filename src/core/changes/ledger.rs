@@ -24,10 +24,10 @@ impl Model {
         begins || review.knows(&change.after)
     }
 
-    /// Returns the mode that a file under review has, as far as it is known.
-    pub(super) fn known_mode(&self, path: &Path) -> Option<u32> {
-        let name = self.reviews.name_of(path, path);
-        self.reviews.get(&name)?.now.mode
+    /// Returns the mode that this client has set since what is told now.
+    pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
+        let name = self.reviews.name_of(&change.path, &change.path);
+        self.reviews.get_mut(&name)?.restored_mode(&change.after)
     }
 
     /// Takes in a change of a file that no buffer has.

@@ -268,8 +268,8 @@ impl Model {
         match self.documents.find(&path) {
             Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
             None => {
-                let known = self.known_mode(&path);
-                let read = as_read(change.change, disk, known);
+                let restored = self.restored_mode(&change.change);
+                let read = as_read(change.change, disk, restored);
                 self.change_ledger(&read, change.by, fx);
                 self.change_is_over(&path, fx);
             }
@@ -285,6 +285,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let path = change.change.path.clone();
+        let restored = self.restored_mode(&change.change);
         let Some(document) = self.documents.get(buf) else {
             return self.change_is_over(&path, fx);
         };
@@ -297,7 +298,7 @@ impl Model {
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         let change = Change {
-            change: as_read(change.change, disk.clone(), self.known_mode(&path)),
+            change: as_read(change.change, disk.clone(), restored),
             ..change
         };
         let on_disk = match known_on_disk(document, &disk) {
@@ -428,11 +429,9 @@ fn has_nul(text: &Text) -> bool {
 
 /// Returns a change as it was found when the disk was read.
 ///
-/// The mode was not read: of a file that is another by now than the one that was told of, it is
-/// what is `known`.
-fn as_read(change: FileChange, disk: DiskFile, known: Option<u32>) -> FileChange {
-    let is_told = disk.stamp == change.after.stamp;
-    let mode = known.filter(|_| !is_told).or(change.after.mode);
+/// The mode was not read: it is what was told, or what has been `restored` since.
+fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
+    let mode = restored.or(change.after.mode);
     let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
         None => FileState::missing(),

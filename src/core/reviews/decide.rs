@@ -376,7 +376,9 @@ impl Model {
                 return;
             }
         };
-        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
+        let found = self.documents.find(&job.path);
+        let has_text = found.is_some_and(|(_, document)| !document.text.is_empty());
+        let buf = found.map(|(buf, _)| buf);
         let (now, end) = match job.then {
             Then::Written { text, format, end } => (FileState::of_text(text, format), end),
             Then::MovedBack(to) => return self.moved_back(&job.path, &to, stamp, fx),
@@ -392,6 +394,10 @@ impl Model {
             (review, Some(buf)) if end == End::Deleted => {
                 if let Some(review) = review {
                     review.now = FileState::missing();
+                }
+                match has_text {
+                    true => self.reread(job.path.clone(), Then::Reread, fx),
+                    false => self.documents.set_disk(buf, Text::default(), None),
                 }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
+use crate::core::event::Stamp;
 use crate::core::feedback::{MAX_HUNKS, Rejected};
+use crate::core::hunkview::Words;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
+use crate::core::view::HunkView;
 
 #[derive(Debug)]
 pub struct FileReview {
@@ -28,6 +31,8 @@ pub struct FileReview {
     pub origin: FileState,
     /// The file as it is now; the text of it is the ledger's.
     pub now: FileState,
+    /// The file as this client has set its mode, until that is told.
+    pub(super) restored: Option<Stamp>,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
     /// What the user's repository has of it, once that is known.
@@ -44,6 +49,9 @@ pub struct FileReview {
     pub(super) turn: Option<TurnKey>,
     /// The hunks, and whether there is anything to decide, as they were announced last.
     pub(super) announced: (usize, bool),
+    /// What of it is in the counts of which session: files and hunks.
+    pub(super) counted: (SessionKey, (usize, usize)),
+    words: Words,
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
 }
@@ -57,6 +65,7 @@ impl FileReview {
             real: real.to_owned(),
             now: origin.clone(),
             origin,
+            restored: None,
             from: None,
             repository: None,
             written: base.clone(),
@@ -65,6 +74,8 @@ impl FileReview {
             turns: Vec::new(),
             turn: None,
             announced: (0, false),
+            counted: (session, (0, 0)),
+            words: Words::default(),
             info: Arc::default(),
         }
     }
@@ -107,6 +118,16 @@ impl FileReview {
         self.ledger.rebase(base);
         self.origin = origin.clone();
         self.turn_was_agents(taken, origin);
+    }
+
+    /// Returns the mode that this client has set, if what is told now was there before that.
+    pub fn restored_mode(&mut self, told: &FileState) -> Option<u32> {
+        let stamp = self.restored?;
+        if told.stamp == Some(stamp) || told.mode == self.now.mode {
+            self.restored = None;
+            return None;
+        }
+        self.now.mode
     }
 
     /// Takes note of a change that ends with what is known: told late, it may be one from before
@@ -222,6 +243,11 @@ impl FileReview {
         let (base, current) = (self.ledger.base(), self.ledger.current());
         self.rejected
             .retain(|rejected| !rejected.is_in(hunk, base, current));
+    }
+
+    /// Returns the hunks as a buffer shows them.
+    pub fn views(&mut self) -> Vec<HunkView> {
+        self.words.views(&self.ledger)
     }
 
     /// Returns what was rejected and is not there again.

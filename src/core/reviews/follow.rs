@@ -27,7 +27,8 @@ impl Model {
         self.tracked.note(&real);
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
-        let is_read = document.stamp.is_some() && !document.state.modified;
+        let is_new = document.stamp.is_none() && text.is_empty();
+        let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
         if let Some(before) = before.filter(|before| before.path != path) {
             self.file_has_no_buffer(before.path, fx);
         }

@@ -169,14 +169,14 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        // What has become of it since then others have done, and what was not saved the user has
-        // typed.
-        file.agent_wrote(kept.current.unwrap_or_else(|| text.clone()));
-        for text in [Some(text), buffer].into_iter().flatten() {
-            if *file.ledger.current() != text {
-                file.user_wrote(text);
-            }
+        // What has become of it since then somebody else has done, be it in another editor.
+        let current = kept.current.unwrap_or_else(|| text.clone());
+        file.agent_wrote(current);
+        if *file.ledger.current() != text {
+            file.user_wrote(text);
         }
+        // What was not saved, the user has typed.
+        buffer.into_iter().for_each(|text| file.user_wrote(text));
         self.reviews.touch(&path);
     }
 }

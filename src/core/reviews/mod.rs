@@ -38,6 +38,8 @@ pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    /// Files with anything to decide, and hunks, by session.
+    counts: BTreeMap<SessionKey, (usize, usize)>,
     /// What the host keeps of the files that are under review, by project.
     told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
     pub(super) turns: Turns,
@@ -72,7 +74,9 @@ impl Reviews {
         if self.files.contains_key(path) {
             return path.to_owned();
         }
-        let known = self.files.iter().find(|(_, file)| file.real == real);
+        // As bytes: part by part takes its time, and all of these come from one source.
+        let is_same = |file: &FileReview| file.real.as_os_str() == real.as_os_str();
+        let known = self.files.iter().find(|(_, file)| is_same(file));
         known.map_or(path, |(name, _)| name).to_owned()
     }
 
@@ -133,13 +137,26 @@ impl Reviews {
         self.touched.contains(path)
     }
 
-    /// Returns the number of files with anything to decide, and of hunks, of one session.
+    /// Returns the number of files with anything to decide, and of hunks, of one session, as they
+    /// were announced last.
     pub fn counts(&self, session: SessionKey) -> (usize, usize) {
-        let of_session = self.files.values().filter(|file| file.session == session);
-        of_session.fold((0, 0), |(files, hunks), file| {
-            let here = usize::from(file.is_pending());
-            (files + here, hunks + file.ledger.hunks().len())
-        })
+        self.counts.get(&session).copied().unwrap_or_default()
+    }
+
+    /// Takes a file's hunks, as they are now, into its session's counts.
+    fn count(&mut self, path: &Path) {
+        let Some(file) = self.files.get_mut(path) else {
+            return;
+        };
+        let now = match file.is_pending() {
+            true => (1, file.ledger.hunks().len()),
+            false => (0, 0),
+        };
+        let (session, before) = std::mem::replace(&mut file.counted, (file.session, now));
+        let counts = self.counts.entry(session).or_default();
+        *counts = (counts.0 - before.0, counts.1 - before.1); // It was added before.
+        let counts = self.counts.entry(file.session).or_default();
+        *counts = (counts.0 + now.0, counts.1 + now.1);
     }
 
     /// Makes the public form of what was touched and announces counts that changed; returns what
@@ -147,6 +164,7 @@ impl Reviews {
     pub(super) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
         let touched = std::mem::take(&mut self.touched);
         for path in &touched {
+            self.count(path);
             let Some(file) = self.files.get_mut(path) else {
                 continue;
             };

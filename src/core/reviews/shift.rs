@@ -82,6 +82,22 @@ impl Moved {
         self
     }
 
+    /// Notes that the whole file is given the state of before.
+    pub fn restored(path: &Path, review: &FileReview, state: &FileState) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.text.1 = state.text().unwrap_or_default();
+        moved.whole = Some((review.now.clone(), state.clone()));
+        moved
+    }
+
+    /// Notes that the file is moved to where the agent has moved it from.
+    pub fn moved_back(path: &Path, review: &FileReview, to: &Path) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.to = Some(to.to_owned());
+        moved.from.1 = None;
+        moved
+    }
+
     /// Returns where the file is after the move.
     pub fn place(&self) -> &Path {
         self.to.as_deref().unwrap_or(&self.path)
@@ -206,7 +222,10 @@ impl FileReview {
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
                 let whole = moved.whole.as_ref();
-                let whole = whole.filter(|(_, now)| self.now.is_like(now));
+                let whole = whole.filter(|(before, now)| {
+                    // A file that somebody has written in since is not deleted.
+                    self.now.is_like(now) && (!before.is_missing() || after.is_empty())
+                });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
                 Some(Moving {
                     moved: Moved {
@@ -401,6 +420,7 @@ impl Model {
             (Stage::Writing(moving), Some(review), None) => {
                 if let Some(whole) = moving.whole() {
                     review.now = whole.clone();
+                    review.restored = stamp.filter(|_| whole.mode.is_some());
                 }
                 review.now.stamp = stamp;
                 review.decision_wrote(moving.moved.text.1.clone());
@@ -408,9 +428,11 @@ impl Model {
             }
             (Stage::Whole(state), review, buf) => {
                 if let (Some(buf), true) = (buf, state.is_missing()) {
+                    self.documents.set_disk(buf, Text::default(), None);
                     fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
                 }
                 if let Some(review) = review {
+                    review.restored = stamp.filter(|_| state.mode.is_some());
                     review.now = FileState { stamp, ..state };
                 }
                 self.reviews.touch(&job.path);
@@ -500,11 +522,18 @@ impl Model {
         if let (Body::Text(content), Some((_, document))) =
             (&mut state.body, self.documents.find(path))
         {
-            // How it is written is the buffer's affair; its text was saved just now.
-            *content = DiskText {
-                text: document.text.clone(),
-                format: document.state.format,
+            // How it is written is the buffer's affair, unless that is what is taken back; its text
+            // was saved just now.
+            let formats = moved.whole.as_ref();
+            let formats = formats.map(|(before, after)| (before.format(), after.format()));
+            let is_other =
+                formats.is_some_and(|(before, after)| before.is_some() && before != after);
+            let format = match is_other {
+                true => content.format,
+                false => document.state.format,
             };
+            let text = document.text.clone();
+            *content = DiskText { text, format };
         }
         if !is_clean && !state.is_missing() {
             let text = format!(
@@ -541,9 +570,37 @@ impl super::Reviews {
 
     /// Notes what a decision does to a file.
     pub(super) fn note_decided(&mut self, moved: Moved) {
-        if let Some(decision) = self.decided.last_mut() {
-            decision.retain(|other| other.path != moved.path);
-            decision.push(moved);
+        let Some(decision) = self.decided.last_mut() else {
+            return;
+        };
+        let mut known = decision.iter_mut();
+        match known.find(|known| known.to.as_ref() == Some(&moved.path)) {
+            // It comes after a move of the file, and is taken back with that.
+            Some(known) => {
+                *known = Moved {
+                    path: known.path.clone(),
+                    to: known.to.clone(),
+                    from: known.from.clone(),
+                    ..moved
+                };
+            }
+            None => {
+                decision.retain(|other| other.path != moved.path);
+                decision.push(moved);
+            }
+        }
+    }
+
+    /// Notes what a decision does to a file after its lines.
+    pub(super) fn note_last(&mut self, moved: Moved) {
+        let decision = self.decided.last_mut();
+        let mut known = decision.into_iter().flatten();
+        match known.find(|known| known.place() == moved.path) {
+            Some(known) => {
+                known.text.1 = moved.text.1;
+                known.whole = moved.whole;
+            }
+            None => self.note_decided(moved),
         }
     }
 

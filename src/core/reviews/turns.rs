@@ -5,6 +5,7 @@
 //! at most, so an accepted change can still be undone. The last [`TURNS`] turns are kept.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
@@ -207,7 +208,7 @@ impl FileReview {
     }
 
     /// Returns the rows of a turn's changes that wait for a decision and are no conflicts.
-    fn pending_of(&self, turn: TurnKey) -> Vec<std::ops::Range<usize>> {
+    fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let hunks = self.of_turn(turn).map(|turn| turn.ledger.hunks());
         let rows = hunks.unwrap_or_default().iter().map(|hunk| &hunk.new);
         let pending = rows.filter(|rows| {
@@ -258,14 +259,9 @@ impl FileReview {
             }
             edits.extend(new);
         }
-        let (mut after, mut base) = (current.clone(), self.ledger.base().clone());
-        // Edit by edit, so that the base takes each for itself.
-        for edit in edits.iter().rev() {
-            let before = after.clone();
-            after.apply(edit);
-            let merged = merge(&before, &base, &after);
-            base.apply_all(&merged.edits);
-        }
+        let mut after = current.clone();
+        after.apply_all(&edits);
+        let mut base = self.base_with(&edits);
         if !kept.is_empty() {
             // What stays of lines that were added is the user's own: nothing to decide about.
             let mut decided = Review::new(base);
@@ -290,6 +286,47 @@ impl FileReview {
             whole,
             to,
         })
+    }
+
+    /// Returns what the user has accepted with edits of the text made in it, as far as they go
+    /// there: each for itself.
+    fn base_with(&self, edits: &[LineEdit]) -> Text {
+        let (current, hunks) = (self.ledger.current(), self.ledger.hunks());
+        let mut base = self.ledger.base().clone();
+        for part in parts(edits, hunks).iter().rev() {
+            let above = part.hunks.start.checked_sub(1);
+            let above = above.and_then(|above| hunks.get(above));
+            let start = match above {
+                Some(above) => part.rows.start - above.new.end + above.old.end,
+                None => part.rows.start,
+            };
+            let met = hunks.get(part.hunks.clone()).unwrap_or_default().iter();
+            let end = met.last().map_or(start + part.rows.len(), |last| {
+                last.old.end + (part.rows.end - last.new.end)
+            });
+            let mut after = Text::from_lines(current.to_lines(part.rows.clone()));
+            let mut here = Text::from_lines(base.to_lines(start..end));
+            for edit in edits
+                .get(part.edits.clone())
+                .unwrap_or_default()
+                .iter()
+                .rev()
+            {
+                let before = after.clone();
+                after.apply(&LineEdit {
+                    start: edit.start - part.rows.start,
+                    ..edit.clone()
+                });
+                let merged = merge(&before, &here, &after);
+                here.apply_all(&merged.edits);
+            }
+            base.apply(&LineEdit {
+                start,
+                removed: end - start,
+                lines: here.to_lines(0..here.len()),
+            });
+        }
+        base
     }
 
     /// Returns the file as it was before a turn, with this text, if it is another one as a whole
@@ -334,6 +371,50 @@ impl FileReview {
         });
         parts.collect()
     }
+}
+
+/// Rows of a text that edits and hunks which touch each other lie in, and which of them do.
+struct Part {
+    rows: Range<usize>,
+    edits: Range<usize>,
+    hunks: Range<usize>,
+}
+
+/// Returns the parts of a text that edits, from the top down, are made in: outside of them no edit
+/// meets a hunk.
+fn parts(edits: &[LineEdit], hunks: &[Hunk]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut edit, mut hunk) = (0, 0);
+    while let Some(first) = edits.get(edit) {
+        let above = |other: &Hunk| other.new.start < first.start;
+        let start = match hunks.get(hunk).filter(|hunk| above(hunk)) {
+            Some(hunk) => hunk.new.start,
+            None => first.start,
+        };
+        let mut part = Part {
+            rows: start..start,
+            edits: edit..edit,
+            hunks: hunk..hunk,
+        };
+        loop {
+            let end = part.rows.end;
+            if let Some(next) = edits.get(edit).filter(|next| next.start <= end) {
+                part.rows.end = end.max(next.start + next.removed);
+                edit += 1;
+            } else if let Some(next) = hunks.get(hunk).filter(|next| next.new.start <= end) {
+                part.rows.end = end.max(next.new.end);
+                hunk += 1;
+            } else {
+                break;
+            }
+        }
+        part.edits.end = edit;
+        part.hunks.end = hunk;
+        if !part.edits.is_empty() {
+            parts.push(part);
+        }
+    }
+    parts
 }
 
 /// Returns the edits that take the agent's lines out of added ones, and leave the others'.

@@ -53,7 +53,10 @@ impl FileState {
     pub fn is_like(&self, other: &FileState) -> bool {
         !self.has_other_mode(other)
             && match (&self.body, &other.body) {
-                (Body::Text(one), Body::Text(two)) => one.format == two.format,
+                (Body::Text(one), Body::Text(two)) => {
+                    let (old, new) = ((one.format, &one.text), (two.format, &two.text));
+                    as_shown(old, new) == one.format
+                }
                 (Body::Unreadable(_), _) | (_, Body::Unreadable(_)) => true,
                 (one, two) => one == two,
             }
@@ -86,8 +89,13 @@ impl FileReview {
             (_, Body::Missing) => whole.push(Whole::Deleted),
             (Body::Link(old), Body::Link(new)) if old == new => {}
             (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
-            (Body::Text(old), Body::Text(new)) if old.format != new.format => {
-                whole.push(Whole::Format(in_words(old.format, new.format)));
+            (Body::Text(old), Body::Text(_)) if self.has_other_format() => {
+                let now = now.format().unwrap_or_default();
+                let now = as_shown(
+                    (old.format, self.ledger.base()),
+                    (now, self.ledger.current()),
+                );
+                whole.push(Whole::Format(in_words(old.format, now)));
             }
             (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
                 let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
@@ -107,10 +115,19 @@ impl FileReview {
         whole
     }
 
+    /// Returns whether the lines are written in another way than those that are accepted.
+    pub(super) fn has_other_format(&self) -> bool {
+        let formats = self.origin.format().zip(self.now.format());
+        formats.is_some_and(|(old, new)| {
+            as_shown((old, self.ledger.base()), (new, self.ledger.current())) != old
+        })
+    }
+
     /// Takes in what is there now, as somebody else than the agent has left it: what changed with
     /// it is no change of the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
-        if before.has_other_mode(&after) {
+        // What is there already this client has put there.
+        if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
         }
         if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
@@ -125,6 +142,7 @@ impl FileReview {
         let formats = (before.format(), after.format());
         if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
             && old != new
+            && self.now.format() != Some(new)
         {
             origin.format = new;
         }
@@ -141,6 +159,21 @@ impl FileReview {
         self.origin = self.now.clone();
         self.from = None;
     }
+}
+
+/// Returns how a text is written, as far as its bytes and those of the old one show that: of what
+/// they do not, it is written as the old one.
+fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
+    let has_end =
+        |(format, text): (Format, &Text)| text.len() > 1 || text.len() == 1 && format.final_newline;
+    let mut shown = new.0;
+    if !has_end(old) || !has_end(new) {
+        shown.line_end = old.0.line_end;
+    }
+    if old.1.is_empty() || new.1.is_empty() {
+        shown.final_newline = old.0.final_newline;
+    }
+    shown
 }
 
 /// Returns what is another in how a file is written.

@@ -269,8 +269,11 @@ impl Disk {
 
     fn delete(&mut self, path: &Path) -> Result<(), String> {
         self.check(path, "deleted")?;
-        self.modes.remove(path);
-        self.files.remove(&self.real(path));
+        // A link goes, and not what it leads to.
+        if self.links.remove(path).is_none() {
+            self.modes.remove(path);
+            self.files.remove(path);
+        }
         Ok(())
     }
 

@@ -201,15 +201,17 @@ fn what_changes_nothing_that_is_kept_is_not_told_again() {
     let mut w = reviewed(true);
     w.journal = Some(Vec::new());
     let buf = w.model.documents.find(Path::new(F)).unwrap().0;
+    w.edits(|editor, _, out| editor.types(buf, line(0, "AA"), out));
     let told = |w: &World| {
         let all = w.journal.as_ref().unwrap().iter();
         all.filter(|line| line.contains("KeepReviews")).count()
     };
-    w.model.reviews.touch(Path::new(F));
-    w.edits(|editor, disk, out| editor.saves(buf, disk, out));
-    assert_eq!(told(&w), 0, "it has the same text, and had the same before");
-    w.edits(|editor, _, out| editor.types(buf, line(2, "mine"), out));
     assert_eq!(told(&w), 1);
+    w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
+    let scope = Scope::Hunk { buf, row: 2 };
+    let action = ReviewAction::Accept;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(told(&w), 1, "nothing that is kept has changed");
 }
 
 #[test]

@@ -227,3 +227,84 @@ fn a_mode_is_put_back_though_others_have_made_the_file_a_binary_one() {
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
     w.skip();
 }
+
+#[test]
+fn a_file_that_is_gone_before_its_buffer_is_loaded_comes_back_whole() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    w.holds(Part::Watcher);
+    w.disk.removes(F);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    check(&w, "a\nb\n", "a\nb\n");
+    w.skip();
+}
+
+#[test]
+fn line_ends_that_no_byte_shows_are_no_change() {
+    let mut w = running(Place::Disk, Some("a\r\nb"));
+    writes(&mut w, "1", "b\n");
+    let action = ReviewAction::Accept;
+    let scope = Scope::Turn { session: None };
+    w.happens(Event::Review { action, scope });
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.get(F).as_deref(), Some("b"));
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.whole(), []);
+    w.skip();
+}
+
+#[test]
+fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.holds(Part::Watcher);
+    w.disk.chmods(F, 0o755);
+    w.disk.put(F, "X\na\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "X\na\n");
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    check(&w, "a\n", "a\n");
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.whole(), []);
+    w.skip();
+}
+
+#[test]
+fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
+    for is_turn in [true, false] {
+        let mut w = running(Place::Disk, None);
+        writes(&mut w, "1", "X\n");
+        w.holds(Part::Disk);
+        match is_turn {
+            true => undo_turn(&mut w),
+            false => decide(&mut w, ReviewAction::Reject),
+        }
+        disk_works(&mut w);
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.goes_on();
+        assert_eq!(w.disk.get(F), None);
+        assert_eq!(w.buffer(F), "\n");
+        w.skip();
+    }
+}
+
+#[test]
+fn a_mode_is_the_agents_though_somebody_elses_change_is_told_first() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.settle();
+    w.holds(Part::Watcher);
+    w.disk.put(F, "x\na\nb\n");
+    w.prompts("go");
+    w.disk.put(F, "x\na\nb\nu\n");
+    w.disk.chmods(F, 0o755);
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "X\na\nb\n");
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    w.skip();
+}

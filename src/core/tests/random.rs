@@ -6,17 +6,18 @@ use super::steps::{Step, step};
 use super::story::Story;
 use super::world::World;
 
-/// Returns how many lives are lived: so many, or as many as `PROPTEST_CASES` says.
+/// Returns how many lives are lived: so many, unless `PROPTEST_CASES` asks for another number.
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => config,
-        None => ProptestConfig {
-            cases: usual,
-            ..config
-        },
-    }
+    let cases = match config.cases {
+        PROPTESTS_OWN => usual,
+        asked => asked,
+    };
+    ProptestConfig { cases, ..config }
 }
+
+/// How many cases proptest tries where nobody asks for a number.
+const PROPTESTS_OWN: u32 = 256;
 
 fn live(steps: &[Step], journal: bool) -> World {
     let mut life = Story::new(journal);

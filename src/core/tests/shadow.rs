@@ -25,6 +25,8 @@ pub struct Shadow {
     pub has_slept: bool,
     /// What a checkpoint does not cover.
     pub limited: Option<String>,
+    /// Why no checkpoint can be taken.
+    pub failure: Option<String>,
 }
 
 impl Shadow {
@@ -111,7 +113,10 @@ impl Shadow {
         self.looks(disk);
         let files = self.known.len();
         let limited = self.limited.clone();
-        let result = Ok(Checkpoint { files, limited });
+        let result = match self.failure.clone() {
+            Some(why) => Err(why),
+            None => Ok(Checkpoint { files, limited }),
+        };
         self.outbox
             .push_back(Event::CheckpointTaken { token, result });
         true

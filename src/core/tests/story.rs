@@ -349,6 +349,15 @@ impl Story {
     }
 
     fn write_lines(&mut self, key: (String, usize), lines: Vec<String>) {
+        if self
+            .w
+            .disk
+            .get(FILES[key.1])
+            .is_some_and(|text| text.contains('\0'))
+        {
+            // Nobody merges text with what is none.
+            return;
+        }
         let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let params = json!({ "path": FILES[key.1], "content": content });
         self.ids += 1;

@@ -232,13 +232,15 @@ impl Record {
 
     /// Puts its texts into the store, unless they are there already.
     fn put(&mut self, store: &Store) -> io::Result<()> {
+        // The lines themselves: so the format need not be found again.
+        let put = |text: &Text| store.put(text.to_string().as_bytes());
         if let (Body::Text(text), None) = (&mut self.review.base.body, self.blob) {
-            // The lines themselves: so the format need not be found again.
-            self.blob = Some(store.put(text.text.to_string().as_bytes())?);
+            self.blob = Some(put(&text.text)?);
             text.text = Text::default();
         }
-        if let Some(text) = self.review.current.take() {
-            self.current = Some(store.put(text.to_string().as_bytes())?);
+        if let Some(text) = &self.review.current {
+            self.current = Some(put(text)?);
+            self.review.current = None;
         }
         Ok(())
     }
@@ -251,10 +253,9 @@ impl Record {
                 Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
-        if let Some(blob) = self.current {
-            // Without it the review begins anew from what is there.
-            review.current = store.get(blob).ok().map(|bytes| text_of(&bytes));
-        }
+        // Without it the review begins anew from what is there.
+        let current = self.current.and_then(|blob| store.get(blob).ok());
+        review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
         review
     }
 }
