@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{NEW, OLD, reviewed, wait_file, wait_shown};
+use super::{NEW, OLD, reviewed, reviewed_in, wait_file, wait_shown, wait_window_closed};
 use crate::files::{Script, hunks, last_turn, start, touch, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -104,8 +104,10 @@ fn what_is_typed_after_a_reading_without_autocommands_is_merged_with() {
 
 #[test]
 fn a_clean_buffer_that_is_read_again_by_autoread_keeps_its_review() {
-    let nvim = reviewed(OLD, NEW);
+    let project = Project::new().config("log_level", json!("debug"));
+    let nvim = reviewed_in(project, OLD, NEW);
     nvim.wait_text("4/4");
+    wait_window_closed(&nvim);
     let path = nvim.project.path("a.txt");
     touch(&path, format!("others\n{NEW}"));
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);

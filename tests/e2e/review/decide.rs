@@ -1,5 +1,7 @@
 //! Accepting and rejecting: by hunk, file and all, in buffers and on disk.
 
+use std::io::Write as _;
+
 use serde_json::{Value as Json, json};
 
 use super::{NEW, OLD, reviewed, reviewed_in, wait_file, wait_shown, wait_window_closed};
@@ -239,8 +241,10 @@ fn a_created_file_with_the_users_edits_stays() {
 #[test]
 fn a_created_file_that_the_user_edited_elsewhere_stays() {
     let script = Script::new().writes("b.txt", "a\nb\nc\n").done();
-    let nvim = start(Project::new().agent("agent", &script), "");
-    last_turn(&nvim);
+    let project = Project::new().config("log_level", json!("debug"));
+    let nvim = start(project.agent("agent", &script), "");
+    turn(&nvim);
+    wait_window_closed(&nvim);
     touch(&nvim.project.path("b.txt"), "a\nb\nuser\nc\n");
     nvim.cmd("Acp reject all");
     wait_file(&nvim, "b.txt", "user\n");
@@ -308,7 +312,7 @@ fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
     let script = Script::new().writes("a.txt", NEW).done();
     let project = Project::new().file("a.txt", OLD).agent("agent", &script);
     let nvim = start(project.config("log_level", json!("debug")), "");
-    last_turn(&nvim);
+    turn(&nvim);
     wait_window_closed(&nvim);
     touch(&nvim.project.path("a.txt"), format!("others\n{NEW}"));
     nvim.cmd("Acp reject all");
@@ -319,10 +323,14 @@ fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
 #[test]
 fn a_reject_does_not_overwrite_what_others_wrote_under_the_buffer() {
     let nvim = reviewed(OLD, NEW);
-    touch(&nvim.project.path("a.txt"), "others\n");
+    // As long as it is being written, it is not merged.
+    let path = nvim.project.path("a.txt");
+    let mut file = std::fs::File::create(&path).expect("it can be written");
+    file.write_all(b"others\n").expect("it can be written");
     nvim.cmd("Acp reject all");
     wait_lines(&nvim, &lines(OLD));
     nvim.wait_text("Not saved: somebody else has changed it on disk");
+    drop(file);
     assert_eq!(nvim.project.read("a.txt"), "others\n");
     nvim.quit();
 }

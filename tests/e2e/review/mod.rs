@@ -48,12 +48,16 @@ pub fn wait_shown(nvim: &Nvim) {
 }
 
 /// Waits until what changes on disk is no longer the agent's: the checkpoint behind its turn has
-/// been taken. The project's log level must be `debug`.
+/// been taken, and all that it did is told. The project's log level must be `debug`.
 #[track_caller]
 pub fn wait_window_closed(nvim: &Nvim) {
     let log = nvim.project.root().join("state/nvim/acp.log");
-    nvim.wait("the checkpoint behind the turn", || {
-        std::fs::read_to_string(&log).is_ok_and(|log| log.contains("is not the agent's"))
+    nvim.wait("the checkpoint behind each turn", || {
+        let events = nvim.user_events();
+        let turns = events.iter().filter(|event| event.name == "AcpTurnEnded");
+        let turns = turns.count().max(1);
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        log.matches("is not the agent's").count() >= turns
     });
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::wait_file;
+use super::{wait_file, wait_window_closed};
 use crate::files::{Script, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -17,6 +17,7 @@ fn two_turns() -> Nvim {
         .writes("a.txt", "ONE\ntwo\nTHREE\nfour\n")
         .writes("new.txt", "new\n");
     let project = Project::new()
+        .config("log_level", json!("debug"))
         .size(90, 24)
         .before("set nomore laststatus=0")
         .file("a.txt", OLD)
@@ -25,6 +26,7 @@ fn two_turns() -> Nvim {
     turn(&nvim);
     turn(&nvim);
     wait_lines(&nvim, &["ONE", "two", "THREE", "four"]);
+    wait_window_closed(&nvim);
     nvim
 }
 
@@ -101,6 +103,7 @@ fn what_a_shell_command_of_the_turn_did_is_undone() {
     let sh = "mv a.txt moved.txt && rm gone.txt && chmod +x mode.sh && printf 'x\\0y' > bin.dat && echo more >> mode.sh";
     let script = Script::new().step(json!({ "shell": sh }));
     let project = Project::new()
+        .config("log_level", json!("debug"))
         .file("a.txt", OLD)
         .file("gone.txt", "gone\n")
         .file("mode.sh", "echo hi\n")
@@ -112,6 +115,7 @@ fn what_a_shell_command_of_the_turn_did_is_undone() {
         let info = "return require('acp').status().review";
         nvim.lua(info, ())["files"].as_u64() >= Some(4)
     });
+    wait_window_closed(&nvim);
     nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
     wait_file(&nvim, "a.txt", OLD);
     wait_file(&nvim, "gone.txt", "gone\n");
@@ -140,6 +144,7 @@ fn what_cannot_be_restored_is_told_before_and_left_alone() {
               chmod a-w fixed.txt; echo b > a.txt";
     let script = Script::new().step(json!({ "shell": sh }));
     let project = Project::new()
+        .config("log_level", json!("debug"))
         .size(100, 24)
         .file("a.txt", "a\n")
         .file("fixed.txt", "a\n")
@@ -153,6 +158,7 @@ fn what_cannot_be_restored_is_told_before_and_left_alone() {
         let info = "return require('acp').status().review";
         nvim.lua(info, ())["files"].as_u64() == Some(3)
     });
+    wait_window_closed(&nvim);
     nvim.cmd("Acp undo-turn");
     nvim.wait_text("restore     a.txt");
     nvim.wait_text("leave       fixed.txt  (it is read-only");
