@@ -112,10 +112,11 @@ impl FileReview {
             after,
             end: if is_gone { End::Deleted } else { End::Stays },
         };
-        match is_gone {
-            true => self.without_agent().unwrap_or(plan),
-            false => plan,
+        if !is_gone {
+            return plan;
         }
+        self.note_rejected_whole(self.whole());
+        self.without_agent().unwrap_or(plan)
     }
 
     /// Returns how the file loses what the agent wrote but not what the user did to it since;
@@ -223,6 +224,10 @@ impl Model {
             return false;
         }
         let is_reject = is_whole && action == ReviewAction::Reject;
+        if is_reject {
+            let whole = review.whole();
+            review.note_rejected_whole(whole);
+        }
         if is_reject && (self.reject_first(&path, fx) || !is_hit && self.reject_last(&path, fx)) {
             return true;
         }

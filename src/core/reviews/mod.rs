@@ -120,7 +120,7 @@ impl Reviews {
         let files = self.files.values_mut();
         files
             .filter(|file| file.session == session)
-            .for_each(|file| file.rejected.clear());
+            .for_each(FileReview::forget_rejected);
     }
 
     /// Returns whether a file's public form is older than its ledger.

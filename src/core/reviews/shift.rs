@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::turns::Of;
+use super::whole::between;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
 use crate::core::feedback::Rejected;
@@ -151,11 +152,14 @@ impl FileReview {
                     let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
                     hunks.collect::<Vec<_>>()
                 });
+                let whole =
+                    known.map(|known| between(&known.origin, &self.now, known.from.as_deref()));
                 for rejected in rejected.unwrap_or_default() {
                     self.was_rejected(rejected);
                 }
+                self.note_rejected_whole(whole.unwrap_or_default());
             }
-            Aim::Back(moved) if moved.turn.is_some() => self.rejected.clear(),
+            Aim::Back(moved) if moved.turn.is_some() => self.forget_rejected(),
             // What waits for a decision again is not told anyway.
             Aim::Back(_) => {}
         }
