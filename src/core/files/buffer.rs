@@ -177,11 +177,10 @@ impl Model {
                     moved(conflict.rows.start, &hooks)..moved(conflict.rows.end, &hooks);
                 review.offer(conflict);
             }
-            review.written = review.ledger.current().clone();
         }
         self.reviews.touch(&path);
-        let after = self.reviews.get(&path).map(|review| review.written.clone());
-        if let Some(after) = after {
+        let review = self.reviews.get(&path);
+        if let Some(after) = review.map(|review| review.ledger.current().clone()) {
             self.proposals_landed(&path, ours, &after, fx);
         }
         let result = match (done.saved, told) {

@@ -111,7 +111,6 @@ impl Model {
             mode: review.now.mode,
             ..FileState::of_text(after.clone(), formats.1)
         };
-        review.written = after.clone();
         let told = conflict_error(&write.path, &conflicts);
         for conflict in conflicts {
             review.offer(conflict);

@@ -34,6 +34,8 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// The text as the agent last left it: what differs since is the user's.
     pub written: Text,
+    /// The text before the edits of the agent's that are coming in.
+    before_edits: Option<Text>,
     /// What the user has rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
     /// What of that was about the file as a whole.
@@ -59,6 +61,7 @@ impl FileReview {
             from: None,
             repository: None,
             written: base.clone(),
+            before_edits: None,
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
             turns: Vec::new(),
@@ -75,11 +78,13 @@ impl FileReview {
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
         self.from = None;
+        self.written.clone_from(self.ledger.current());
     }
 
     /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
+        advance(&mut self.written, self.ledger.current(), &text);
         self.ledger.agent_wrote(text);
     }
 
@@ -122,12 +127,15 @@ impl FileReview {
 
     /// Takes in an edit that was made for the agent, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
+        let current = self.ledger.current();
+        self.before_edits.get_or_insert_with(|| current.clone());
         self.turns_agent_edited(edit);
         self.ledger.agent_edited(edit);
     }
 
     /// Takes in an edit of the user's.
     pub fn user_edited(&mut self, edit: &LineEdit) {
+        self.agent_has_edited();
         self.turns_user_edited(edit);
         self.ledger.user_edited(edit);
     }
@@ -136,10 +144,22 @@ impl FileReview {
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
         self.turns_agent_done();
+        self.agent_has_edited();
+    }
+
+    /// Tells the edits of the agent's that came in from what others have done before: their lines
+    /// among them are no lines of the agent's.
+    fn agent_has_edited(&mut self) {
+        if let Some(before) = self.before_edits.take() {
+            let now = self.ledger.current().clone();
+            advance(&mut self.written, &before, &now);
+            self.turn_has_written(&before, &now);
+        }
     }
 
     /// Takes in an edit that carries a decision of the user's out.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
+        self.agent_has_edited();
         self.turns_user_edited(edit);
         self.ledger.agent_edited(edit);
     }

@@ -153,8 +153,8 @@ impl FileReview {
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
+                advance(&mut turn.written, turn.ledger.current(), text);
                 turn.ledger.agent_wrote(text.clone());
-                turn.written = text.clone();
             } else {
                 turn.ledger.user_wrote(text.clone());
             }
@@ -175,14 +175,19 @@ impl FileReview {
         }
     }
 
-    /// Notes that the edits of the agent's are complete: this is how it has left the text.
+    /// Notes that the edits of the agent's are complete.
     pub(super) fn turns_agent_done(&mut self) {
-        let current = self.ledger.current();
         for turn in &mut self.turns {
             turn.ledger.agent_done();
-            if Some(turn.turn) == self.turn {
-                turn.written = current.clone();
-            }
+        }
+    }
+
+    /// Lets the running turn's text as the agent has left it follow what the agent has done.
+    pub(super) fn turn_has_written(&mut self, before: &Text, after: &Text) {
+        let running = self.turn;
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|turn| Some(turn.turn) == running) {
+            advance(&mut turn.written, before, after);
         }
     }
 
