@@ -57,7 +57,7 @@ $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 	sh tools/nvim.sh '$(TARGET)/nvim'
 	@touch '$@'
 
-bench: $(NVIM_READY)
+bench: release $(NVIM_READY)
 	cargo bench --bench budgets -- $(ARGS)
 
 matrix: matrix-setup

@@ -47,7 +47,8 @@ pub fn checkpoint(client: Client) -> Measured {
     chat.open();
     let first = prompt(&chat, "first", start);
     chat.wait("the end of the turn", || chat.has_event("AcpTurnEnded"));
-    crate::probe::rest(chat.nvim.pid());
+    // The checkpoint that ended the turn is not the one that is measured.
+    crate::probe::all_rest(chat.nvim.pid());
     let again = prompt(&chat, "again", unix_us());
     chat.wait("the end of the turns", || {
         let events = chat.nvim.user_events();

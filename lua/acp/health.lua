@@ -109,6 +109,8 @@ local function log(native)
   local ok, path = pcall(native.log_path)
   if ok then
     health.info(("log file: %s (`:Acp log` opens it)"):format(path))
+    local state = vim.fn.stdpath("state") --[[@as string]]
+    health.info(("checkpoints and open reviews: %s/acp.nvim"):format(state))
   else
     health.error(
       ("the log file's path cannot be told: %s"):format(require("acp.native").message(path))

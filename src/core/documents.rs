@@ -243,6 +243,10 @@ impl Documents {
         self.by_buf.get(&buf)
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &Document> {
+        self.by_buf.values()
+    }
+
     /// Returns the document of a file, whichever of its names is given.
     pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
         self.by_buf

@@ -33,6 +33,7 @@ pub mod snapshot;
 mod tests;
 pub mod text;
 pub mod toolview;
+pub mod tracked;
 pub mod transcript;
 mod turn;
 pub mod update;

@@ -20,6 +20,7 @@ use super::proposals::{ProposalJob, Proposals};
 use super::reviewlist::ReviewList;
 use super::reviews::{ReviewJob, Reviews, ShiftJob};
 use super::text::Text;
+use super::tracked::Tracked;
 use super::transcript::Transcript;
 use super::window::Windows;
 use crate::acp::client::{self, Initialized};
@@ -41,6 +42,7 @@ pub struct Model {
     pub proposals: Proposals,
     pub languages: Languages,
     pub(super) jobs: HashMap<Token, Job>,
+    pub(super) tracked: Tracked,
     pub(super) writes: WriteQueue,
     pub(super) windows: Windows,
     pub(super) changes: Changes,

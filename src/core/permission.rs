@@ -106,6 +106,7 @@ impl Model {
             open.own = known.map(Box::new);
             state.transcript.forget_content(&tool);
         }
+        self.tracked.named(&patch);
         state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;

@@ -274,6 +274,7 @@ impl Model {
                 let asked = self.permissions.shown();
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();
+                self.tracked.named(&patch);
                 session.transcript.tool(patch);
                 self.tool_proposes(key, &id);
             }

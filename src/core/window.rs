@@ -45,6 +45,7 @@ impl Model {
         if let Some(session) = self.sessions.get(&key) {
             let root = session.project.clone();
             self.reviews.knows_project(&root);
+            self.track_project(&root);
             fx.push(Effect::Host(HostEffect::OpenProject { root }));
         }
     }
@@ -55,6 +56,7 @@ impl Model {
         let is_asked = jobs.any(|job| matches!(job, Job::Checkpoint { root: r, .. } if r == root));
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.project == root) {
+            self.untrack_project(root);
             let root = root.to_owned();
             fx.push(Effect::Host(HostEffect::CloseProject { root }));
         }

@@ -12,6 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
 use tokio::sync::watch;
@@ -19,6 +20,7 @@ use tokio::sync::watch;
 use super::Tools;
 use super::guard::guarded;
 use super::project::{self, Store};
+use super::still::Stillness;
 use super::write::write;
 use crate::core::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use crate::core::format::Format;
@@ -138,22 +140,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
     let panicked = |done: &str| Refusal::Panic.words(path, done);
     let event = match operation {
         Operation::Read { token } => {
-            let work = move || {
-                let real = crate::paths::resolved(&file);
-                assert!(
-                    !here.panic.swap(false, Ordering::Relaxed),
-                    "asked to by ACP_TEST_PANIC"
-                );
-                // Taken first: a file that is written to meanwhile looks changed then.
-                let stamp = crate::paths::stamp(&file);
-                let content = read(&file, here.file_cap)?;
-                Ok(DiskFile {
-                    real,
-                    content,
-                    stamp,
-                })
-            };
-            let result = tools.blocking("reading a file", work).await;
+            let result = read_still(&file, shared, tools).await;
             Event::DiskRead {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("read"))),
@@ -167,6 +154,9 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
         } => {
             let work = move || write(&file, over, &text, format);
             let result = tools.blocking("writing a file", work).await;
+            if let Some(Ok(Some(stamp))) = result {
+                tools.writers.is_written(stamp);
+            }
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("written").into())),
@@ -207,6 +197,49 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
         }
     };
     tools.inbox.send(event);
+}
+
+/// Reads a file as soon as it is still, and at the latest when that has taken too long; `None`
+/// when it panicked.
+async fn read_still(
+    path: &Path,
+    shared: &Arc<Shared>,
+    tools: &Tools,
+) -> Option<Result<DiskFile, String>> {
+    let begun = Instant::now();
+    let Stillness { after, patience } = tools.writers.stillness();
+    loop {
+        let (file, here) = (path.to_owned(), Arc::clone(shared));
+        let writers = Arc::clone(&tools.writers);
+        let is_urgent = begun.elapsed() >= patience;
+        let work = move || {
+            assert!(
+                !here.panic.swap(false, Ordering::Relaxed),
+                "asked to by ACP_TEST_PANIC"
+            );
+            let real = crate::paths::resolved(&file);
+            // Taken first: a file that is written to meanwhile looks changed then.
+            let stamp = crate::paths::stamp(&file);
+            if let Some(stamp) = stamp.filter(|_| !is_urgent)
+                && let Some(wait) = writers.wait(&real, &stamp)
+            {
+                return Err(wait);
+            }
+            let content = read(&file, here.file_cap);
+            if !is_urgent && stamp != crate::paths::stamp(&file) {
+                return Err(after);
+            }
+            Ok(content.map(|content| DiskFile {
+                real,
+                content,
+                stamp,
+            }))
+        };
+        match tools.blocking("reading a file", work).await? {
+            Ok(result) => return Some(result),
+            Err(wait) => tokio::time::sleep(wait).await,
+        }
+    }
 }
 
 /// Reads a file; `None` when there is none (a link that leads nowhere is none either).

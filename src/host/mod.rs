@@ -18,6 +18,7 @@ mod log;
 mod pipes;
 mod process;
 mod project;
+mod still;
 mod write;
 
 #[cfg(test)]
@@ -39,6 +40,8 @@ use self::guard::{guarded, guarded_call};
 use self::log::Log;
 pub use self::project::Limits as ProjectLimits;
 use self::project::Projects;
+pub use self::still::Stillness;
+use self::still::Writers;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
@@ -92,6 +95,7 @@ pub struct Limits {
     /// The size at which the log file is rotated.
     pub log_bytes: u64,
     pub project: ProjectLimits,
+    pub stillness: Stillness,
 }
 
 impl Default for Limits {
@@ -104,6 +108,7 @@ impl Default for Limits {
             file_bytes: 64 << 20,
             log_bytes: 5 << 20,
             project: ProjectLimits::default(),
+            stillness: Stillness::default(),
         }
     }
 }
@@ -144,6 +149,7 @@ impl Host {
             log: Log::start(config.log_path, config.log_level, config.limits.log_bytes),
             environment: config.environment,
             agents: Arc::default(),
+            writers: Arc::new(Writers::new(config.limits.stillness)),
             limits: config.limits,
         };
         let projects = Projects::new(&config.state_path, tools.limits.project.clone());
@@ -305,6 +311,8 @@ struct Tools {
     environment: Environment,
     /// The agents that live, or are starting or ending.
     agents: Arc<Mutex<HashMap<AgentKey, Arc<Agent>>>>,
+    /// Who is at writing which file.
+    writers: Arc<Writers>,
     limits: Limits,
 }
 

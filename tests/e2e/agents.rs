@@ -146,6 +146,7 @@ fn replay(name: &str, differ: usize) -> String {
     });
     let nvim = project
         .agent_command("recorded", spec)
+        .config("log_level", json!("debug"))
         .size(100, 60)
         .start();
     open(&nvim);
@@ -169,8 +170,28 @@ fn replay(name: &str, differ: usize) -> String {
     assert!(!said(&nvim, "? update of an unknown kind"));
     assert_eq!(nvim.messages(), "");
     let chat = nvim.mask(&transcript(&nvim).join("\n"));
+    let review = reviewed(&nvim, recording.prompts.len());
     nvim.quit();
-    chat
+    format!("{chat}\n\n==== to be reviewed\n{review}")
+}
+
+/// Returns what there is to review, once the disk is others' again after so many turns.
+#[track_caller]
+fn reviewed(nvim: &Nvim, turns: usize) -> String {
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the checkpoints behind the turns", || {
+        let log = fs::read_to_string(&log).unwrap_or_default();
+        log.matches("is not the agent's").count() == turns
+    });
+    let hunks = "local lines = {}
+        for _, hunk in ipairs(require('acp').review.hunks()) do
+            local name = vim.fn.fnamemodify(hunk.path, ':t')
+            table.insert(lines, ('%s:%d -[%s] +[%s]'):format(name, hunk.row + 1,
+                table.concat(hunk.old, '|'), table.concat(hunk.new, '|')))
+        end
+        return table.concat(lines, '\\n')";
+    let hunks = nvim.lua(hunks, ());
+    hunks.as_str().unwrap_or_default().to_owned()
 }
 
 /// Answers the question that is open, if there is one, as the user did then.

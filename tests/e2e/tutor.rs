@@ -90,6 +90,48 @@ fn three_hunks_are_decided_from_the_chat() {
 }
 
 #[test]
+fn a_change_behind_the_editors_back_is_reviewed_and_the_turn_undone() {
+    let nvim = try_it("0");
+    nvim.keys("<C-w>hGo-- mine alone<Esc><C-w>l");
+    ask(&nvim, "disk", "say `done`");
+    nvim.wait("three hunks", || hunks(&nvim) == 3);
+    nvim.keys(":Acp undo-turn<CR>");
+    nvim.wait_text("Undo the turn");
+    nvim.keys("y");
+    nvim.wait("no hunk", || hunks(&nvim) == 0);
+    // What was not saved is there, and saving it is left to the user.
+    nvim.keys("<C-w>h:write<CR>");
+    let kept = format!("{PRACTICE}-- mine alone\n");
+    nvim.wait("the file to be as it was, with the user's line", || {
+        nvim.project.read("acp-practice.lua") == kept
+    });
+    nvim.keys(":Acp undo-turn!<CR>");
+    nvim.wait("three hunks again", || hunks(&nvim) == 3);
+    nvim.quit();
+}
+
+#[test]
+fn a_proposal_is_decided_where_it_stands() {
+    let nvim = try_it("0");
+    nvim.keys("ipropose<Esc><CR>");
+    nvim.wait_text("Do not change it");
+    nvim.wait("the window to take keys", || {
+        nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
+    });
+    nvim.keys("gf");
+    nvim.wait_text("proposed 1/3");
+    assert_eq!(nvim.project.read("acp-practice.lua"), PRACTICE);
+    nvim.keys(":Acp accept<CR>:Acp next<CR>:Acp reject<CR>:Acp next<CR>:Acp accept<CR>");
+    wait_said(&nvim, "It is written");
+    nvim.wait("what was accepted", || {
+        let text = nvim.project.read("acp-practice.lua");
+        text.contains("Hello, %s!") && text.contains("in pairs(numbers)") && text.contains("gsub")
+    });
+    nvim.wait("nothing to be left", || hunks(&nvim) == 0);
+    nvim.quit();
+}
+
+#[test]
 fn a_question_is_answered_with_the_key_beside_the_answer() {
     let nvim = try_it("0");
     nvim.keys("ipermission<CR>");

@@ -30,6 +30,7 @@ return function(test)
       ("ok: Neovim %d.%d.%d"):format(neovim.major, neovim.minor, neovim.patch),
       ("ok: library %s: /fake/libacp_nvim.so"):format(version),
       "info: log file: /state/acp.log (`:Acp log` opens it)",
+      ("info: checkpoints and open reviews: %s/acp.nvim"):format(vim.fn.stdpath("state")),
       ("ok: mine: %s/my-agent"):format(dir),
       "info: `:AcpChat` starts mine, until another one was used",
       "ok: no mistakes in the configuration",

@@ -11,7 +11,7 @@ use super::turns::TurnReview;
 use crate::core::changes::advance;
 use crate::core::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Hunk, Review, Which};
+use crate::core::ledger::{Conflict, Hunk, Review, Which, diff};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
@@ -44,7 +44,8 @@ pub struct FileReview {
     pub(super) turns: Vec<TurnReview>,
     /// The turn that the agent's changes belong to.
     pub(super) turn: Option<TurnKey>,
-    pub(super) announced: usize,
+    /// The hunks, and whether there is anything to decide, as they were announced last.
+    pub(super) announced: (usize, bool),
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
 }
@@ -66,7 +67,7 @@ impl FileReview {
             rejected_whole: Vec::new(),
             turns: Vec::new(),
             turn: None,
-            announced: 0,
+            announced: (0, false),
             info: Arc::default(),
         }
     }
@@ -111,9 +112,30 @@ impl FileReview {
         self.turn_was_agents(taken, origin);
     }
 
-    /// Takes in what the agent has left on disk, where `before` had been.
+    /// Takes in what the agent has left on disk, where `before` had been: all of it is the agent's
+    /// but for the lines of the user's that it has let stand.
     pub fn agent_left(&mut self, before: &Text, after: &Text) {
-        advance(&mut self.written, before, after);
+        let mut edits = diff(before, after).into_iter().peekable();
+        let (mut added, mut removed) = (0, 0);
+        let mut written = after.clone();
+        let mut users = Vec::new();
+        for row in rows_added(&diff(&self.written, before)) {
+            while let Some(edit) = edits.next_if(|edit| edit.start + edit.removed <= row) {
+                added += edit.lines.len();
+                removed += edit.removed;
+            }
+            if edits.peek().is_none_or(|edit| row < edit.start) {
+                users.push(row + added - removed);
+            }
+        }
+        for row in users.into_iter().rev() {
+            written.apply(&LineEdit {
+                start: row,
+                removed: 1,
+                lines: Vec::new(),
+            });
+        }
+        self.written = written;
     }
 
     /// Takes in what happened to the file as a whole.
@@ -259,4 +281,15 @@ impl FileReview {
         let rejected = self.rejected.iter();
         rejected.filter(|rejected| !is_there(rejected)).collect()
     }
+}
+
+/// Returns the rows of what edits from the top down have led to that they have added.
+fn rows_added(edits: &[LineEdit]) -> impl Iterator<Item = usize> {
+    let (mut added, mut removed) = (0, 0);
+    edits.iter().flat_map(move |edit| {
+        let start = edit.start + added - removed;
+        added += edit.lines.len();
+        removed += edit.removed;
+        start..start + edit.lines.len()
+    })
 }

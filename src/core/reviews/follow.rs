@@ -24,6 +24,7 @@ impl Model {
             return;
         };
         let (path, real) = (document.path.clone(), document.real.clone());
+        self.tracked.note(&real);
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
         let is_read = document.stamp.is_some() && !document.state.modified;

@@ -148,8 +148,9 @@ impl Reviews {
             };
             let hunks = file.ledger.hunks().len();
             file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
-            if hunks != file.announced {
-                file.announced = hunks;
+            let now = (hunks, file.is_pending());
+            if now != file.announced {
+                file.announced = now;
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }

@@ -29,6 +29,7 @@ mod random;
 mod review_list;
 mod reviews;
 mod slices;
+mod tracked;
 mod turns;
 mod undo_turn;
 mod whole;

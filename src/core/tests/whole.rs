@@ -55,9 +55,12 @@ fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
 fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
     for bytes in [&b""[..], b"\0\x01"] {
         let mut w = running(Place::Disk, None);
+        w.skip();
         shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
         check_whole(&w, F, &[Whole::Created]);
         assert_eq!(w.model.reviews.counts(S1), (1, 0));
+        // It has no hunk, and is announced all the same.
+        w.saw(&["review of /p/f: 0"]);
         w.ends_turn("end_turn");
         reject(&mut w);
         assert_eq!(disk(&w), None);
@@ -74,6 +77,39 @@ fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
     reject(&mut w);
     assert_eq!(disk(&w).as_deref(), Some("mine\n"));
     check_settled(&w);
+}
+
+#[test]
+fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() {
+    for place in PLACES {
+        // What was there before somebody deleted the file counts for nothing any more.
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.removes(F));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
+        if place == Place::Buffer {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        shell(&mut w, |disk| disk.put(F, "A\nX\nC\n"));
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w), None, "{place:?}");
+        check_settled(&w);
+        // Nor does what the user had there.
+        let mut w = running(Place::Disk, None);
+        shell(&mut w, |disk| disk.put(F, "one\ntwo\nthree\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.put(F, "one\nmine\nthree\nalso mine\n"));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "one\n2\nthree\nalso mine\n"));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("also mine\n"));
+        check_settled(&w);
+    }
 }
 
 #[test]

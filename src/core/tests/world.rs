@@ -11,6 +11,7 @@
 //! has had exactly one response.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -61,6 +62,8 @@ pub struct World {
     pub journal: Option<Vec<String>>,
     /// The reviews the host is to keep.
     pub kept: Vec<KeptReview>,
+    /// The files the host was told to watch.
+    pub tracked: Vec<PathBuf>,
     wakes: usize,
     sessions: u32,
 }
@@ -97,6 +100,7 @@ impl World {
             log: Vec::new(),
             journal: None,
             kept: Vec::new(),
+            tracked: Vec::new(),
             wakes: 0,
             sessions: 0,
         }
@@ -345,10 +349,8 @@ impl World {
                 self.disk.queue(path, effect);
             }
             HostEffect::KeepReviews { files, .. } => self.kept = files,
-            HostEffect::Track { .. }
-            | HostEffect::Look { .. }
-            | HostEffect::Reviewed { .. }
-            | HostEffect::Log { .. } => {}
+            HostEffect::Track { paths, .. } => self.tracked.extend(paths),
+            HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::asking::Asking;
-use super::gather::{Due, REST, Where};
+use super::gather::{Due, Held, REST, Where};
 use super::git::Git;
 use super::told::Told;
 use super::watch::{Placed, Watch};
@@ -35,7 +35,11 @@ pub(super) struct Attention {
 impl Attention {
     /// Returns the attention of a project: nothing is watched yet.
     pub(super) fn new(root: &Path, git: Git, tools: &Tools) -> Self {
-        let told = Arc::new(Told::new(root, tools.log.path()));
+        let told = Arc::new(Told::new(
+            root,
+            tools.log.path(),
+            Arc::clone(&tools.writers),
+        ));
         let limits = &tools.limits.project;
         let watch = Watch::new(root, limits.watches, Arc::clone(&told), tools.inbox.clone());
         let watch = Arc::new(Mutex::new(watch));
@@ -105,6 +109,11 @@ impl Attention {
     /// Takes note of how long a look took that nobody but the watches or the clock asked for.
     pub(super) fn rest(&self, took: Duration) {
         self.told.lock().gather.looked(took, Instant::now());
+    }
+
+    /// Sees to it that these paths are looked at again then, and no others that were held before.
+    pub(super) fn hold(&self, held: Option<&Held>) {
+        self.told.hold(held.cloned());
     }
 
     /// Takes note that everything was compared, and how long that took.

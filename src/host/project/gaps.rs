@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::compare::Difference;
-use super::manifest::Entry;
+use super::manifest::Stat;
 use super::reading::is_settled;
 use super::scan::Cut;
 
@@ -68,12 +67,8 @@ pub(super) struct OutOfSight {
 
 impl OutOfSight {
     /// Returns whether a new file was there when everything was looked at last.
-    pub(super) fn holds(&self, change: &Difference) -> bool {
-        let is_old = |after: &Entry| is_settled(&after.stat, self.last_look);
-        change.after.as_ref().is_some_and(is_old)
-            && self
-                .folders
-                .iter()
-                .any(|folder| change.path.starts_with(folder))
+    pub(super) fn holds(&self, path: &Path, stat: &Stat) -> bool {
+        is_settled(stat, self.last_look)
+            && self.folders.iter().any(|folder| path.starts_with(folder))
     }
 }

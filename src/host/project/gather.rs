@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long nothing is told before it is looked.
-const QUIET: Duration = Duration::from_millis(10);
+///
+/// What was written to later than this is not told yet, so there is no use in looking sooner.
+const QUIET: Duration = Duration::from_millis(30);
 
 /// The same while a file is open that was written to. Systems that tell nothing of the end of a
 /// write have this for all.
@@ -42,12 +44,21 @@ pub(super) enum Where {
     At(BTreeSet<PathBuf>),
 }
 
+/// What the last look has found, and left for another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) paths: BTreeSet<PathBuf>,
+    pub(super) again: Instant,
+}
+
 /// What was told since the last look.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     tree: Tree,
     /// Files that were written to, and not closed since.
     open: HashSet<PathBuf>,
+    /// What is to be looked at again.
+    held: Option<Held>,
     /// The user's repository may have other versions now.
     repository: bool,
     first: Option<Instant>,
@@ -116,14 +127,19 @@ impl Gather {
 
     /// Returns when to look, should nothing more be told; `None` when nothing was.
     pub(super) fn due(&self) -> Option<Instant> {
+        let again = self.held.as_ref().map(|held| held.again);
+        let due = [self.due_by_told(), again].into_iter().flatten().min()?;
+        let enough = self.rested.and_then(|rested| rested.checked_sub(OWED));
+        Some(enough.map_or(due, |enough| due.max(enough)))
+    }
+
+    fn due_by_told(&self) -> Option<Instant> {
         let (first, last) = (self.first?, self.last?);
         let quiet = match self.open.is_empty() && cfg!(target_os = "linux") {
             true => QUIET,
             false => WRITING,
         };
-        let due = (last + quiet).min(first + STORM);
-        let enough = self.rested.and_then(|rested| rested.checked_sub(OWED));
-        Some(enough.map_or(due, |enough| due.max(enough)))
+        Some((last + quiet).min(first + STORM))
     }
 
     /// Takes out what is due.
@@ -131,8 +147,9 @@ impl Gather {
         let rested = self.rested;
         let all = std::mem::take(self);
         self.rested = rested;
+        let held = all.held.into_iter().flat_map(|held| held.paths);
         Due {
-            tree: all.tree.into_where(),
+            tree: all.tree.into_where(held),
             repository: all.repository,
         }
     }
@@ -140,10 +157,16 @@ impl Gather {
     /// Forgets the tree: somebody begins to look at all of it.
     pub(super) fn covered(&mut self) {
         self.tree = Tree::default();
+        self.held = None;
         self.open.clear();
         if !self.repository {
             (self.first, self.last) = (None, None);
         }
+    }
+
+    /// Takes note of what the last look has left, for whatever was left before it has seen to.
+    pub(super) fn hold(&mut self, held: Option<Held>) {
+        self.held = held;
     }
 
     /// Takes note of how long the last look took.
@@ -190,7 +213,7 @@ impl Tree {
         }
     }
 
-    fn into_where(self) -> Option<Where> {
+    fn into_where(self, held: impl Iterator<Item = PathBuf>) -> Option<Where> {
         let Tree::Folders(folders) = self else {
             return Some(Where::Everything);
         };
@@ -198,7 +221,7 @@ impl Tree {
             Names::All => BTreeSet::from([folder]),
             Names::Some(names) => names,
         });
-        let mut all: Vec<PathBuf> = paths.collect();
+        let mut all: Vec<PathBuf> = paths.chain(held).collect();
         // Path by path, a folder comes right before what is in it.
         all.sort();
         all.dedup_by(|path, kept| path.starts_with(kept));
@@ -241,9 +264,9 @@ mod tests {
     #[test]
     fn a_look_waits_for_the_end_of_a_write() {
         use Deed::{Done, Written};
-        check(&[(0, "/p/a", Done)], 10, &["/p/a"]);
+        check(&[(0, "/p/a", Done)], 30, &["/p/a"]);
         check(&[(0, "/p/a", Written)], 50, &["/p/a"]);
-        check(&[(0, "/p/a", Written), (3, "/p/a", Done)], 13, &["/p/a"]);
+        check(&[(0, "/p/a", Written), (3, "/p/a", Done)], 33, &["/p/a"]);
         let two = [(0, "/p/a", Written), (3, "/p/b", Done)];
         check(&two, 53, &["/p/a", "/p/b"]);
     }
@@ -258,7 +281,7 @@ mod tests {
     fn a_folder_stands_for_what_is_in_it() {
         use Deed::Done;
         let told = [(0, "/p/a/x", Done), (0, "/p/a", Done), (0, "/p/ab", Done)];
-        check(&told, 10.max(quiet()), &["/p/a", "/p/ab"]);
+        check(&told, quiet(), &["/p/a", "/p/ab"]);
     }
 
     #[test]
@@ -297,6 +320,6 @@ mod tests {
     }
 
     fn quiet() -> u32 {
-        if cfg!(target_os = "linux") { 10 } else { 50 }
+        if cfg!(target_os = "linux") { 30 } else { 50 }
     }
 }

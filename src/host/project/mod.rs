@@ -18,6 +18,7 @@ mod excludes;
 mod gaps;
 mod gather;
 mod git;
+mod hold;
 mod kept;
 mod life;
 mod limits;

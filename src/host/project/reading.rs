@@ -4,9 +4,10 @@
 //! So whoever writes to a file meanwhile makes it look changed the next time; if the clock is too
 //! coarse for that, the entry is not settled.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -68,16 +69,33 @@ impl Budget {
 pub(super) struct Reads {
     /// `None` where there is nothing any more.
     pub(super) entries: Vec<(Seen, Option<Entry>)>,
+    /// Files that were written to while they were read.
+    pub(super) torn: HashSet<PathBuf>,
     /// The first reason why a content could not be kept.
     pub(super) trouble: Option<String>,
 }
 
+/// What is to be said of a file that is read.
+enum Note {
+    /// Its content could not be kept.
+    Trouble(io::Error),
+    /// It was written to meanwhile.
+    Torn(PathBuf),
+}
+
 /// Reads files, by several threads if they are many.
 pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: &Budget) -> Reads {
-    let trouble = Mutex::new(None);
-    let report = |error: io::Error| {
-        let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.get_or_insert(error.to_string());
+    let notes = Mutex::new((None, HashSet::new()));
+    let report = |note: Note| {
+        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match note {
+            Note::Trouble(error) => {
+                notes.0.get_or_insert(error.to_string());
+            }
+            Note::Torn(path) => {
+                notes.1.insert(path);
+            }
+        }
     };
     let read_one = |wanted: &Wanted| read(root, wanted, store, budget, &report);
     let results: Vec<Option<Entry>> = if wanted.len() < MANY {
@@ -86,9 +104,11 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: 
         in_parallel(&wanted, &read_one)
     };
     let seen = wanted.into_iter().map(|wanted| wanted.seen);
+    let (trouble, torn) = notes.into_inner().unwrap_or_else(PoisonError::into_inner);
     Reads {
         entries: seen.zip(results).collect(),
-        trouble: trouble.into_inner().unwrap_or_else(PoisonError::into_inner),
+        torn,
+        trouble,
     }
 }
 
@@ -122,7 +142,7 @@ fn read(
     wanted: &Wanted,
     store: &Store,
     budget: &Budget,
-    report: &impl Fn(io::Error),
+    report: &impl Fn(Note),
 ) -> Option<Entry> {
     let now = now();
     let cap = store.limits.file_bytes;
@@ -136,8 +156,11 @@ fn read(
         What::Later
     } else {
         match bytes_of(&path, cap) {
-            Ok((now, bytes)) => {
+            Ok((now, bytes, is_torn)) => {
                 stat = now;
+                if is_torn {
+                    report(Note::Torn(wanted.seen.path.clone()));
+                }
                 kept(&bytes, store, report)
             }
             Err(error) if is_missing(&error) => return None,
@@ -155,7 +178,7 @@ fn read(
 }
 
 /// Keeps a content that is not too large.
-fn kept(bytes: &[u8], store: &Store, report: &impl Fn(io::Error)) -> What {
+fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Note)) -> What {
     if bytes.len() as u64 > store.limits.file_bytes {
         return What::Large;
     }
@@ -163,17 +186,18 @@ fn kept(bytes: &[u8], store: &Store, report: &impl Fn(io::Error)) -> What {
         Ok(blob) if is_text(bytes) => What::Text(blob),
         Ok(blob) => What::Bytes(blob),
         Err(error) => {
-            report(error);
+            report(Note::Trouble(error));
             What::Later
         }
     }
 }
 
-/// Returns a regular file's stat and bytes, one more than `cap` of them at most.
+/// Returns a regular file's stat and bytes, one more than `cap` of them at most, and whether
+/// somebody has written to it meanwhile.
 ///
 /// # Errors
 /// As the system has it; what is no regular file any more is missing.
-fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>)> {
+fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>, bool)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -187,9 +211,10 @@ fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>)> {
     let mut stat = Stat::of(&meta);
     let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes.min(cap)).unwrap_or(0));
     // It may grow while it is read.
-    file.take(cap + 1).read_to_end(&mut bytes)?;
+    (&file).take(cap + 1).read_to_end(&mut bytes)?;
+    let is_torn = !stat.same_content(&Stat::of(&file.metadata()?));
     stat.bytes = stat.bytes.max(bytes.len() as u64);
-    Ok((stat, bytes))
+    Ok((stat, bytes, is_torn))
 }
 
 /// Returns whether bytes are lines for the core: Git, too, takes NUL for the mark of the rest.

@@ -12,6 +12,8 @@ use std::time::Instant;
 use super::checkpoints;
 use super::compare::{Difference, differences, is_same};
 use super::gaps::{Gaps, OutOfSight};
+use super::gather::Held;
+use super::hold::Hold;
 use super::life::Life;
 use super::manifest::{Entries, Entry, What};
 use super::prune;
@@ -21,6 +23,7 @@ use super::rules::Rules;
 use super::scan::{Reach, RealFolders, Scan, Seen, Spot, Way, spot};
 use super::store::Store;
 use crate::core::project::FileChange;
+use crate::host::still::Writers;
 
 /// The last known state of the files below a root.
 #[derive(Debug)]
@@ -38,6 +41,7 @@ pub(super) struct Shadow {
     /// When everything was looked at last, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
+    hold: Hold,
     /// The checkpoint that holds `entries`, as long as it does.
     kept: Option<PathBuf>,
     /// This Neovim's, as the others see it.
@@ -52,6 +56,8 @@ pub(super) struct Looked {
     /// Folders that are new to the shadow, and ones that are gone: what is to be watched.
     pub(super) new_folders: Vec<PathBuf>,
     pub(super) gone_folders: Vec<PathBuf>,
+    /// What is not told yet.
+    pub(super) held: Option<Held>,
     /// What was not covered, in a sentence for the user.
     pub(super) limited: Option<String>,
 }
@@ -66,7 +72,12 @@ enum News {
 
 impl Shadow {
     /// Returns the shadow of a root nobody has looked at yet.
-    pub(super) fn new(root: PathBuf, store: Arc<Store>, excludes: Option<PathBuf>) -> Self {
+    pub(super) fn new(
+        root: PathBuf,
+        store: Arc<Store>,
+        excludes: Option<PathBuf>,
+        writers: Arc<Writers>,
+    ) -> Self {
         Self {
             root: Root::new(root),
             store,
@@ -76,6 +87,7 @@ impl Shadow {
             folders: BTreeSet::new(),
             last_look: 0,
             gaps: Gaps::default(),
+            hold: Hold::new(writers),
             kept: None,
             life: None,
         }
@@ -102,7 +114,8 @@ impl Shadow {
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
         let mut rules = self.rules();
         let mut folders = RealFolders::default();
-        let mut targets = BTreeSet::new();
+        // What is held is looked at as well: it may belong to what is told now.
+        let mut targets: BTreeSet<PathBuf> = self.hold.paths().cloned().collect();
         for path in paths {
             if let Some(path) = self.root.key(path) {
                 let target = self.root.first_that_is_no_folder(path, &mut folders);
@@ -242,11 +255,18 @@ impl Shadow {
             }
         }
         let was_there = self.out_of_sight(&found, &gone);
+        if news == News::Told {
+            self.set_aside(&mut found, &mut gone, &was_there);
+        }
         let read = self.read(found, news, &mut gone);
         let mut changes = differences(&self.entries, read.changed, &gone);
-        changes.retain(|change| change.before.is_some() || !was_there.holds(change));
+        changes.retain(|change| {
+            let after = change.after.as_ref().filter(|_| change.before.is_none());
+            !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
+        });
         if news == News::Told {
             looked.changes = changes.iter().map(|change| self.told(change)).collect();
+            looked.held = self.held();
         }
         for path in &gone {
             self.kept = self
@@ -292,7 +312,7 @@ impl Shadow {
     ) -> Read {
         let mut wanted = Vec::new();
         for (path, seen) in found {
-            if self.differs(&path, &seen) {
+            if differs(&self.entries, &path, &seen) {
                 let spare = match self.entries.get(&path) {
                     Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
                     None => news == News::Taken,
@@ -310,6 +330,10 @@ impl Shadow {
         let mut read = Read::default();
         for (seen, entry) in reads.entries {
             match entry {
+                Some(_)
+                    if news == News::Told
+                        && reads.torn.contains(&seen.path)
+                        && self.hold.hold(&seen.path) => {}
                 Some(entry) => {
                     read.changed.push((seen.path.clone(), entry.clone()));
                     read.entries.push((seen.path, entry));
@@ -321,11 +345,27 @@ impl Shadow {
         read
     }
 
-    /// Returns whether a file has to be read.
-    fn differs(&self, path: &Path, seen: &Seen) -> bool {
-        self.entries.get(path).is_none_or(|known| {
-            known.stat != seen.stat || !known.settled || known.what == What::Later
-        })
+    /// Leaves out what is not to be told yet.
+    fn set_aside(
+        &mut self,
+        found: &mut BTreeMap<PathBuf, Seen>,
+        gone: &mut Vec<PathBuf>,
+        was_there: &OutOfSight,
+    ) {
+        let is_news = |path: &Path, seen: &Seen| match self.entries.contains_key(path) {
+            false => !was_there.holds(path, &seen.stat),
+            true => differs(&self.entries, path, seen),
+        };
+        let spelt = |path: &Path| self.root.spelt(path);
+        self.hold
+            .set_aside(&self.entries, found, gone, is_news, spelt);
+    }
+
+    fn held(&self) -> Option<Held> {
+        let again = self.hold.again()?;
+        let paths = self.hold.paths().map(|path| self.root.spelt(path));
+        let paths = paths.collect();
+        Some(Held { paths, again })
     }
 
     fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
@@ -424,6 +464,13 @@ impl Shadow {
     }
 }
 
+/// Returns whether a file has to be read.
+fn differs(entries: &Entries, path: &Path, seen: &Seen) -> bool {
+    entries
+        .get(path)
+        .is_none_or(|known| known.stat != seen.stat || !known.settled || known.what == What::Later)
+}
+
 /// What a look has read.
 #[derive(Debug, Default)]
 struct Read {
@@ -446,8 +493,12 @@ mod tests {
         let root = folder.path().join("p");
         fs::create_dir(&root).expect("a folder");
         fs::write(root.join("a"), "new").expect("a file");
+        let file = fs::File::options().write(true).open(root.join("a"));
+        let file = file.expect("a file");
+        file.set_modified(std::time::UNIX_EPOCH)
+            .expect("long still");
         let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
-        let mut shadow = Shadow::new(root, Arc::clone(&store), None);
+        let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default());
         shadow.open(None);
         let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
         entry.what = What::Text(store.put(b"old").expect("kept"));

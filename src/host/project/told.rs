@@ -8,14 +8,15 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use notify::EventKind;
-use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
+use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use tokio::sync::Notify;
 
-use super::gather::{Deed, Due, Gather};
+use super::gather::{Deed, Due, Gather, Held};
+use crate::host::still::Writers;
 use crate::host::write::TEMP_PREFIX;
 
 /// What is told of a project's folders, and of others it cares for.
@@ -26,6 +27,7 @@ pub(super) struct Told {
     real: PathBuf,
     /// Our own log, links resolved: each look writes a line there.
     log: PathBuf,
+    writers: Arc<Writers>,
     state: Mutex<State>,
     /// The time to look has come nearer.
     sooner: Notify,
@@ -85,8 +87,9 @@ impl State {
 }
 
 impl Told {
-    pub(super) fn new(root: &Path, log: &Path) -> Self {
+    pub(super) fn new(root: &Path, log: &Path, writers: Arc<Writers>) -> Self {
         Self {
+            writers,
             log: crate::paths::resolved(log),
             root: root.to_owned(),
             real: crate::paths::resolved(root),
@@ -121,17 +124,27 @@ impl Told {
     /// Takes in what the system tells.
     pub(super) fn take(&self, told: notify::Result<notify::Event>) {
         let now = Instant::now();
-        let mut state = self.lock();
-        let before = state.gather.due();
-        match told {
-            Ok(event) if !event.need_rescan() => self.sift(&mut state, &event, now),
+        self.change(|state| match told {
+            Ok(event) if !event.need_rescan() => self.sift(state, &event, now),
             // It has lost count, or something else has gone wrong.
             Ok(_) | Err(_) => {
                 state.overflowed = true;
                 state.gather.everything(now);
                 state.gather.repository(now);
             }
-        }
+        });
+    }
+
+    /// Says what is to be looked at again, and when.
+    pub(super) fn hold(&self, held: Option<Held>) {
+        self.change(|state| state.gather.hold(held));
+    }
+
+    /// Changes what is known, and wakes who waits if it is time to look sooner for that.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        let before = state.gather.due();
+        change(&mut state);
         let after = state.gather.due();
         drop(state);
         let is_sooner = match (before, after) {
@@ -156,6 +169,7 @@ impl Told {
             if is_temporary(told) || self.is_log(told) {
                 continue;
             }
+            self.note_writer(event.kind, told);
             if state.signals.concern(told) {
                 state.gather.repository(now);
             }
@@ -166,6 +180,18 @@ impl Told {
             if state.tracked.concern(&path) || self.is_in_tree(state, &path) {
                 state.gather.path(&path, deed, now);
             }
+        }
+    }
+
+    /// Takes note of who begins to write a file, and who is done.
+    fn note_writer(&self, kind: EventKind, path: &Path) {
+        match kind {
+            EventKind::Create(CreateKind::File) => self.writers.makes(path),
+            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => self.writers.writes(path),
+            EventKind::Access(AccessKind::Close(AccessMode::Write))
+            | EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(_)) => self.writers.done(path),
+            _ => {}
         }
     }
 
@@ -220,16 +246,21 @@ fn is_temporary(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use notify::event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind};
+    use notify::event::{DataChange, Flag, MetadataKind, RemoveKind};
 
     use super::*;
     use crate::host::project::gather::Where;
+
+    fn told() -> Told {
+        let log = Path::new("/p/src/acp.log");
+        Told::new(Path::new("/p"), log, Arc::default())
+    }
 
     /// Tells one event in a project of `/p` and `/p/src`, with a tracked file `/p/target/log`, and
     /// compares what is due: paths, "everything", "repository", or nothing.
     #[track_caller]
     fn check(kind: EventKind, path: &str, due: &[&str]) {
-        let told = Told::new(Path::new("/p"), Path::new("/p/src/acp.log"));
+        let told = told();
         {
             let mut state = told.lock();
             state.tree = ["/p", "/p/src"].map(PathBuf::from).into();
@@ -296,7 +327,7 @@ mod tests {
 
     #[test]
     fn an_overflow_means_everything() {
-        let told = Told::new(Path::new("/p"), Path::new("/p/src/acp.log"));
+        let told = told();
         told.take(Ok(
             notify::Event::new(EventKind::Other).set_flag(Flag::Rescan)
         ));

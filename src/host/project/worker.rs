@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::attend::Attention;
-use super::gather::{Due, Where};
+use super::gather::{Due, Held, Where};
 use super::git::Git;
 use super::kept::Keeper;
 use super::shadow::{Looked, Shadow};
@@ -42,10 +42,12 @@ pub(super) async fn run(
             root.clone(),
             Arc::clone(&store),
             excludes,
+            Arc::clone(&tools.writers),
         ))),
         keeper,
         store,
         attention: Attention::new(&root, git.clone(), &tools),
+        held: None,
         root,
         tools,
     };
@@ -73,6 +75,8 @@ struct Worker {
     keeper: Arc<Keeper>,
     store: Arc<Store>,
     attention: Attention,
+    /// What the last look has left for another one.
+    held: Option<Held>,
     tools: Tools,
 }
 
@@ -205,7 +209,9 @@ impl Worker {
             Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
         };
         let mut looked = self.on_shadow("looking at a project", work).await?;
+        self.attention.hold(looked.held.as_ref());
         let took = start.elapsed();
+        self.held = looked.held.take();
         let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
         let found = changes.len();
         let line = format!(
@@ -219,9 +225,19 @@ impl Worker {
         Some(looked)
     }
 
+    /// Has everything looked at, and again what is being written, until that is told as well.
+    async fn look_until_still(&mut self) -> Option<Option<String>> {
+        let limited = self.look(Where::Everything).await?;
+        while let Some(Held { paths, again }) = self.held.take() {
+            tokio::time::sleep_until(again.into()).await;
+            self.look(Where::At(paths)).await?;
+        }
+        Some(limited)
+    }
+
     async fn checkpoint(&mut self, token: Token) {
         let start = Instant::now();
-        let result = match self.look(Where::Everything).await {
+        let result = match self.look_until_still().await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
                 files

@@ -3,7 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::core::effect::Turns;
@@ -118,11 +120,24 @@ impl Project {
 
     /// Returns how often the host has looked at the project so far.
     fn looks(&self) -> usize {
+        self.looks_at("")
+    }
+
+    /// Returns how often it has looked at `what`.
+    fn looks_at(&self, what: &str) -> usize {
         self.run.host.tools.log.flush(DEADLINE);
-        let log = read(&self.run.path("acp.log"));
-        log.lines()
-            .filter(|line| line.contains("looked at"))
-            .count()
+        let (log, part) = (read(&self.run.path("acp.log")), format!("looked at {what}"));
+        log.lines().filter(|line| line.contains(&part)).count()
+    }
+
+    /// Empties a file and writes the first half of what it is to be; the host has heard of it.
+    fn half(&self, name: &str) -> fs::File {
+        let path = self.root.join(name);
+        let mut file = fs::File::create(&path).expect("a file");
+        file.write_all(b"half").expect("written");
+        let writers = &self.run.host.tools.writers;
+        wait_for("the writer to be known", || writers.is_open(&path, 4));
+        file
     }
 }
 
@@ -278,15 +293,12 @@ fn without_enough_watches_files_are_compared_while_a_turn_runs() {
     }
     project.checkpoint(Turns::Over);
     assert_eq!(project.limited.borrow().len(), 1, "it is said once");
-    let before = project.looks();
+    let before = project.looks_at("everything");
     project.write("a/a", "three\n");
     project.checkpoint(Turns::Over);
     project.check("a/a", Some("three\n"));
-    assert_eq!(
-        project.looks() - before,
-        1,
-        "only the checkpoint has looked"
-    );
+    let looks = project.looks_at("everything") - before;
+    assert_eq!(looks, 1, "only the checkpoint has looked");
 }
 
 #[test]
@@ -378,4 +390,96 @@ fn what_the_repository_tracks_is_known_although_it_is_ignored() {
     project.write("a.log", "two\n");
     project.check("a.log", Some("two\n"));
     assert_eq!(project.known.borrow().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_told_once_its_writer_is_done() {
+    let project = Project::new(&[("a", "one\n"), ("b", "one\n")]);
+    for name in ["a", "new"] {
+        let before = project.looks();
+        let mut file = project.half(name);
+        // Others are not kept waiting.
+        let other = format!("{name}\n");
+        project.write("b", &other);
+        project.check("b", Some(&other));
+        wait_for("a look at half a file", || project.looks() > before);
+        file.write_all(b" whole\n").expect("written");
+        drop(file);
+        let half = |project: &Project| {
+            let known = project.known.borrow();
+            let text = known.get(&project.root.join(name)).cloned();
+            text.filter(|text| text != "half whole\n")
+        };
+        while !project
+            .known
+            .borrow()
+            .contains_key(&project.root.join(name))
+        {
+            project.take();
+            assert_eq!(half(&project), None);
+        }
+        assert_eq!(half(&project), None);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkpoint_waits_for_writers() {
+    let project = Project::new(&[("a", "one\n")]);
+    let mut file = project.half("a");
+    let before = project.looks_at("everything");
+    let (token, turns) = (Token(99), Turns::Over);
+    let root = project.root.clone();
+    let checkpoint = HostEffect::Checkpoint { token, root, turns };
+    project.run.host.run(checkpoint);
+    wait_for("the checkpoint to look", || {
+        project.looks_at("everything") > before
+    });
+    file.write_all(b" whole\n").expect("written");
+    drop(file);
+    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    let known = project.known.borrow();
+    let text = known.get(&project.root.join("a")).map(String::as_str);
+    assert_eq!(text, Some("half whole\n"));
+}
+
+#[test]
+fn what_is_written_without_end_is_told_all_the_same() {
+    let project = Project::new(&[("a", "one\n")]);
+    let (path, stop) = (project.root.join("a"), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                fs::write(&path, "two\n").expect("a file");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        // A panic here would leave the writer at it.
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            project.take();
+            project.checkpoint(Turns::Over);
+        }));
+        stop.store(true, Ordering::Relaxed);
+        told.expect("it is told");
+    });
+    project.check("a", Some("two\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_read_once_its_writer_is_done() {
+    let project = Project::new(&[("a", "one\n")]);
+    let mut file = project.half("a");
+    let (token, path) = (Token(99), project.root.join("a"));
+    project.run.host.run(HostEffect::ReadDisk { token, path });
+    file.write_all(b" whole\n").expect("written");
+    drop(file);
+    loop {
+        if let Event::DiskRead { result, .. } = project.run.next() {
+            let content = result.expect("readable").content.expect("there");
+            assert_eq!(content.text.to_string(), "half whole\n");
+            return;
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod buffers;
 mod deeds;
+mod hidden;
 mod look;
 
 use serde_json::{Value as Json, json};

@@ -160,8 +160,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_told_gives_what_is_on_disk(deeds in deeds()) {
-        let work = Work::open(&[("a", "11"), ("d/a", "22")]);
+    fn what_is_told_gives_what_is_on_disk(deeds in deeds(), after in 0_u64..5) {
+        let work = Work::with(&[("a", "11"), ("d/a", "22")], |config| {
+            config.limits.stillness.after = Duration::from_millis(after);
+        });
+        work.opened();
         let mut known = disk(&work);
         for deed in &deeds {
             // Deeds that cannot be done are part of life.

@@ -41,8 +41,8 @@ impl Work {
             config.environment = Environment::from_variables([]);
             // What the watches tell, and when, is a story of its own.
             config.limits.project.watches = 0;
-            // Nobody looks but who is asked to: nothing is told before it is asked for.
-            config.limits.project.watches = 0;
+            // So is when a file counts as written.
+            config.limits.stillness.after = Duration::ZERO;
             change(config);
         });
         let root = run.path("p");

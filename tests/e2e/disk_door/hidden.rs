@@ -1,0 +1,28 @@
+//! Files that `.gitignore` hides.
+
+use serde_json::json;
+
+use super::super::files::{check_bytes, hunks, turn, wait_hunks, wait_lines};
+use super::{Door, check_silent};
+use crate::harness::Project;
+
+#[test]
+fn an_ignored_file_that_is_open_is_reviewed_and_one_that_is_not_is_left_alone() {
+    let project = Project::new()
+        .file(".gitignore", "a.txt\nb.txt\n")
+        .file("b.txt", "b\n");
+    let door = Door::of(project, "one\n", "echo two >> a.txt; echo b >> b.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["one", "two"]);
+    wait_hunks(nvim, json!([[1, [], ["two"], "pending"]]));
+    check_silent(nvim);
+    nvim.cmd("Acp reject all");
+    wait_lines(nvim, &["one"]);
+    nvim.wait("nothing to be left", || hunks(nvim) == json!([]));
+    nvim.wait("the file to be as it was", || {
+        nvim.project.read("a.txt") == "one\n"
+    });
+    check_bytes(nvim, "b.txt", "b\nb\n");
+    door.nvim.quit();
+}
