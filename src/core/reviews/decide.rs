@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
-use super::shift::Moved;
+use super::moving::Moved;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{

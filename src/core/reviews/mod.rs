@@ -5,10 +5,12 @@
 
 mod commits;
 mod decide;
+mod decided;
 mod file;
 mod follow;
 mod keep;
 mod lost;
+mod moving;
 mod restore;
 mod shift;
 mod turns;
@@ -41,9 +43,9 @@ pub struct Reviews {
     told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
-    undone: Vec<shift::Undone>,
+    undone: Vec<decided::Undone>,
     /// What the last decisions have done, the last one last.
-    decided: Vec<Vec<shift::Moved>>,
+    decided: Vec<Vec<moving::Moved>>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn: that there are none any more may have to be

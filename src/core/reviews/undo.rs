@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use super::shift::{Aim, Undone, counts};
+use super::decided::Undone;
+use super::moving::{Aim, counts};
 use super::turns::Of;
 use crate::core::diffview;
 use crate::core::effect::{EditorEffect, Effect, Level};
