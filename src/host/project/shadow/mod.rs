@@ -52,8 +52,8 @@ pub(super) struct Shadow {
 /// What a look has found.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
-    /// By path.
-    pub(super) changes: Vec<FileChange>,
+    /// By path; what they are to the core [`Shadow::told`] says.
+    pub(super) changes: Vec<Difference>,
     /// Folders that are new to the shadow, and ones that are gone: what is to be watched.
     pub(super) new_folders: Vec<PathBuf>,
     pub(super) gone_folders: Vec<PathBuf>,
@@ -224,7 +224,8 @@ impl Shadow {
         Some(Held { paths, again })
     }
 
-    fn told(&self, change: &Difference) -> FileChange {
+    /// Returns a change with the texts before and after it, from the store.
+    pub(super) fn told(&self, change: &Difference) -> FileChange {
         let path = self.root.spelt(&change.path);
         let from = change.from.as_ref().map(|from| self.root.spelt(from));
         let old = from.as_deref().unwrap_or(&path);

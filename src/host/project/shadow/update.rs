@@ -66,7 +66,6 @@ impl Shadow {
             !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
         });
         if news == News::Told {
-            looked.changes = changes.iter().map(|change| self.told(change)).collect();
             looked.held = self.held();
         }
         for path in &gone {
@@ -77,6 +76,9 @@ impl Shadow {
             self.entries.remove(path);
         }
         self.take_over(read.entries);
+        if news == News::Told {
+            looked.changes = changes;
+        }
         looked
     }
 
