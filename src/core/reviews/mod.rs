@@ -37,6 +37,8 @@ use super::text::Text;
 #[derive(Debug, Default)]
 pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
+    /// The names of reviews that have another one than their file, by the file's; some may be old.
+    aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
     /// The files the host knows to be under review, by project.
@@ -71,8 +73,11 @@ impl Reviews {
         if self.files.contains_key(path) {
             return path.to_owned();
         }
-        let known = self.files.iter().find(|(_, file)| file.real == real);
-        known.map_or(path, |(name, _)| name).to_owned()
+        let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
+        let alias = self.aliases.get(real).map(PathBuf::as_path);
+        let known = [Some(real), alias].into_iter().flatten();
+        let mut known = known.filter(|name| is_it(name));
+        known.next().unwrap_or(path).to_owned()
     }
 
     /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
@@ -86,6 +91,9 @@ impl Reviews {
         origin: FileState,
     ) -> &mut FileReview {
         let turn = self.turns.current(session);
+        if path != real {
+            self.aliases.insert(real.to_owned(), path.to_owned());
+        }
         let file = self.files.entry(path.to_owned());
         let file =
             file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
@@ -102,6 +110,9 @@ impl Reviews {
             && !self.files.contains_key(to)
             && let Some(review) = self.files.remove(from)
         {
+            if to != review.real {
+                self.aliases.insert(review.real.clone(), to.to_owned());
+            }
             self.files.insert(to.to_owned(), review);
         }
     }
