@@ -23,7 +23,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        if model.reviews.announce(fx) {
+        model.reviews.untold |= model.reviews.announce(fx);
+        if model.reviews.untold && !model.is_deciding() {
+            model.reviews.untold = false;
             model.tell_reviews(fx);
         }
     }

@@ -147,12 +147,23 @@ impl FileReview {
 }
 
 impl Model {
+    /// Returns whether any decision is being carried out: of thousands of files each is an event.
+    pub(in crate::core) fn is_deciding(&self) -> bool {
+        let mut jobs = self.jobs.values();
+        jobs.any(|job| matches!(job, Job::Review(_) | Job::Shift(_)))
+    }
+
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
+        // Names are spelt alike: nothing but the bytes has to be compared.
+        let is_one = |path: &Path| {
+            let mut names = names.iter();
+            names.any(|name| name.as_os_str() == path.as_os_str())
+        };
         let mut jobs = self.jobs.values();
         jobs.any(|job| match job {
-            Job::Review(job) => names.contains(&job.path),
-            Job::Shift(job) => names.contains(job.path()),
+            Job::Review(job) => is_one(&job.path),
+            Job::Shift(job) => is_one(job.path()),
             Job::Proposal(job) => job.changes(names),
             _ => false,
         })

@@ -41,6 +41,8 @@ pub struct Reviews {
     aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
+    /// The host has not been told of the reviews as they are.
+    pub(super) untold: bool,
     /// The files the host knows to be under review, by project.
     told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     pub(super) turns: Turns,

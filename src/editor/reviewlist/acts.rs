@@ -1,14 +1,11 @@
 //! The keys of the review list, and what they do.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use nvim_oxi::mlua;
 
 use super::preview::{hide_preview, show_preview};
 use super::{window, with};
 use crate::core::effect::Level;
-use crate::core::event::{Event, ListEvent, ReviewAction};
+use crate::core::event::{Event, ListEvent, ReviewAction, Scope};
 use crate::core::ids::ItemKey;
 use crate::editor::apply::notify;
 use crate::editor::ask::{self, Choice};
@@ -91,13 +88,11 @@ fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::R
 }
 
 fn ask_all(action: ReviewAction) -> mlua::Result<()> {
-    let (keys, files) = with(|list| {
+    let (keys, files, is_cut) = with(|list| {
         let items = list.view.items.iter().flatten();
         let files = items.filter(|item| item.row.is_none());
-        // A file may be there twice: as it is, and as it is proposed.
-        let names: BTreeSet<&Path> = files.clone().map(|item| &*item.path).collect();
         let keys: Vec<ItemKey> = files.map(|item| item.key).collect();
-        (keys, names.len())
+        (keys, list.view.files, list.view.is_cut)
     });
     if keys.is_empty() {
         return Ok(());
@@ -112,7 +107,13 @@ fn ask_all(action: ReviewAction) -> mlua::Result<()> {
     };
     let yes = Choice::new('y', word, move || {
         let items = keys.clone();
-        send(Event::List(ListEvent::Decide { action, items }));
+        send(match is_cut {
+            true => Event::Review {
+                action,
+                scope: Scope::All,
+            },
+            false => Event::List(ListEvent::Decide { action, items }),
+        });
         Ok(())
     });
     ask::show(&title, &[], vec![yes])
