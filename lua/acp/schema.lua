@@ -159,6 +159,10 @@ local permission_keys = {
       keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
     ),
     field(
+      "insert",
+      keys("i", "Goes back to the window before to write there. The question stays open.")
+    ),
+    field(
       "show",
       keys(
         { "gf", "o" },

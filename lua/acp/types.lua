@@ -112,6 +112,8 @@
 ---@class acp.Config.Keymaps.Permission
 --- Goes back to the window before. The question stays open.
 ---@field leave? string|string[]|false
+--- Goes back to the window before to write there. The question stays open.
+---@field insert? string|string[]|false
 --- Shows what is asked for in the file it would change, opened if need be. Of several files it is
 --- the first; pressed again, the next.
 ---@field show? string|string[]|false
@@ -212,6 +214,7 @@
 
 ---@class acp.Config.Keymaps.Permission.Resolved
 ---@field leave string[]
+---@field insert string[]
 ---@field show string[]
 ---@field cancel string[]
 

@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use super::effect::{Announcement, Effect, HostEffect, Level};
 use super::ids::{AgentKey, SessionKey};
-use super::model::{
-    Agent, AgentState, Call, Effects, Job, Model, Session, Stage, emit, log, notify,
-};
+use super::model::{Agent, AgentState, Call, Effects, Model, Session, Stage, emit, log, notify};
 use crate::acp::client::{self, AuthMethod, PROTOCOL_VERSION};
 use crate::acp::{RpcError, rpc};
 
@@ -348,12 +346,6 @@ fn give_up_queue(session: &mut Session) {
     for prompt in std::mem::take(&mut session.queue) {
         let text = format!("Not sent: {}", prompt.text);
         session.transcript.notice(Level::Warn, text);
-    }
-}
-
-impl Job {
-    pub(super) fn is_timeout_of(&self, key: AgentKey) -> bool {
-        matches!(self, Job::ControlTimeout { agent, .. } if *agent == key)
     }
 }
 

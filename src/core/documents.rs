@@ -3,11 +3,11 @@
 //! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`; but
 //! a buffer with one empty line alone is an empty file, and a text without lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::event::{BufState, DiskText, Stamp};
+use super::event::{BufState, DiskFile, DiskText, Stamp};
 use super::format::LineEnd;
 use super::ids::BufId;
 use super::text::{LineEdit, Text};
@@ -113,6 +113,8 @@ fn is_blank(text: &Text) -> bool {
 #[derive(Debug, Default)]
 pub struct Documents {
     by_buf: BTreeMap<BufId, Document>,
+    /// The buffers of a file, by each of its names.
+    by_name: HashMap<PathBuf, BTreeSet<BufId>>,
     loading: BTreeMap<BufId, Loading>,
 }
 
@@ -181,12 +183,33 @@ impl Documents {
             stamp,
             state,
         };
-        self.by_buf.insert(buf, document);
+        self.put(buf, document);
     }
 
     pub fn detach(&mut self, buf: BufId) -> Option<Document> {
         self.loading.remove(&buf);
-        self.by_buf.remove(&buf)
+        self.take(buf)
+    }
+
+    fn put(&mut self, buf: BufId, document: Document) {
+        self.take(buf);
+        for name in [&document.path, &document.real] {
+            self.by_name.entry(name.clone()).or_default().insert(buf);
+        }
+        self.by_buf.insert(buf, document);
+    }
+
+    fn take(&mut self, buf: BufId) -> Option<Document> {
+        let document = self.by_buf.remove(&buf)?;
+        for name in [&document.path, &document.real] {
+            if let Some(bufs) = self.by_name.get_mut(name) {
+                bufs.remove(&buf);
+                if bufs.is_empty() {
+                    self.by_name.remove(name);
+                }
+            }
+        }
+        Some(document)
     }
 
     /// Makes an edit as Neovim reports it, and returns what it does to the document's text;
@@ -225,9 +248,14 @@ impl Documents {
 
     /// Gives a document the name that its file has been moved to.
     pub fn rename(&mut self, buf: BufId, path: &Path) {
-        if let Some(document) = self.by_buf.get_mut(&buf) {
-            path.clone_into(&mut document.path);
-            path.clone_into(&mut document.real);
+        if let Some(document) = self.take(buf) {
+            let (path, real) = (path.to_owned(), path.to_owned());
+            let document = Document {
+                path,
+                real,
+                ..document
+            };
+            self.put(buf, document);
         }
     }
 
@@ -236,6 +264,18 @@ impl Documents {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(text);
             document.stamp = stamp;
+        }
+    }
+
+    /// Notes which file a buffer was read from, before it was attached, if what is there now is
+    /// what was read.
+    pub fn recognise(&mut self, buf: BufId, disk: &DiskFile) {
+        if let Some(document) = self.by_buf.get_mut(&buf)
+            && document.stamp.is_none()
+            && let Some(content) = &disk.content
+            && document.saved.as_ref() == Some(&document.reads(content).text)
+        {
+            document.stamp = disk.stamp;
         }
     }
 
@@ -249,10 +289,8 @@ impl Documents {
 
     /// Returns the document of a file, whichever of its names is given.
     pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
-        self.by_buf
-            .iter()
-            .find(|(_, document)| document.path == path || document.real == path)
-            .map(|(buf, document)| (*buf, document))
+        let buf = *self.by_name.get(path)?.first()?;
+        Some((buf, self.by_buf.get(&buf)?))
     }
 }
 
@@ -307,6 +345,26 @@ mod tests {
         assert_eq!(text(&documents), Text::from_lines(after));
         follower.apply(&effective);
         assert_eq!(follower, text(&documents));
+    }
+
+    #[test]
+    fn a_file_is_found_by_each_name_that_its_buffer_has_now() {
+        let mut documents = document(&["a"]);
+        let found = |documents: &Documents, name: &str| {
+            let found = documents.find(Path::new(name));
+            found.map(|(buf, _)| buf.0)
+        };
+        let state = documents.get(BUF).expect("it is there").state;
+        let (link, real) = (PathBuf::from("/link"), PathBuf::from("/a"));
+        documents.attach(BufId(2), link, real, (0, Text::default()), state, None);
+        assert_eq!(found(&documents, "/a"), Some(1));
+        assert_eq!(found(&documents, "/link"), Some(2));
+        documents.rename(BUF, Path::new("/b"));
+        assert_eq!(found(&documents, "/b"), Some(1));
+        assert_eq!(found(&documents, "/a"), Some(2));
+        documents.detach(BufId(2));
+        assert_eq!(found(&documents, "/a"), None);
+        assert_eq!(found(&documents, "/link"), None);
     }
 
     #[test]

@@ -58,10 +58,12 @@ pub enum HostEffect {
     Track { root: PathBuf, paths: Vec<PathBuf> },
     /// The files under review: what the user's repository has of them is told by `Committed`.
     Reviewed { root: PathBuf, paths: Vec<PathBuf> },
-    /// Keeps reviews for a Neovim that comes after this one; the last ones count.
+    /// Keeps reviews for a Neovim that comes after this one, in place of what was kept of the
+    /// same files; those that are over are kept no longer.
     KeepReviews {
         root: PathBuf,
         files: Vec<KeptReview>,
+        over: Vec<PathBuf>,
     },
     /// Puts back what was at a path: content, kind and mode; answered by `DiskWritten`.
     Restore {

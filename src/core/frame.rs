@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chat::Budget;
 use super::effect::{EditorEffect, Effect};
-use super::hunkview;
 use super::ids::SessionKey;
 use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
+use super::reviews::FileReview;
 use super::view::{Frame, Group, Patch};
 
 #[derive(Debug, Default)]
@@ -114,10 +114,8 @@ impl Model {
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
-                let file = self.reviews.get(&document.path);
-                let mut hunks = file
-                    .map(|file| hunkview::of(&file.ledger))
-                    .unwrap_or_default();
+                let file = self.reviews.get_mut(&document.path);
+                let mut hunks = file.map(FileReview::views).unwrap_or_default();
                 let proposed = self.proposals.views(&document.path);
                 if !proposed.is_empty() {
                     hunks.extend(proposed);

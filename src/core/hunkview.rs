@@ -1,7 +1,10 @@
 //! The hunks of a ledger as views: removed lines, changed words, what is offered in a conflict.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::diffview::whole;
-use super::ledger::{Hunk, Review, words};
+use super::ledger::{Hunk, Review, WordDiff, words};
 use super::view::{Group, HunkView, Line, Span};
 
 /// Text in a removed line longer than this is cut: it is shown, not edited.
@@ -13,10 +16,29 @@ const MAX_REMOVED_LINES: usize = 500;
 /// Changed bytes of a row.
 type Word = (usize, std::ops::Range<u32>);
 
-/// Returns the hunks as they lie in the current text.
-pub fn of(ledger: &Review) -> Vec<HunkView> {
-    let hunks = ledger.hunks().iter();
-    hunks.map(|hunk| view(ledger, hunk)).collect()
+/// The changed words of the hunks of a file that were shown last, by the lines of both sides: to
+/// find them is what costs, and most hunks are the same when another one is typed in.
+#[derive(Debug, Default)]
+pub struct Words {
+    known: HashMap<u64, WordDiff>,
+}
+
+impl Words {
+    /// Returns the hunks as they lie in the current text.
+    pub fn views(&mut self, ledger: &Review) -> Vec<HunkView> {
+        let before = std::mem::take(&mut self.known);
+        let mut changed = |old: &[String], new: &[String]| {
+            let mut hasher = DefaultHasher::new();
+            (old, new).hash(&mut hasher);
+            let key = hasher.finish();
+            let known = self.known.get(&key).or(before.get(&key)).cloned();
+            let changed = known.unwrap_or_else(|| words(&refs(old), &refs(new)));
+            self.known.insert(key, changed.clone());
+            changed
+        };
+        let hunks = ledger.hunks().iter();
+        hunks.map(|hunk| view(ledger, hunk, &mut changed)).collect()
+    }
 }
 
 /// Returns lines from `row` on that would give way to others.
@@ -32,7 +54,11 @@ pub fn proposed(row: usize, old: &[String], new: &[String]) -> HunkView {
     }
 }
 
-fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
+fn view(
+    ledger: &Review,
+    hunk: &Hunk,
+    changed: &mut impl FnMut(&[String], &[String]) -> WordDiff,
+) -> HunkView {
     let new = ledger.current().to_lines(hunk.new.clone());
     // In a conflict the agent's lines are no removed ones: they are what may come.
     let (old, groups) = match &hunk.conflict {
@@ -42,7 +68,7 @@ fn view(ledger: &Review, hunk: &Hunk) -> HunkView {
             (old, ("AcpDelete", "AcpDeleteWord"))
         }
     };
-    let changed = words(&refs(&old), &refs(&new));
+    let changed = changed(&old, &new);
     HunkView {
         row: hunk.new.start,
         count: hunk.new.len(),
@@ -106,7 +132,7 @@ mod tests {
     fn check(old: &[&str], new: &[&str], want: &[&str]) {
         let mut ledger = Review::new(Text::from_lines(old));
         ledger.agent_wrote(Text::from_lines(new));
-        assert_eq!(told(&of(&ledger)), want);
+        assert_eq!(told(&Words::default().views(&ledger)), want);
     }
 
     fn told(views: &[HunkView]) -> Vec<String> {
@@ -136,6 +162,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_shown_before_makes_no_difference() {
+        let mut words = Words::default();
+        let mut ledger = Review::new(Text::from_lines(["a 1", "b", "c 1"]));
+        for text in [
+            ["a 2", "b", "c 2"],
+            ["a 2", "b", "c 3"],
+            ["a 1", "b", "c 3"],
+        ] {
+            ledger.agent_wrote(Text::from_lines(text));
+            let views = words.views(&ledger);
+            assert_eq!(views, Words::default().views(&ledger));
+            assert_eq!(words.known.len(), views.len());
+        }
+    }
+
+    #[test]
     fn a_deletion_has_no_row_and_an_emptied_file_none_at_all() {
         check(&["a", "b", "c"], &["a", "c"], &["1+0 -b []"]);
         check(&["a", "b"], &["a"], &["1+0 -b []"]);
@@ -148,7 +190,7 @@ mod tests {
         let long = "ä".repeat(600);
         let mut ledger = Review::new(Text::from_lines([&long]));
         ledger.agent_wrote(Text::default());
-        let line = &of(&ledger)[0].removed[0];
+        let line = &Words::default().views(&ledger)[0].removed[0];
         assert_eq!(line.text, format!("{}…", "ä".repeat(500)));
         assert_eq!(line.spans[0].end as usize, line.text.len());
     }
@@ -158,7 +200,7 @@ mod tests {
         let lines: Vec<String> = (0..700).map(|n| n.to_string()).collect();
         let mut ledger = Review::new(Text::from_lines(&lines));
         ledger.agent_wrote(Text::default());
-        let removed = &of(&ledger)[0].removed;
+        let removed = &Words::default().views(&ledger)[0].removed;
         assert_eq!(removed.len(), 501);
         assert_eq!(removed[500].text, "⋯ 200 more lines");
     }
@@ -172,7 +214,7 @@ mod tests {
             theirs: vec!["theirs".into()],
             base: vec!["b".into()],
         });
-        let views = of(&ledger);
+        let views = Words::default().views(&ledger);
         assert!(views[0].conflict);
         assert_eq!(views[0].removed[0].spans[0].group, "AcpAdd");
         assert_eq!(told(&views)[0].split(' ').next(), Some("1+1"));

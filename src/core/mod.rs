@@ -17,6 +17,7 @@ pub mod frame;
 pub mod groups;
 pub mod hunkview;
 pub mod ids;
+mod jobs;
 pub mod ledger;
 pub mod markdown;
 pub mod model;

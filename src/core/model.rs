@@ -5,20 +5,21 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 
-use super::changes::{ChangeJob, Changes};
+use super::changes::Changes;
 use super::chat::ChatView;
 use super::documents::Documents;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
 use super::frame::FrameState;
-use super::ids::{AgentKey, BufId, SessionKey, Token};
+use super::ids::{AgentKey, SessionKey, Token};
+pub use super::jobs::Job;
+use super::jobs::Jobs;
 use super::markdown::Languages;
 use super::permission::Permissions;
-use super::project::KeptReview;
-use super::proposals::{ProposalJob, Proposals};
+use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
-use super::reviews::{ReviewJob, Reviews, ShiftJob};
+use super::reviews::Reviews;
 use super::text::Text;
 use super::tracked::Tracked;
 use super::transcript::Transcript;
@@ -41,7 +42,7 @@ pub struct Model {
     pub permissions: Permissions,
     pub proposals: Proposals,
     pub languages: Languages,
-    pub(super) jobs: HashMap<Token, Job>,
+    pub(super) jobs: Jobs,
     pub(super) tracked: Tracked,
     pub(super) writes: WriteQueue,
     pub(super) windows: Windows,
@@ -214,33 +215,6 @@ impl Phase {
     }
 }
 
-/// Work that goes on when an effect reports back.
-#[derive(Debug)]
-pub enum Job {
-    /// A control request must have been answered by now.
-    ControlTimeout {
-        agent: AgentKey,
-        id: u64,
-    },
-    File(FileJob),
-    Review(ReviewJob),
-    Shift(ShiftJob),
-    Proposal(ProposalJob),
-    Change(ChangeJob),
-    /// The checkpoint before or after a session's turn.
-    Checkpoint {
-        session: SessionKey,
-        root: PathBuf,
-    },
-    /// A file of a review that a Neovim before this one has left.
-    Kept {
-        session: SessionKey,
-        kept: KeptReview,
-    },
-    /// The saved text of a buffer that was modified when it was first seen.
-    Saved(BufId),
-}
-
 impl Session {
     pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf) -> Self {
         Self {
@@ -264,6 +238,13 @@ impl Session {
             commands: Vec::new(),
             seen: HashMap::new(),
         }
+    }
+
+    /// Returns whether a prompt is one of the agent's commands.
+    pub fn is_command(&self, prompt: &Prompt) -> bool {
+        let name = prompt.text.strip_prefix('/');
+        let name = name.and_then(|text| text.split_whitespace().next());
+        name.is_some_and(|name| self.commands.iter().any(|command| command.name == name))
     }
 }
 

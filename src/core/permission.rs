@@ -330,8 +330,8 @@ fn option_views(options: &[PermissionOption]) -> Vec<OptionView> {
     views
 }
 
-/// Keys that move in the window or close it: never a mnemonic.
-const RESERVED: &str = "bdfghjkloquvwz";
+/// Keys that move in the window or leave it: never a mnemonic.
+const RESERVED: &str = "bdfghijkloquvwz";
 
 #[cfg(test)]
 mod tests {

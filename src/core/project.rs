@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use super::event::{DiskText, Stamp};
+use super::text::Text;
 
 /// The largest file whose content is kept, in bytes.
 pub const MAX_KEPT: u64 = 5 << 20;
@@ -79,6 +80,9 @@ pub struct KeptReview {
     pub from: Option<PathBuf>,
     /// What the user has accepted so far.
     pub base: FileState,
+    /// The text that was under review, unsaved lines of its buffer included: what is another one
+    /// later is not the agent's. `None` when it is not known.
+    pub current: Option<Text>,
 }
 
 /// What happened to a file as a whole, next to its hunks.

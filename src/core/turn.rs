@@ -100,12 +100,15 @@ impl Model {
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
         // Until now what was told was the last turn's.
         self.reviews.turns.begins(key, &shown(&prompt));
-        let feedback = self.take_feedback(key);
+        // An agent may take a command for all there is, and the rest of its prompt for nothing.
+        let is_command =
+            (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
+        let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
         let info = self.agents.get(&agent);
         let info = info.and_then(|agent| agent.info.as_ref());
         let embeds = info.is_some_and(|info| info.embedded_context);
-        let mut rest = feedback.clone().unwrap_or_default();
-        rest.push_str(&prompt.text);
+        let mut rest = prompt.text.clone();
+        rest.push_str(feedback.as_deref().unwrap_or_default());
         if let Some(turn) = self.sessions.get_mut(&key).and_then(|s| s.turn.as_mut()) {
             turn.spoke = false;
             turn.echo = Some(Echo {
@@ -113,8 +116,11 @@ impl Model {
                 taken: String::new(),
             });
         }
-        let first = feedback.map(PromptBlock::Text).into_iter();
-        let all = first.chain(blocks(std::mem::take(&mut prompt), embeds));
+        // The user's words come first: agents look there for a command, and for a title.
+        let last = feedback.map(PromptBlock::Text);
+        let all = blocks(std::mem::take(&mut prompt), embeds)
+            .into_iter()
+            .chain(last);
         let params = client::prompt(&id, all.collect());
         let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
             return;

@@ -8,6 +8,7 @@ use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
 use super::proposals::ProposalJob;
 use super::text::Text;
+use super::window::Limit;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends what shall happen.
@@ -16,6 +17,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
     model.take_changes(fx);
+    model.take_decisions(fx);
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
@@ -23,11 +25,8 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        model.reviews.untold |= model.reviews.announce(fx);
-        if model.reviews.untold && !model.is_deciding() {
-            model.reviews.untold = false;
-            model.tell_reviews(fx);
-        }
+        let touched = model.reviews.announce(fx);
+        model.tell_reviews(touched, fx);
     }
     if is_frame {
         model.compose(fx);
@@ -128,11 +127,13 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             status,
             stderr,
         } => {
-            model.jobs.retain(|_, job| !job.is_timeout_of(agent));
+            model.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::DiskChanged { changes, .. } => model.disk_changed(changes),
-        Event::WatchLimited { root, why } => model.project_is_limited(&root, &why, fx),
+        Event::WatchLimited { root, why } => {
+            model.project_is_limited(&root, Limit::Watch, &why, fx);
+        }
         Event::Committed { files } => model.committed(files),
         Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
@@ -158,7 +159,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
     if let Event::Edited { buf, .. } = &event {
         model.edit_is_over(*buf, token);
     }
-    match (model.jobs.remove(&token), event) {
+    match (model.jobs.remove(token), event) {
         (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
             model.file_was_read(job, result, fx);
         }
@@ -178,7 +179,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.review_read(job, result, fx);
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
-            model.kept_was_read(session, kept, result, fx);
+            model.kept_was_read(session, kept, result);
         }
         (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
             model.shift_edited(job, result, fx);

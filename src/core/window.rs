@@ -19,8 +19,19 @@ use crate::acp::ToolContent;
 pub struct Windows {
     /// In the order in which their turns began.
     open: Vec<Window>,
-    /// Projects the user knows to be watched in part only.
-    limited: BTreeSet<PathBuf>,
+    /// What the user knows of open projects.
+    limited: BTreeSet<(PathBuf, Limit)>,
+}
+
+/// What is not seen of a project; each is told once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Limit {
+    /// Not all of it can be watched.
+    Watch,
+    /// A checkpoint does not hold everything.
+    Checkpoint,
+    /// There was no checkpoint, the last time.
+    Failed,
 }
 
 /// The time in which what changes below `root` is the agent's.
@@ -52,11 +63,12 @@ impl Model {
 
     /// Closes a project that no session works in any more, once its last window is closed.
     pub(super) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
-        let mut jobs = self.jobs.values();
-        let is_asked = jobs.any(|job| matches!(job, Job::Checkpoint { root: r, .. } if r == root));
+        let is_asked = |job: &Job| matches!(job, Job::Checkpoint { root: r, .. } if r == root);
+        let is_asked = self.jobs.values().any(is_asked);
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.project == root) {
             self.untrack_project(root);
+            self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
             fx.push(Effect::Host(HostEffect::CloseProject { root }));
         }
@@ -115,15 +127,17 @@ impl Model {
     ) {
         match result {
             Ok(Checkpoint { limited, .. }) => {
+                let failed = (root.to_owned(), Limit::Failed);
+                self.windows.limited.remove(&failed);
                 if let Some(why) = limited {
-                    self.project_is_limited(root, &why, fx);
+                    self.project_is_limited(root, Limit::Checkpoint, &why, fx);
                 }
             }
             Err(why) => {
                 let text = format!(
                     "No checkpoint was taken, so changes on disk may be missed in the review: {why}"
                 );
-                self.project_is_limited(root, &text, fx);
+                self.project_is_limited(root, Limit::Failed, &text, fx);
             }
         }
         let open = self.windows.open.len();
@@ -147,9 +161,15 @@ impl Model {
         }
     }
 
-    /// Tells the user once that a project is watched in part only.
-    pub(super) fn project_is_limited(&mut self, root: &Path, why: &str, fx: &mut Effects) {
-        if !self.windows.limited.insert(root.to_owned()) {
+    /// Tells the user, once for each limit, that not all of a project is seen.
+    pub(super) fn project_is_limited(
+        &mut self,
+        root: &Path,
+        limit: Limit,
+        why: &str,
+        fx: &mut Effects,
+    ) {
+        if !self.windows.limited.insert((root.to_owned(), limit)) {
             return;
         }
         fx.push(notify(Level::Warn, why));
@@ -163,10 +183,14 @@ impl Model {
     /// the one that has named the file, else the one whose turn began last.
     pub(super) fn agent_at(&self, path: &Path) -> Option<SessionKey> {
         let open = self.windows.open.iter().rev();
-        let mut over = open.filter(|window| path.starts_with(&window.root));
-        let last = over.next()?;
-        let mut candidates = std::iter::once(last).chain(over);
-        let named = candidates.find(|window| self.has_named(window, path));
+        let over: Vec<&Window> = open
+            .filter(|window| path.starts_with(&window.root))
+            .collect();
+        let last = over.first()?;
+        let named = match over.len() {
+            1 => None,
+            _ => over.iter().find(|window| self.has_named(window, path)),
+        };
         Some(named.unwrap_or(last).session)
     }
 
@@ -174,11 +198,10 @@ impl Model {
     fn has_named(&self, window: &Window, path: &Path) -> bool {
         let session = self.sessions.get(&window.session);
         let entries = session.map_or(&[][..], |session| session.transcript.entries());
-        let tools = entries.iter().skip(window.entry).filter_map(|e| match e {
+        let mut tools = entries.iter().skip(window.entry).filter_map(|e| match e {
             Entry::Tool(tool) => Some(tool),
             _ => None,
         });
-        let mut tools = tools;
         tools.any(|tool| {
             tool.locations.iter().any(|place| place.path == path)
                 || tool.content.iter().any(

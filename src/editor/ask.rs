@@ -85,7 +85,13 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
             run()
         })?;
     }
-    let gone = guard::callback("question", move |()| close(win))?;
+    let gone = guard::callback("question", move |()| {
+        // Who opens another window may have left this one for a moment only.
+        match api::<i32>("nvim_get_current_win", ())? == win {
+            true => Ok(()),
+            false => close(win),
+        }
+    })?;
     let on_leave = guard::callback("WinLeave", move |_: Table| {
         // Not before the window is left.
         let schedule: mlua::Function = nvim::vim()?.get("schedule")?;
@@ -93,7 +99,6 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
-        ("once", Value::Boolean(true)),
         ("callback", Value::Function(on_leave)),
     ])?;
     api::<i32>("nvim_create_autocmd", ("WinLeave", opts))?;

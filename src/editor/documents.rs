@@ -23,6 +23,8 @@ pub struct Attached {
     buffers: HashMap<i32, Buffer>,
     /// The number of the last report of lines.
     reports: u64,
+    /// The buffer that is being given the name that its file has by now.
+    moving: Option<i32>,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +57,11 @@ pub fn start() -> mlua::Result<()> {
         attach(buf, Source::Disk)
     })?;
     on(group, &["BufFilePost"], |buf| {
-        attach(buf, Source::Before)?;
+        // Of a file that was moved the core has told the name itself, and knows the rest.
+        let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
+        if !is_known {
+            attach(buf, Source::Before)?;
+        }
         set_renamed(buf, true);
         Ok(())
     })?;
@@ -72,8 +78,8 @@ pub fn start() -> mlua::Result<()> {
         Ok(())
     })?;
     on(group, &["BufModifiedSet"], |buf| {
-        super::swap::changed(buf)?;
-        report_state(buf)
+        report_state(buf)?;
+        super::swap::changed(buf)
     })?;
     on_options(group, &OPTIONS, report_state)?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
@@ -165,6 +171,14 @@ pub fn set_renamed(buf: i32, renamed: bool) {
             buffer.renamed = renamed;
         }
     });
+}
+
+/// Gives a buffer another name, by `rename`, of which the core knows.
+pub fn moving<R>(buf: i32, rename: impl FnOnce() -> R) -> R {
+    with(|attached| attached.moving = Some(buf));
+    let result = rename();
+    with(|attached| attached.moving = None);
+    result
 }
 
 /// Returns the file that a buffer's text was last read from, written to or merged with, or that

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::documents::set_renamed;
+use super::documents::{moving, set_renamed};
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
 use crate::core::ids::BufId;
@@ -29,7 +29,7 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
         return Ok(());
     }
     let clients = lsp_detach(buf)?;
-    let renamed = rename(buf, path);
+    let renamed = moving(buf, || rename(buf, path));
     lsp_attach(buf, clients)?;
     if renamed.is_err() {
         return gone(buf);
@@ -46,9 +46,11 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     Ok(())
 }
 
+/// Gives a buffer a name, shown as short as one that was typed.
 fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
-    let path: String = nvim::vim_fn("fnameescape", path.to_string_lossy().into_owned())?;
-    nvim::buf_call(buf, &format!("silent keepalt file {path}"))
+    let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
+    let name = format!("fnameescape(fnamemodify({path}, ':.'))");
+    nvim::buf_call(buf, &format!("execute 'silent keepalt file' {name}"))
 }
 
 /// Removes the buffer that Neovim has made for the name before.

@@ -128,7 +128,7 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
         // It is in sight, and the user may be reading another part of it.
         return Ok(());
     }
-    let buf: i32 = nvim::vim_fn("bufadd", name.as_ref())?;
+    let buf: i32 = nvim::vim_fn("bufadd", typed(path)?)?;
     nvim::set_buf_option(buf, "buflisted", true)?;
     nvim::vim_fn::<Value>("bufload", buf)?;
     let win = match window_aside()? {
@@ -174,6 +174,21 @@ fn escaped(name: &str) -> mlua::Result<String> {
     nvim::vim_fn("fnameescape", name)
 }
 
+/// Edits a file in the current window, by the name that a user would type.
+///
+/// The buffer that was there stays loaded, whatever 'hidden' says: it may be modified.
+fn edit(path: &Path) -> mlua::Result<()> {
+    api(
+        "nvim_command",
+        format!("hide edit {}", escaped(&typed(path)?)?),
+    )
+}
+
+/// Returns a file's name as a user would type it here.
+fn typed(path: &Path) -> mlua::Result<String> {
+    nvim::vim_fn("fnamemodify", (path.to_string_lossy().into_owned(), ":."))
+}
+
 /// Goes to a row of a file, from a window that shows none: to the one before it if it can be.
 ///
 /// # Errors
@@ -183,8 +198,7 @@ pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()
     leave_chat()?;
     if in_split {
         api::<()>("nvim_command", "split")?;
-        let pattern = escaped(&path.to_string_lossy())?;
-        api::<()>("nvim_command", format!("hide edit {pattern}"))?;
+        edit(path)?;
     } else {
         show_file(path)?;
     }
@@ -201,8 +215,7 @@ fn show_file(path: &Path) -> mlua::Result<()> {
     if win > 0 {
         return api("nvim_set_current_win", win);
     }
-    // The buffer that was there stays loaded, whatever 'hidden' says: it may be modified.
-    api("nvim_command", format!("hide edit {pattern}"))
+    edit(path)
 }
 
 fn jump(row: usize) -> mlua::Result<()> {

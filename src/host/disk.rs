@@ -218,6 +218,7 @@ async fn read_still(
                 "asked to by ACP_TEST_PANIC"
             );
             let real = crate::paths::resolved(&file);
+            let is_urgent = is_urgent || writers.is_endless(&real);
             // Taken first: a file that is written to meanwhile looks changed then.
             let stamp = crate::paths::stamp(&file);
             if let Some(stamp) = stamp.filter(|_| !is_urgent)

@@ -199,8 +199,8 @@ impl Host {
             HostEffect::Checkpoint { token, root, turns } => {
                 self.projects.checkpoint(token, &root, turns, &self.tools);
             }
-            HostEffect::KeepReviews { root, files } => {
-                self.projects.keep(&root, files, &self.tools)
+            HostEffect::KeepReviews { root, files, over } => {
+                self.projects.keep(&root, files, over, &self.tools)
             }
             HostEffect::Look { root, paths } => self.projects.look(&root, paths),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),

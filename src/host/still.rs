@@ -71,6 +71,8 @@ pub(super) struct Writers {
 struct State {
     /// Files that were made or written to, and not closed since.
     open: HashMap<PathBuf, Open>,
+    /// Files that were waited for in vain, and when that ended.
+    endless: HashMap<PathBuf, Instant>,
     /// Files that this client has written, each in one step.
     whole: Vec<(Stamp, Instant)>,
 }
@@ -144,6 +146,23 @@ impl Writers {
         if state.whole.len() < REMEMBERED {
             state.whole.push((stamp, Instant::now()));
         }
+    }
+
+    /// Takes note that a file was waited for in vain.
+    pub(super) fn give_up(&self, path: &Path) {
+        let mut state = self.lock();
+        let patience = self.stillness.patience;
+        state.endless.retain(|_, since| since.elapsed() < patience);
+        if state.endless.len() < REMEMBERED {
+            state.endless.insert(path.to_owned(), Instant::now());
+        }
+    }
+
+    /// Returns whether a file was just waited for in vain: it is of no use to do so again.
+    pub(super) fn is_endless(&self, path: &Path) -> bool {
+        let state = self.lock();
+        let since = state.endless.get(path);
+        since.is_some_and(|since| since.elapsed() < self.stillness.patience)
     }
 
     /// Returns how long a file has to be waited for; `None` when it is still.

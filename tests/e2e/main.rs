@@ -20,6 +20,7 @@ mod picture;
 mod proposals;
 mod review;
 mod review_list;
+mod stories;
 mod talk;
 mod turns;
 mod tutor;

@@ -84,6 +84,8 @@ fn three_hunks_are_decided_from_the_chat() {
     nvim.wait("the second to be settled", || hunks(&nvim) == 1);
     nvim.keys(":AcpChat<CR>");
     ask(&nvim, "done", "greeting: **rejected**");
+    // What is told along with the word is no part of it.
+    nvim.wait_text("Say `next` to go on.");
     let text = nvim.project.read("acp-practice.lua");
     assert!(text.contains("\"Hello \" .. name") && text.contains("in ipairs(numbers)"));
     nvim.quit();

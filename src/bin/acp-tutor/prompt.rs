@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A prompt, read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// The text blocks, trimmed.
+    /// The user's words, trimmed: the first text block. Others only go along.
     pub text: String,
     /// The files of resources and resource links, in order.
     pub files: Vec<PathBuf>,
@@ -19,7 +19,7 @@ impl Prompt {
     /// # Errors
     /// The field that is missing.
     pub fn read(blocks: &[Value]) -> Result<Prompt, String> {
-        let mut text = Vec::new();
+        let mut text = None;
         let mut files = Vec::new();
         for (i, block) in blocks.iter().enumerate() {
             let field = |pointer: &str| {
@@ -31,14 +31,14 @@ impl Prompt {
                     .ok_or_else(missing)
             };
             match field("/type")? {
-                "text" => text.push(field("/text")?),
+                "text" => drop(text.get_or_insert(field("/text")?)),
                 "resource_link" => files.extend(file(field("/uri")?)),
                 "resource" => files.extend(file(field("/resource/uri")?)),
                 _ => {}
             }
         }
         Ok(Prompt {
-            text: text.join("\n").trim().to_owned(),
+            text: text.unwrap_or_default().trim().to_owned(),
             files,
         })
     }
@@ -110,6 +110,7 @@ mod tests {
         check(
             json!([
                 {"type": "text", "text": " read this\n"},
+                {"type": "text", "text": "and know that"},
                 {"type": "resource_link", "uri": "file:///a/b%20c.lua#L3", "name": "b c"},
                 {"type": "resource", "resource": {"uri": "file://host/%C3%BC%zz", "text": ""}},
                 {"type": "resource_link", "uri": "https://example.org/x", "name": "x"},

@@ -24,6 +24,12 @@ impl Model {
         begins || review.knows(&change.after)
     }
 
+    /// Returns the mode that this client has set since what is told now.
+    pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
+        let name = self.reviews.name_of(&change.path, &change.path);
+        self.reviews.get_mut(&name)?.restored_mode(&change.after)
+    }
+
     /// Takes in a change of a file that no buffer has.
     pub(super) fn change_ledger(
         &mut self,
@@ -36,7 +42,7 @@ impl Model {
         if let Some(review) = self.reviews.get_mut(&path)
             && review.knows(&change.after)
         {
-            review.now = change.after.clone();
+            review.found_again(change, by);
             return;
         }
         if let Some(session) = by {
@@ -57,7 +63,6 @@ impl Model {
         {
             match by {
                 Some(_) => {
-                    review.agent_left(&before.unwrap_or_default(), &after);
                     review.agent_wrote(after);
                 }
                 None => review.user_wrote(after),

@@ -133,9 +133,6 @@ impl Model {
         let was_saved = document.stamp != merge.over;
         if let Some(session) = merge.by {
             self.agent_has_left(session, &merge.disk.real, &merge.base, &merge.theirs);
-            if let Some(review) = self.reviews.get_mut(&path) {
-                review.agent_left(&merge.base, &merge.theirs);
-            }
         }
         self.offer_disk(&merge, &path, fx);
         let DiskMerge {
@@ -175,8 +172,7 @@ impl Model {
         }
         self.reviews.touch(path);
         let text = format!(
-            "{} was changed on disk where you have changed it too: your text stays, and the other \
-             is offered for review.",
+            "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
             path.display()
         );
         fx.push(notify(Level::Warn, text));

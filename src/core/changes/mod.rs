@@ -130,9 +130,11 @@ impl Model {
 
     /// Returns whether a file is being changed, or a change of it taken in.
     fn is_under_way(&self, path: &Path) -> bool {
+        if self.changes.active.contains(path) {
+            return true;
+        }
         let names = self.names_of(path);
-        self.changes.active.contains(path)
-            || self.documents.is_loading(path)
+        self.documents.is_loading(path)
             || self.is_written_to(&names)
             || self.is_decided_about(&names)
     }
@@ -170,6 +172,9 @@ impl Model {
 
     /// Returns who has made the change that is being taken in at one of these paths.
     fn active_writer(&self, names: &[PathBuf]) -> Option<Writer> {
+        if !names.iter().any(|name| self.changes.active.contains(name)) {
+            return None;
+        }
         self.jobs.values().find_map(|job| match job {
             Job::Change(job) if names.contains(&job.change.change.path) => Some(job.change.by),
             _ => None,
@@ -263,7 +268,9 @@ impl Model {
         match self.documents.find(&path) {
             Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
             None => {
-                self.change_ledger(&as_read(change.change, disk), change.by, fx);
+                let restored = self.restored_mode(&change.change);
+                let read = as_read(change.change, disk, restored);
+                self.change_ledger(&read, change.by, fx);
                 self.change_is_over(&path, fx);
             }
         }
@@ -278,6 +285,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let path = change.change.path.clone();
+        let restored = self.restored_mode(&change.change);
         let Some(document) = self.documents.get(buf) else {
             return self.change_is_over(&path, fx);
         };
@@ -290,7 +298,7 @@ impl Model {
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         let change = Change {
-            change: as_read(change.change, disk.clone()),
+            change: as_read(change.change, disk.clone(), restored),
             ..change
         };
         let on_disk = match known_on_disk(document, &disk) {
@@ -420,7 +428,10 @@ fn has_nul(text: &Text) -> bool {
 }
 
 /// Returns a change as it was found when the disk was read.
-fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
+///
+/// The mode was not read: it is what was told, or what has been `restored` since.
+fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
+    let mode = restored.or(change.after.mode);
     let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
         None => FileState::missing(),
@@ -428,7 +439,7 @@ fn as_read(change: FileChange, disk: DiskFile) -> FileChange {
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
         Some(content) if !was_text && has_nul(&content.text) => change.after,
         Some(DiskText { text, format }) => FileState {
-            mode: change.after.mode,
+            mode,
             stamp: disk.stamp,
             ..FileState::of_text(text, format)
         },

@@ -180,7 +180,8 @@ impl Model {
         }
         self.reviews.touch(&path);
         let review = self.reviews.get(&path);
-        if let Some(after) = review.map(|review| review.ledger.current().clone()) {
+        let after = review.map(|review| review.ledger.current().clone());
+        if let Some(after) = after {
             self.proposals_landed(&path, ours, &after, fx);
         }
         let result = match (done.saved, told) {

@@ -4,7 +4,7 @@ use super::FileJob;
 use super::write::{Stage, Write, conflict_error};
 use crate::acp::{RpcError, rpc};
 use crate::core::effect::{Effect, HostEffect};
-use crate::core::event::{DiskFile, Stamp, WriteError};
+use crate::core::event::{DiskFile, DiskText, Stamp, WriteError};
 use crate::core::format::Format;
 use crate::core::ledger::merge;
 use crate::core::model::{Effects, Job, Model};
@@ -78,11 +78,17 @@ impl Model {
             && document.text != after
         {
             // Its buffer was loaded just before the file was replaced: merged there once more.
-            self.documents.set_disk(buf, after, stamp);
+            self.documents.set_disk(buf, after.clone(), stamp);
             if self.seen(&write, &real).is_none() {
                 self.has_written(&write, &real, before.unwrap_or_default());
             }
-            return self.retry_write(write, fx);
+            let (text, format) = (after, formats.1);
+            let disk = DiskFile {
+                real,
+                content: Some(DiskText { text, format }),
+                stamp,
+            };
+            return self.write_over(write, Ok(disk), fx);
         }
         self.has_written(&write, &real, theirs);
         let origin = match &before {

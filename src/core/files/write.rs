@@ -222,9 +222,8 @@ impl Model {
     /// Tells whether a write of this session's to this path is under way.
     pub(super) fn is_writing(&self, session: SessionKey, path: &Path) -> bool {
         let is_meant = |write: &Write| write.session == session && write.path == path;
-        let mut jobs = self.jobs.values();
         let waiting = self.writes.busy.get(path);
-        jobs.any(|job| matches!(job, Job::File(FileJob::Write(write)) if is_meant(write)))
+        self.jobs.writes().any(is_meant)
             || waiting.is_some_and(|waiting| {
                 let mut writes = waiting.iter().filter_map(|waiting| match waiting {
                     Waiting::Write(write) => Some(write),
@@ -243,9 +242,8 @@ impl Model {
             };
             names.contains(&write.path) || real.is_some_and(|real| names.contains(real))
         };
-        let mut jobs = self.jobs.values();
         names.iter().any(|name| self.writes.busy.contains_key(name))
-            || jobs.any(|job| matches!(job, Job::File(FileJob::Write(write)) if is_meant(write)))
+            || self.jobs.writes().any(is_meant)
     }
 
     /// Returns the text the session last read or wrote.

@@ -7,6 +7,7 @@
 //! Nothing here touches a buffer: what shall happen there is returned as edits, and becomes
 //! part of `current` when the editor reports that it has happened.
 
+mod authors;
 mod diff;
 mod history;
 mod landed;
@@ -29,6 +30,7 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub use authors::agents_text;
 pub use diff::{diff, hunks};
 pub use merge::{Conflict, Merge, merge};
 pub use words::{WordDiff, words};

@@ -33,9 +33,12 @@ pub enum ProposalJob {
 type Wanted = (Option<PermissionId>, String, Vec<FileProposal>);
 
 impl ProposalJob {
-    /// Tells whether it is going to change a file of one of these names.
-    pub(in crate::core) fn changes(&self, names: &[PathBuf]) -> bool {
-        matches!(self, ProposalJob::PutBack(back) if back.is_about(names))
+    /// Returns the file that it is going to change.
+    pub(in crate::core) fn changes(&self) -> Option<&Path> {
+        match self {
+            ProposalJob::PutBack(back) => Some(back.path()),
+            ProposalJob::Base(_) => None,
+        }
     }
 }
 

@@ -33,9 +33,8 @@ impl PutBack {
         }
     }
 
-    /// Tells whether it is about a file of one of these names.
-    pub fn is_about(&self, names: &[PathBuf]) -> bool {
-        names.contains(&self.path)
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns the edits in rows of what is there now, and how many have lost their lines.

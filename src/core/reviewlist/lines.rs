@@ -67,7 +67,7 @@ impl Model {
 
     fn item_line(&self, path: &Path, what: What<'_>) -> Line {
         match what {
-            What::File(file) => file_line(&self.relative(path), file),
+            What::File(file) => file_line(&self.relative(path), file, &self.whole_of(file)),
             What::Hunk(_, hunk) => {
                 let is_pending = hunk.state == "pending";
                 let place = (hunk.row, (!is_pending).then_some("!"));
@@ -186,15 +186,15 @@ fn is_gone(file: &FileReview) -> bool {
     file.whole().contains(&Whole::Deleted)
 }
 
-fn file_line(name: &str, file: &FileReview) -> Line {
+fn file_line(name: &str, file: &FileReview, whole: &[Whole]) -> Line {
     let mut line = LineOf::default();
     line.put(name, "AcpPath");
     let added: usize = file.info.iter().map(|hunk| hunk.new.len()).sum();
     let removed: usize = file.info.iter().map(|hunk| hunk.old.len()).sum();
     line.put_counts(added, removed);
-    for whole in file.whole() {
+    for whole in whole {
         line.put("  ", "AcpDim");
-        line.put(&in_short(&whole), "AcpNotice");
+        line.put(&in_short(whole), "AcpNotice");
     }
     line.0
 }

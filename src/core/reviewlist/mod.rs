@@ -17,7 +17,9 @@ use super::event::{ListEvent, ReviewAction};
 use super::ids::ItemKey;
 use super::ledger::Which;
 use super::model::{Effects, Model, notify};
+use super::project::Whole;
 use super::proposals::Place;
+use super::reviews::FileReview;
 use super::view::{Frame, ListView, Patch, PreviewView};
 
 /// The window of the review list, as far as the core knows of it.
@@ -116,6 +118,15 @@ impl Model {
         let cwd = self.list.cwd.as_deref();
         let short = cwd.and_then(|cwd| path.strip_prefix(cwd).ok());
         short.unwrap_or(path).display().to_string()
+    }
+
+    /// Returns what happened to a file as a whole, with the names that the list shows.
+    fn whole_of(&self, file: &FileReview) -> Vec<Whole> {
+        let shown = file.whole().into_iter().map(|whole| match whole {
+            Whole::Moved(from) => Whole::Moved(self.relative(&from).into()),
+            other => other,
+        });
+        shown.collect()
     }
 }
 

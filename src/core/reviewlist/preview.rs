@@ -24,7 +24,7 @@ impl Model {
         let Item { path, what, .. } = *item;
         let (row, lines) = match what {
             What::File(file) => {
-                let whole = file.whole();
+                let whole = self.whole_of(file);
                 let whole = whole
                     .iter()
                     .map(|whole| diffview::whole(in_full(whole), "AcpNotice"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
+use super::queue::Wish;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{
@@ -18,7 +19,7 @@ use crate::core::ids::BufId;
 use crate::core::ledger::{Which, diff};
 use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::project::FileState;
-use crate::core::text::{LineEdit, Text, moved};
+use crate::core::text::{LineEdit, Text};
 
 /// A review action that waits for an effect.
 #[derive(Debug)]
@@ -76,6 +77,10 @@ struct Plan {
 }
 
 impl ReviewJob {
+    pub(in crate::core) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns a step of rejecting a whole file.
     pub(super) fn reject(path: PathBuf, then: Then) -> Self {
         Self {
@@ -147,26 +152,9 @@ impl FileReview {
 }
 
 impl Model {
-    /// Returns whether any decision is being carried out: of thousands of files each is an event.
-    pub(in crate::core) fn is_deciding(&self) -> bool {
-        let mut jobs = self.jobs.values();
-        jobs.any(|job| matches!(job, Job::Review(_) | Job::Shift(_)))
-    }
-
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
-        // Names are spelt alike: nothing but the bytes has to be compared.
-        let is_one = |path: &Path| {
-            let mut names = names.iter();
-            names.any(|name| name.as_os_str() == path.as_os_str())
-        };
-        let mut jobs = self.jobs.values();
-        jobs.any(|job| match job {
-            Job::Review(job) => is_one(&job.path),
-            Job::Shift(job) => is_one(job.path()),
-            Job::Proposal(job) => job.changes(names),
-            _ => false,
-        })
+        self.jobs.decide_about(names)
     }
 
     pub(in crate::core) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
@@ -203,7 +191,8 @@ impl Model {
             // What is proposed for a row comes before what has been written there.
             let is_proposed = self.decide_proposals(action, &path, &which);
             let is_done = is_proposed && matches!(which, Which::Row(_));
-            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
+            let wish = Wish::Hunks(action, which);
+            hit |= is_done || self.decide(&path, wish, fx) || is_proposed;
         }
         self.answer_decided(fx);
         if !hit {
@@ -339,16 +328,9 @@ impl Model {
             }
             Err(EditError::Stale { .. } | EditError::Gone) => {
                 // The hunk that was meant has moved with what was typed meanwhile.
-                let typed = match self.reviews.get(&path) {
-                    Some(review) => diff(&before, review.ledger.current()),
-                    None => Vec::new(),
-                };
-                let which = match which {
-                    Which::Row(row) => Which::Row(moved(row, &typed)),
-                    Which::Rows(rows) => {
-                        Which::Rows(moved(rows.start, &typed)..moved(rows.end, &typed))
-                    }
-                    Which::All => Which::All,
+                let which = match self.reviews.get(&path) {
+                    Some(review) => which.moved(&before, review.ledger.current()),
+                    None => which,
                 };
                 self.review_file(action, &path, which, fx);
             }
@@ -399,7 +381,9 @@ impl Model {
                 return;
             }
         };
-        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
+        let found = self.documents.find(&job.path);
+        let has_text = found.is_some_and(|(_, document)| !document.text.is_empty());
+        let buf = found.map(|(buf, _)| buf);
         let (now, end) = match job.then {
             Then::Written { text, format, end } => (FileState::of_text(text, format), end),
             Then::MovedBack(to) => return self.moved_back(&job.path, &to, stamp, fx),
@@ -416,8 +400,14 @@ impl Model {
                 if let Some(review) = review {
                     review.now = FileState::missing();
                 }
+                match has_text {
+                    true => self.reread(job.path.clone(), Then::Reread, fx),
+                    false => self.documents.set_disk(buf, Text::default(), None),
+                }
                 fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
             }
+            // Loaded just before the file was replaced.
+            (_, Some(_)) => self.reread(job.path.clone(), Then::Reread, fx),
             _ => {}
         }
         self.reviews.touch(&job.path);
@@ -458,10 +448,19 @@ impl Model {
             _ => {}
         }
         let over = disk.stamp;
+        let text = |model: &Self| {
+            let review = model.reviews.get(&path);
+            review.map(|review| review.ledger.current().clone())
+        };
+        let before = text(self);
         self.review_from_disk(&path, disk);
         if !is_decision {
             return;
         }
+        let which = match before.zip(text(self)) {
+            Some((before, now)) => which.moved(&before, &now),
+            None => which,
+        };
         if self.documents.find(&path).is_some() {
             self.review_file(action, &path, which, fx);
             return;

@@ -27,9 +27,37 @@ impl Reviews {
 
     /// Notes what a decision does to a file.
     pub(super) fn note_decided(&mut self, moved: Moved) {
-        if let Some(decision) = self.decided.last_mut() {
-            decision.retain(|other| other.path != moved.path);
-            decision.push(moved);
+        let Some(decision) = self.decided.last_mut() else {
+            return;
+        };
+        let mut known = decision.iter_mut();
+        match known.find(|known| known.to.as_ref() == Some(&moved.path)) {
+            // It comes after a move of the file, and is taken back with that.
+            Some(known) => {
+                *known = Moved {
+                    path: known.path.clone(),
+                    to: known.to.clone(),
+                    from: known.from.clone(),
+                    ..moved
+                };
+            }
+            None => {
+                decision.retain(|other| other.path != moved.path);
+                decision.push(moved);
+            }
+        }
+    }
+
+    /// Notes what a decision does to a file after its lines.
+    pub(super) fn note_last(&mut self, moved: Moved) {
+        let decision = self.decided.last_mut();
+        let mut known = decision.into_iter().flatten();
+        match known.find(|known| known.place() == moved.path) {
+            Some(known) => {
+                known.text.1 = moved.text.1;
+                known.whole = moved.whole;
+            }
+            None => self.note_decided(moved),
         }
     }
 

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use crate::core::changes::advance;
+use crate::core::event::Stamp;
 use crate::core::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
+use crate::core::hunkview::Words;
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Hunk, Review, Which, diff};
+use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
 use crate::core::project::{Committed, FileChange, FileState};
 use crate::core::snapshot::HunkInfo;
 use crate::core::text::{LineEdit, Text};
+use crate::core::view::HunkView;
 
 #[derive(Debug)]
 pub struct FileReview {
@@ -28,14 +31,16 @@ pub struct FileReview {
     pub origin: FileState,
     /// The file as it is now; the text of it is the ledger's.
     pub now: FileState,
+    /// The file as this client has set its mode, until that is told.
+    pub(super) restored: Option<Stamp>,
     /// Where it was before the agent moved it.
     pub from: Option<PathBuf>,
     /// What the user's repository has of it, once that is known.
     pub(super) repository: Option<Committed>,
-    /// The text as the agent last left it: what differs since is the user's.
-    pub written: Text,
-    /// The text before the edits of the agent's that are coming in.
-    before_edits: Option<Text>,
+    /// The text as the agent alone would have it: what differs is the user's.
+    pub(super) written: Text,
+    /// The text as the agent's edits that are being made have found it.
+    found: Option<Text>,
     /// What the user has rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
     /// What of that was about the file as a whole.
@@ -46,6 +51,9 @@ pub struct FileReview {
     pub(super) turn: Option<TurnKey>,
     /// The hunks, and whether there is anything to decide, as they were announced last.
     pub(super) announced: (usize, bool),
+    /// What of it is in the counts of which session: files and hunks.
+    pub(super) counted: (SessionKey, (usize, usize)),
+    words: Words,
     /// The hunks as the public API shows them, made anew when they change.
     pub(in crate::core) info: Arc<Vec<HunkInfo>>,
 }
@@ -59,15 +67,18 @@ impl FileReview {
             real: real.to_owned(),
             now: origin.clone(),
             origin,
+            restored: None,
             from: None,
             repository: None,
             written: base.clone(),
-            before_edits: None,
+            found: None,
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
             turns: Vec::new(),
             turn: None,
             announced: (0, false),
+            counted: (session, (0, 0)),
+            words: Words::default(),
             info: Arc::default(),
         }
     }
@@ -79,13 +90,13 @@ impl FileReview {
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
         self.from = None;
-        self.written.clone_from(self.ledger.current());
+        self.written = self.ledger.current().clone();
     }
 
     /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
-        advance(&mut self.written, self.ledger.current(), &text);
+        self.written = agents_text(&self.written, self.ledger.current(), &text);
         self.ledger.agent_wrote(text);
     }
 
@@ -112,30 +123,29 @@ impl FileReview {
         self.turn_was_agents(taken, origin);
     }
 
-    /// Takes in what the agent has left on disk, where `before` had been: all of it is the agent's
-    /// but for the lines of the user's that it has let stand.
-    pub fn agent_left(&mut self, before: &Text, after: &Text) {
-        let mut edits = diff(before, after).into_iter().peekable();
-        let (mut added, mut removed) = (0, 0);
-        let mut written = after.clone();
-        let mut users = Vec::new();
-        for row in rows_added(&diff(&self.written, before)) {
-            while let Some(edit) = edits.next_if(|edit| edit.start + edit.removed <= row) {
-                added += edit.lines.len();
-                removed += edit.removed;
-            }
-            if edits.peek().is_none_or(|edit| row < edit.start) {
-                users.push(row + added - removed);
-            }
+    /// Returns the mode that this client has set, if what is told now was there before that.
+    pub fn restored_mode(&mut self, told: &FileState) -> Option<u32> {
+        let stamp = self.restored?;
+        if told.stamp == Some(stamp) || told.mode == self.now.mode {
+            self.restored = None;
+            return None;
         }
-        for row in users.into_iter().rev() {
-            written.apply(&LineEdit {
-                start: row,
-                removed: 1,
-                lines: Vec::new(),
-            });
+        self.now.mode
+    }
+
+    /// Takes note of a change that ends with what is known: told late, it may be one from before
+    /// what is there now.
+    pub fn found_again(&mut self, change: &FileChange, by: Option<SessionKey>) {
+        let stamp = self.now.stamp;
+        let is_newer = stamp.is_none() || stamp == change.before.stamp;
+        if self.origin.mode.is_none() && self.now.mode.is_none() {
+            let before = by.map_or(change.after.mode, |_| change.before.mode);
+            self.origin.mode = before;
         }
-        self.written = written;
+        self.now = FileState {
+            stamp: if is_newer { change.after.stamp } else { stamp },
+            ..change.after.clone()
+        };
     }
 
     /// Takes in what happened to the file as a whole.
@@ -150,14 +160,13 @@ impl FileReview {
     /// Takes in an edit that was made for the agent, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         let current = self.ledger.current();
-        self.before_edits.get_or_insert_with(|| current.clone());
+        self.found.get_or_insert_with(|| current.clone());
         self.turns_agent_edited(edit);
         self.ledger.agent_edited(edit);
     }
 
     /// Takes in an edit of the user's.
     pub fn user_edited(&mut self, edit: &LineEdit) {
-        self.agent_has_edited();
         self.turns_user_edited(edit);
         self.ledger.user_edited(edit);
     }
@@ -165,23 +174,14 @@ impl FileReview {
     /// Says that the agent's edits are complete (see [`Review::agent_done`]).
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
-        self.turns_agent_done();
-        self.agent_has_edited();
-    }
-
-    /// Tells the edits of the agent's that came in from what others have done before: their lines
-    /// among them are no lines of the agent's.
-    fn agent_has_edited(&mut self) {
-        if let Some(before) = self.before_edits.take() {
-            let now = self.ledger.current().clone();
-            advance(&mut self.written, &before, &now);
-            self.turn_has_written(&before, &now);
+        if let Some(found) = self.found.take() {
+            self.written = agents_text(&self.written, &found, self.ledger.current());
+            self.turns_agent_done(&found);
         }
     }
 
     /// Takes in an edit that carries a decision of the user's out.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        self.agent_has_edited();
         self.turns_user_edited(edit);
         self.ledger.agent_edited(edit);
     }
@@ -255,6 +255,11 @@ impl FileReview {
             .retain(|rejected| !rejected.is_in(hunk, base, current));
     }
 
+    /// Returns the hunks as a buffer shows them.
+    pub fn views(&mut self) -> Vec<HunkView> {
+        self.words.views(&self.ledger)
+    }
+
     /// Returns what was rejected and is not there again.
     pub fn told_rejected(&self) -> Vec<&Rejected> {
         if self.rejected.is_empty() {
@@ -281,15 +286,4 @@ impl FileReview {
         let rejected = self.rejected.iter();
         rejected.filter(|rejected| !is_there(rejected)).collect()
     }
-}
-
-/// Returns the rows of what edits from the top down have led to that they have added.
-fn rows_added(edits: &[LineEdit]) -> impl Iterator<Item = usize> {
-    let (mut added, mut removed) = (0, 0);
-    edits.iter().flat_map(move |edit| {
-        let start = edit.start + added - removed;
-        added += edit.lines.len();
-        removed += edit.removed;
-        start..start + edit.lines.len()
-    })
 }

@@ -27,7 +27,8 @@ impl Model {
         self.tracked.note(&real);
         let text = document.text.clone();
         let is_saved_known = document.saved.is_some();
-        let is_read = document.stamp.is_some() && !document.state.modified;
+        let is_new = document.stamp.is_none() && text.is_empty();
+        let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
         if let Some(before) = before.filter(|before| before.path != path) {
             self.file_has_no_buffer(before.path, fx);
         }
@@ -115,7 +116,7 @@ impl Model {
     }
 
     fn hand_of(&self, token: Token) -> Hand {
-        match self.jobs.get(&token) {
+        match self.jobs.get(token) {
             Some(Job::File(job)) => job.hand(),
             Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
             Some(Job::Change(job)) => job.hand(),
@@ -154,25 +155,40 @@ impl Model {
 
     /// Lets a file's ledger have what is on disk, unless a buffer has the file.
     pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
-        let is_open = self.documents.find(path).is_some();
-        if let (Some(review), false) = (self.reviews.get_mut(path), is_open)
-            && (review.now.is_text() || review.now.is_missing())
-        {
-            let now = match disk.content {
-                Some(content) => FileState::of_text(content.text, content.format),
-                None => FileState::missing(),
-            };
-            let text = now.text().unwrap_or_default();
-            review.now = FileState {
-                mode: review.now.mode,
-                stamp: disk.stamp,
-                ..now
-            };
-            if text != *review.ledger.current() {
-                review.user_wrote(text);
-            }
-            self.reviews.touch(path);
+        let by = self.writer_at(&disk.real);
+        let Some(review) = self.reviews.get(path) else {
+            return;
+        };
+        let is_text = review.now.is_text() || review.now.is_missing();
+        if !is_text || self.documents.find(path).is_some() {
+            return;
         }
+        let (was, current) = (review.now.clone(), review.ledger.current().clone());
+        let now = match disk.content {
+            Some(content) => FileState::of_text(content.text, content.format),
+            None => FileState::missing(),
+        };
+        let text = now.text().unwrap_or_default();
+        // What is found may not have been told yet.
+        let by = by.filter(|_| text != current);
+        let review = match by {
+            Some(session) => self.reviews.begin(path, &disk.real, session, &current, was),
+            None => match self.reviews.get_mut(path) {
+                Some(review) => review,
+                None => return,
+            },
+        };
+        review.now = FileState {
+            mode: review.now.mode,
+            stamp: disk.stamp,
+            ..now
+        };
+        match by {
+            Some(_) => review.agent_wrote(text),
+            None if text != current => review.user_wrote(text),
+            None => {}
+        }
+        self.reviews.touch(path);
     }
 
     /// Returns the path of a buffer's file.

@@ -1,7 +1,7 @@
 //! Reviews that outlive this Neovim: told to the host as they change, taken up when they come back.
 //!
-//! Invariant: the host is told of every file there is something to decide about, by project; of
-//! none when all is decided.
+//! Invariant: what the host keeps are the files there is something to decide about, by project, and
+//! those of a Neovim before this one that could not be read as yet; it is told what is news alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::core::effect::{Effect, HostEffect, Level};
 use crate::core::event::{DiskFile, DiskText};
 use crate::core::frame::plural;
 use crate::core::ids::SessionKey;
-use crate::core::model::{Effects, Job, Model, log};
+use crate::core::model::{Effects, Job, Model};
 use crate::core::project::{Body, FileState, KeptReview};
 use crate::core::text::Text;
 
@@ -22,29 +22,59 @@ impl Reviews {
     }
 }
 
+/// What is news of a project's reviews.
+#[derive(Debug, Default)]
+struct News {
+    files: Vec<KeptReview>,
+    over: Vec<PathBuf>,
+    /// There are other files under review than before.
+    is_other: bool,
+}
+
 impl Model {
-    /// Tells the host what there is to keep, and which files the user's repository may have.
-    pub(in crate::core) fn tell_reviews(&mut self, fx: &mut Effects) {
-        let mut projects: BTreeMap<PathBuf, Vec<KeptReview>> = BTreeMap::new();
-        for root in self.reviews.told.keys() {
-            projects.insert(root.clone(), Vec::new());
-        }
-        for (path, file) in self.reviews.iter().filter(|(_, file)| file.is_pending()) {
-            if let Some(root) = self.project_of(path, file) {
-                projects.entry(root).or_default().push(file.kept(path));
+    /// Tells the host what there is to keep of these files, and which ones the user's repository
+    /// may have.
+    pub(in crate::core) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
+        let mut news: BTreeMap<PathBuf, News> = BTreeMap::new();
+        for path in touched {
+            let file = self.reviews.get(&path).filter(|file| file.is_pending());
+            let root = file.and_then(|file| self.project_of(&path, file));
+            let mut kept = file.zip(root).map(|(file, root)| (root, file.kept(&path)));
+            for (root, told) in &mut self.reviews.told {
+                match kept.take_if(|(here, _)| here == root) {
+                    Some((_, now)) if told.get(&path) == Some(&now) => {}
+                    Some((_, now)) => {
+                        let news = news.entry(root.clone()).or_default();
+                        news.files.push(now.clone());
+                        news.is_other |= told.insert(path.clone(), now).is_none();
+                    }
+                    None => {
+                        if told.remove(&path).is_some() {
+                            let news = news.entry(root.clone()).or_default();
+                            news.over.push(path.clone());
+                            news.is_other = true;
+                        }
+                    }
+                }
             }
         }
-        for (root, files) in projects {
-            let paths: BTreeSet<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-            let told = self.reviews.told.entry(root.clone()).or_default();
-            if *told != paths {
-                told.clone_from(&paths);
+        for (
+            root,
+            News {
+                files,
+                over,
+                is_other,
+            },
+        ) in news
+        {
+            if is_other {
+                let told = self.reviews.told.get(&root).into_iter();
                 fx.push(Effect::Host(HostEffect::Reviewed {
                     root: root.clone(),
-                    paths: paths.into_iter().collect(),
+                    paths: told.flat_map(BTreeMap::keys).cloned().collect(),
                 }));
             }
-            fx.push(Effect::Host(HostEffect::KeepReviews { root, files }));
+            fx.push(Effect::Host(HostEffect::KeepReviews { root, files, over }));
         }
     }
 
@@ -58,12 +88,23 @@ impl Model {
     }
 
     /// A Neovim before this one has left reviews: they go on, as soon as the files are read.
+    ///
+    /// The host keeps them until it is told of these files.
     pub(in crate::core) fn reviews_kept(
         &mut self,
         root: &Path,
-        files: Vec<KeptReview>,
+        mut files: Vec<KeptReview>,
         fx: &mut Effects,
     ) {
+        let told = self.reviews.told.entry(root.to_owned()).or_default();
+        for kept in &files {
+            told.entry(kept.path.clone()).or_insert(kept.clone());
+        }
+        files.retain(|kept| {
+            let name = self.reviews.name_of(&kept.path, &kept.path);
+            let known = self.reviews.get(&name);
+            !known.is_some_and(FileReview::is_pending)
+        });
         let mut sessions = self.sessions.iter().rev();
         let session = sessions.find(|(_, session)| session.project == root);
         let Some(session) = session.map(|(key, _)| *key) else {
@@ -89,24 +130,35 @@ impl Model {
         session: SessionKey,
         kept: KeptReview,
         result: Result<DiskFile, String>,
-        fx: &mut Effects,
     ) {
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => return fx.push(log(Level::Warn, format!("a review was left: {why}"))),
+            Err(why) => {
+                let text = format!(
+                    "{} was changed before and is not decided about yet; that comes back with the \
+                     next session here, for the file cannot be read now: {why}",
+                    kept.path.display()
+                );
+                return self.notice(session, Level::Warn, text);
+            }
         };
+        // It may go on by another name.
+        self.reviews.touch(&kept.path);
         let path = self.reviews.name_of(&kept.path, &disk.real);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return;
         }
+        if let Some((buf, _)) = self.documents.find(&disk.real) {
+            self.documents.recognise(buf, &disk);
+        }
         let opened = self.documents.find(&disk.real);
         let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
-        let (path, text) = match buffer {
+        let (path, buffer) = match buffer {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
         let now = state_of(&disk, &kept.base);
-        let text = text.or_else(|| now.text()).unwrap_or_default();
+        let text = now.text().unwrap_or_default();
         let base = kept.base.text().unwrap_or_default();
         let from = kept.from;
         let file = self
@@ -117,8 +169,14 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        file.agent_wrote(text.clone());
-        file.written = text;
+        // What has become of it since then somebody else has done, be it in another editor.
+        let current = kept.current.unwrap_or_else(|| text.clone());
+        file.agent_wrote(current);
+        if *file.ledger.current() != text {
+            file.user_wrote(text);
+        }
+        // What was not saved, the user has typed.
+        buffer.into_iter().for_each(|text| file.user_wrote(text));
         self.reviews.touch(&path);
     }
 }
@@ -140,6 +198,7 @@ impl FileReview {
                 body,
                 ..self.origin.clone()
             },
+            current: Some(self.ledger.current().clone()),
         }
     }
 }

@@ -11,6 +11,7 @@ mod follow;
 mod keep;
 mod lost;
 mod moving;
+mod queue;
 mod restore;
 mod shift;
 mod turns;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use super::effect::Announcement;
 use super::ids::SessionKey;
 use super::model::{Effects, emit};
-use super::project::FileState;
+use super::project::{FileState, KeptReview};
 use super::snapshot::HunkInfo;
 use super::text::Text;
 
@@ -41,15 +42,17 @@ pub struct Reviews {
     aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
-    /// The host has not been told of the reviews as they are.
-    pub(super) untold: bool,
-    /// The files the host knows to be under review, by project.
-    told: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// Files with anything to decide, and hunks, by session.
+    counts: BTreeMap<SessionKey, (usize, usize)>,
+    /// What the host keeps of the files that are under review, by project.
+    told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
     undone: Vec<decided::Undone>,
     /// What the last decisions have done, the last one last.
     decided: Vec<Vec<moving::Moved>>,
+    /// Decisions that wait for others about their files.
+    waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.
     pub(super) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn: that there are none any more may have to be
@@ -116,6 +119,7 @@ impl Reviews {
                 self.aliases.insert(review.real.clone(), to.to_owned());
             }
             self.files.insert(to.to_owned(), review);
+            self.touched.extend([from.to_owned(), to.to_owned()]);
         }
     }
 
@@ -144,31 +148,46 @@ impl Reviews {
         self.touched.contains(path)
     }
 
-    /// Returns the number of files with anything to decide, and of hunks, of one session.
+    /// Returns the number of files with anything to decide, and of hunks, of one session, as they
+    /// were announced last.
     pub fn counts(&self, session: SessionKey) -> (usize, usize) {
-        let of_session = self.files.values().filter(|file| file.session == session);
-        of_session.fold((0, 0), |(files, hunks), file| {
-            let here = usize::from(file.is_pending());
-            (files + here, hunks + file.ledger.hunks().len())
-        })
+        self.counts.get(&session).copied().unwrap_or_default()
     }
 
-    /// Makes the public form of what was touched and announces counts that changed; returns
-    /// whether anything was touched.
-    pub(super) fn announce(&mut self, fx: &mut Effects) -> bool {
-        let is_touched = !self.touched.is_empty();
-        for path in std::mem::take(&mut self.touched) {
-            let Some(file) = self.files.get_mut(&path) else {
+    /// Takes a file's hunks, as they are now, into its session's counts.
+    fn count(&mut self, path: &Path) {
+        let Some(file) = self.files.get_mut(path) else {
+            return;
+        };
+        let now = match file.is_pending() {
+            true => (1, file.ledger.hunks().len()),
+            false => (0, 0),
+        };
+        let (session, before) = std::mem::replace(&mut file.counted, (file.session, now));
+        let counts = self.counts.entry(session).or_default();
+        *counts = (counts.0 - before.0, counts.1 - before.1); // It was added before.
+        let counts = self.counts.entry(file.session).or_default();
+        *counts = (counts.0 + now.0, counts.1 + now.1);
+    }
+
+    /// Makes the public form of what was touched and announces counts that changed; returns what
+    /// was touched.
+    pub(super) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
+        let touched = std::mem::take(&mut self.touched);
+        for path in &touched {
+            self.count(path);
+            let Some(file) = self.files.get_mut(path) else {
                 continue;
             };
             let hunks = file.ledger.hunks().len();
-            file.info = Arc::new(HunkInfo::of(&path, &file.ledger));
+            file.info = Arc::new(HunkInfo::of(path, &file.ledger));
             let now = (hunks, file.is_pending());
             if now != file.announced {
                 file.announced = now;
+                let path = path.clone();
                 fx.push(emit(Announcement::ReviewChanged { path, hunks }));
             }
         }
-        is_touched
+        touched
     }
 }

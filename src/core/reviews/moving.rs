@@ -66,6 +66,22 @@ impl Moved {
         self
     }
 
+    /// Notes that the whole file is given the state of before.
+    pub fn restored(path: &Path, review: &FileReview, state: &FileState) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.text.1 = state.text().unwrap_or_default();
+        moved.whole = Some((review.now.clone(), state.clone()));
+        moved
+    }
+
+    /// Notes that the file is moved to where the agent has moved it from.
+    pub fn moved_back(path: &Path, review: &FileReview, to: &Path) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.to = Some(to.to_owned());
+        moved.from.1 = None;
+        moved
+    }
+
     /// Returns where the file is after the move.
     pub fn place(&self) -> &Path {
         self.to.as_deref().unwrap_or(&self.path)
@@ -109,8 +125,10 @@ impl FileReview {
                     let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
                     hunks.collect::<Vec<_>>()
                 });
-                let whole =
-                    known.map(|known| between(&known.origin, &self.now, known.from.as_deref()));
+                let whole = known.map(|known| {
+                    let texts = (known.ledger.base(), known.ledger.current());
+                    between(&known.origin, &self.now, texts, known.from.as_deref())
+                });
                 for rejected in rejected.unwrap_or_default() {
                     self.was_rejected(rejected);
                 }
@@ -166,7 +184,10 @@ impl FileReview {
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
                 let whole = moved.whole.as_ref();
-                let whole = whole.filter(|(_, now)| self.now.is_like(now));
+                let whole = whole.filter(|(before, now)| {
+                    // A file that somebody has written in since is not deleted.
+                    self.now.is_like(now) && (!before.is_missing() || after.is_empty())
+                });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
                 Some(Moving {
                     moved: Moved {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::decide::{ReviewJob, Then};
+use super::moving::Moved;
 use crate::core::changes::{DiskMerge, known_on_disk};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, ReviewAction, Stamp};
@@ -48,19 +49,22 @@ impl FileReview {
                     ..self.origin.clone()
                 }))
             }
-            (origin, now) => (origin != now).then(|| Step::Restore(self.origin.clone())),
+            (origin, now) => {
+                let is_other = origin != now || self.origin.has_other_mode(&self.now);
+                is_other.then(|| Step::Restore(self.origin.clone()))
+            }
         }
     }
 
     /// Returns the text file with the mode and the format that a reject of the whole leaves;
     /// `None` if it has them.
     fn last_step(&self, disk: DiskText) -> Option<FileState> {
-        let (Body::Text(origin), Body::Text(now)) = (&self.origin.body, &self.now.body) else {
+        let (Body::Text(origin), Body::Text(_)) = (&self.origin.body, &self.now.body) else {
             return None;
         };
         let mode = self.origin.mode;
         let is_mode = mode.is_none() || self.now.mode.is_none() || mode == self.now.mode;
-        if origin.format == now.format && is_mode {
+        if !self.has_other_format() && is_mode {
             return None;
         }
         let format = origin.format;
@@ -96,11 +100,15 @@ impl Model {
                 fx.push(Effect::Host(HostEffect::MoveDisk { token, from, to }));
             }
             Step::Delete => {
+                self.note_restored(&path, &FileState::missing());
                 let job = ReviewJob::reject(path.clone(), Then::Deleted);
                 let token = self.token(Job::Review(job));
                 fx.push(Effect::Host(HostEffect::DeleteDisk { token, path }));
             }
-            Step::Restore(state) => self.restore(path, state, fx),
+            Step::Restore(state) => {
+                self.note_restored(&path, &state);
+                self.restore(path, state, fx);
+            }
             Step::Lost => {
                 let text = format!(
                     "{} was too large to be kept: it cannot be brought back here.",
@@ -110,6 +118,14 @@ impl Model {
             }
         }
         true
+    }
+
+    /// Notes, for the decision to be taken back, that the whole file is given another state.
+    fn note_restored(&mut self, path: &Path, state: &FileState) {
+        if let Some(review) = self.reviews.get(path) {
+            let moved = Moved::restored(path, review, state);
+            self.reviews.note_decided(moved);
+        }
     }
 
     fn restore(&mut self, path: PathBuf, state: FileState, fx: &mut Effects) {
@@ -151,7 +167,12 @@ impl Model {
     pub(super) fn reject_rest(&mut self, path: PathBuf, disk: DiskFile, fx: &mut Effects) {
         let review = self.reviews.get(&path);
         let state = review.zip(disk.content);
-        if let Some(state) = state.and_then(|(review, disk)| review.last_step(disk)) {
+        let Some((review, disk)) = state else {
+            return;
+        };
+        if let Some(state) = review.last_step(disk) {
+            let moved = Moved::restored(&path, review, &state);
+            self.reviews.note_last(moved);
             self.restore(path, state, fx);
         }
     }
@@ -164,6 +185,10 @@ impl Model {
         stamp: Option<Stamp>,
         fx: &mut Effects,
     ) {
+        if let Some(review) = self.reviews.get(path) {
+            let moved = Moved::moved_back(path, review, to);
+            self.reviews.note_decided(moved);
+        }
         self.reviews.rename(path, to);
         if let Some(review) = self.reviews.get_mut(to) {
             review.from = None;
@@ -194,6 +219,7 @@ impl Model {
         };
         let text = state.text();
         let is_text = state.is_text();
+        review.restored = stamp.filter(|_| state.mode.is_some());
         review.now = FileState { stamp, ..state };
         if is_text && is_open {
             self.reread(path.clone(), Then::Reread, fx);
@@ -208,9 +234,10 @@ impl Model {
         let Some((buf, document)) = self.documents.find(&path) else {
             return;
         };
-        let Ok(Some(theirs)) = known_on_disk(document, &disk) else {
+        let Ok(theirs) = known_on_disk(document, &disk) else {
             return;
         };
+        let theirs = theirs.unwrap_or_default();
         let base = document.saved.clone();
         let base = base.unwrap_or_else(|| document.text.clone());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, (base, theirs), None);
@@ -227,6 +254,7 @@ impl Model {
         result: Result<EditDone, EditError>,
         fx: &mut Effects,
     ) {
+        let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
         let is_done = match result {
             Ok(done) => self.disk_is_merged(merge, &done, fx),
             Err(EditError::Stale { .. } | EditError::Gone) => false,
@@ -237,7 +265,12 @@ impl Model {
             }
         };
         self.reviews.touch(&path);
-        if !is_done && self.documents.find(&path).is_some() {
+        if is_done && is_gone {
+            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+        } else if is_done {
+            // What the user had changed beside may have kept lines of the agent's there.
+            self.review_file(ReviewAction::Reject, &path, Which::All, fx);
+        } else if self.documents.find(&path).is_some() {
             self.reread(path, Then::Reread, fx);
         }
     }

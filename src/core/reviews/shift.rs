@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::decide::Then;
 use super::moving::{Aim, Moved, Moving};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
@@ -13,6 +14,7 @@ use crate::core::ids::BufId;
 use crate::core::ledger::merge;
 use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::project::{Body, FileState};
+use crate::core::text::Text;
 
 /// A move that waits for an effect.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ enum Stage {
 }
 
 impl ShiftJob {
-    pub(super) fn path(&self) -> &PathBuf {
+    pub(in crate::core) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -206,6 +208,7 @@ impl Model {
             (Stage::Writing(moving), Some(review), None) => {
                 if let Some(whole) = moving.whole() {
                     review.now = whole.clone();
+                    review.restored = stamp.filter(|_| whole.mode.is_some());
                 }
                 review.now.stamp = stamp;
                 review.decision_wrote(moving.moved.text.1.clone());
@@ -213,15 +216,20 @@ impl Model {
             }
             (Stage::Whole(state), review, buf) => {
                 if let (Some(buf), true) = (buf, state.is_missing()) {
+                    self.documents.set_disk(buf, Text::default(), None);
                     fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
                 }
                 if let Some(review) = review {
+                    review.restored = stamp.filter(|_| state.mode.is_some());
                     review.now = FileState { stamp, ..state };
                 }
                 self.reviews.touch(&job.path);
             }
-            // It is in a buffer by now: all that is left is what others have done to it there.
-            (Stage::Writing(moving), _, _) => self.shift_ended(&job.path, *moving, fx),
+            (Stage::Writing(moving), _, _) => {
+                // Loaded just before the file was replaced.
+                self.reread(job.path.clone(), Then::Reread, fx);
+                self.shift_ended(&job.path, *moving, fx);
+            }
             (Stage::Moving, ..) => {
                 if let Aim::Back(moved) = job.aim {
                     self.shift_moved(&job.path, &moved, fx);
@@ -302,11 +310,18 @@ impl Model {
         if let (Body::Text(content), Some((_, document))) =
             (&mut state.body, self.documents.find(path))
         {
-            // How it is written is the buffer's affair; its text was saved just now.
-            *content = DiskText {
-                text: document.text.clone(),
-                format: document.state.format,
+            // How it is written is the buffer's affair, unless that is what is taken back; its text
+            // was saved just now.
+            let formats = moved.whole.as_ref();
+            let formats = formats.map(|(before, after)| (before.format(), after.format()));
+            let is_other =
+                formats.is_some_and(|(before, after)| before.is_some() && before != after);
+            let format = match is_other {
+                true => content.format,
+                false => document.state.format,
             };
+            let text = document.text.clone();
+            *content = DiskText { text, format };
         }
         if !is_clean && !state.is_missing() {
             let text = format!(

@@ -5,12 +5,13 @@
 //! at most, so an accepted change can still be undone. The last [`TURNS`] turns are kept.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use crate::core::changes::advance;
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::ledger::{Conflict, Hunk, Review, Which, diff, merge};
+use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text, diff, merge};
 use crate::core::project::{Body, FileState};
 use crate::core::text::{LineEdit, Text};
 
@@ -31,7 +32,7 @@ pub struct Turns {
 pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
-    /// The text as the agent last left it in this turn: what differs since is others'.
+    /// The text as the agent alone would have it in this turn: what differs is others'.
     written: Text,
     /// The file before the turn; the text of it is the ledger's base.
     pub origin: FileState,
@@ -153,7 +154,7 @@ impl FileReview {
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
-                advance(&mut turn.written, turn.ledger.current(), text);
+                turn.written = agents_text(&turn.written, turn.ledger.current(), text);
                 turn.ledger.agent_wrote(text.clone());
             } else {
                 turn.ledger.user_wrote(text.clone());
@@ -175,19 +176,14 @@ impl FileReview {
         }
     }
 
-    /// Notes that the edits of the agent's are complete.
-    pub(super) fn turns_agent_done(&mut self) {
+    /// Notes that the edits of the agent's are complete, which have found the text as `before`.
+    pub(super) fn turns_agent_done(&mut self, before: &Text) {
+        let current = self.ledger.current();
         for turn in &mut self.turns {
             turn.ledger.agent_done();
-        }
-    }
-
-    /// Lets the running turn's text as the agent has left it follow what the agent has done.
-    pub(super) fn turn_has_written(&mut self, before: &Text, after: &Text) {
-        let running = self.turn;
-        let mut turns = self.turns.iter_mut();
-        if let Some(turn) = turns.find(|turn| Some(turn.turn) == running) {
-            advance(&mut turn.written, before, after);
+            if Some(turn.turn) == self.turn {
+                turn.written = agents_text(&turn.written, before, current);
+            }
         }
     }
 
@@ -212,7 +208,7 @@ impl FileReview {
     }
 
     /// Returns the rows of a turn's changes that wait for a decision and are no conflicts.
-    fn pending_of(&self, turn: TurnKey) -> Vec<std::ops::Range<usize>> {
+    fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let hunks = self.of_turn(turn).map(|turn| turn.ledger.hunks());
         let rows = hunks.unwrap_or_default().iter().map(|hunk| &hunk.new);
         let pending = rows.filter(|rows| {
@@ -263,14 +259,9 @@ impl FileReview {
             }
             edits.extend(new);
         }
-        let (mut after, mut base) = (current.clone(), self.ledger.base().clone());
-        // Edit by edit, so that the base takes each for itself.
-        for edit in edits.iter().rev() {
-            let before = after.clone();
-            after.apply(edit);
-            let merged = merge(&before, &base, &after);
-            base.apply_all(&merged.edits);
-        }
+        let mut after = current.clone();
+        after.apply_all(&edits);
+        let mut base = self.base_with(&edits);
         if !kept.is_empty() {
             // What stays of lines that were added is the user's own: nothing to decide about.
             let mut decided = Review::new(base);
@@ -295,6 +286,47 @@ impl FileReview {
             whole,
             to,
         })
+    }
+
+    /// Returns what the user has accepted with edits of the text made in it, as far as they go
+    /// there: each for itself.
+    fn base_with(&self, edits: &[LineEdit]) -> Text {
+        let (current, hunks) = (self.ledger.current(), self.ledger.hunks());
+        let mut base = self.ledger.base().clone();
+        for part in parts(edits, hunks).iter().rev() {
+            let above = part.hunks.start.checked_sub(1);
+            let above = above.and_then(|above| hunks.get(above));
+            let start = match above {
+                Some(above) => part.rows.start - above.new.end + above.old.end,
+                None => part.rows.start,
+            };
+            let met = hunks.get(part.hunks.clone()).unwrap_or_default().iter();
+            let end = met.last().map_or(start + part.rows.len(), |last| {
+                last.old.end + (part.rows.end - last.new.end)
+            });
+            let mut after = Text::from_lines(current.to_lines(part.rows.clone()));
+            let mut here = Text::from_lines(base.to_lines(start..end));
+            for edit in edits
+                .get(part.edits.clone())
+                .unwrap_or_default()
+                .iter()
+                .rev()
+            {
+                let before = after.clone();
+                after.apply(&LineEdit {
+                    start: edit.start - part.rows.start,
+                    ..edit.clone()
+                });
+                let merged = merge(&before, &here, &after);
+                here.apply_all(&merged.edits);
+            }
+            base.apply(&LineEdit {
+                start,
+                removed: end - start,
+                lines: here.to_lines(0..here.len()),
+            });
+        }
+        base
     }
 
     /// Returns the file as it was before a turn, with this text, if it is another one as a whole
@@ -339,6 +371,50 @@ impl FileReview {
         });
         parts.collect()
     }
+}
+
+/// Rows of a text that edits and hunks which touch each other lie in, and which of them do.
+struct Part {
+    rows: Range<usize>,
+    edits: Range<usize>,
+    hunks: Range<usize>,
+}
+
+/// Returns the parts of a text that edits, from the top down, are made in: outside of them no edit
+/// meets a hunk.
+fn parts(edits: &[LineEdit], hunks: &[Hunk]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut edit, mut hunk) = (0, 0);
+    while let Some(first) = edits.get(edit) {
+        let above = |other: &Hunk| other.new.start < first.start;
+        let start = match hunks.get(hunk).filter(|hunk| above(hunk)) {
+            Some(hunk) => hunk.new.start,
+            None => first.start,
+        };
+        let mut part = Part {
+            rows: start..start,
+            edits: edit..edit,
+            hunks: hunk..hunk,
+        };
+        loop {
+            let end = part.rows.end;
+            if let Some(next) = edits.get(edit).filter(|next| next.start <= end) {
+                part.rows.end = end.max(next.start + next.removed);
+                edit += 1;
+            } else if let Some(next) = hunks.get(hunk).filter(|next| next.new.start <= end) {
+                part.rows.end = end.max(next.new.end);
+                hunk += 1;
+            } else {
+                break;
+            }
+        }
+        part.edits.end = edit;
+        part.hunks.end = hunk;
+        if !part.edits.is_empty() {
+            parts.push(part);
+        }
+    }
+    parts
 }
 
 /// Returns the edits that take the agent's lines out of added ones, and leave the others'.

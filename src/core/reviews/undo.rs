@@ -3,10 +3,13 @@
 //! Invariant: nothing is undone before the user was told what, unless a script says so; what the
 //! user has changed since stays.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::FileReview;
 use super::decided::Undone;
 use super::moving::{Aim, counts};
+use super::queue::Wish;
 use super::turns::Of;
 use crate::core::diffview;
 use crate::core::effect::{EditorEffect, Effect, Level};
@@ -64,7 +67,7 @@ impl Model {
         }
         for moved in decision {
             let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
         }
     }
 
@@ -77,7 +80,7 @@ impl Model {
         };
         for moved in self.reviews.undone.remove(at).files {
             let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
         }
     }
 
@@ -98,12 +101,7 @@ impl Model {
         }
         let mut any = false;
         for path in self.files_of(turn) {
-            if let Some(review) = self.reviews.get_mut(&path)
-                && review.accept_turn(turn)
-            {
-                self.reviews.touch(&path);
-                any = true;
-            }
+            any |= self.decide(&path, Wish::AcceptTurn(turn), fx);
         }
         any
     }
@@ -121,7 +119,7 @@ impl Model {
         for path in self.files_of(turn) {
             match self.lost_of(&path, turn) {
                 Some(why) => lost.push((path, why)),
-                None => any |= self.shift(&path, Aim::Without(turn, of), fx),
+                None => any |= self.decide(&path, Wish::Shift(Aim::Without(turn, of)), fx),
             }
         }
         (any, lost)
@@ -148,15 +146,26 @@ impl Model {
 
     /// Returns the last turn that has anything left of what is meant.
     fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
-        let turns = self.reviews.iter().flat_map(|(path, file)| {
-            let turns = file.turns.iter().map(|turn| turn.turn);
-            turns.filter(move |turn| {
+        type Files<'a> = Vec<(&'a PathBuf, &'a FileReview)>;
+        let mut turns: BTreeMap<TurnKey, Files> = BTreeMap::new();
+        for (path, file) in self.reviews.iter() {
+            for turn in file.turns.iter().map(|turn| turn.turn) {
+                turns.entry(turn).or_default().push((path, file));
+            }
+        }
+        let mut turns: Vec<(TurnKey, Files)> = turns.into_iter().collect();
+        turns.retain(|(turn, _)| session.is_none_or(|key| turn.session == key));
+        turns.sort_by_key(|(turn, _)| turn.number);
+        // From the last one on: what is left of a turn has to be found out by undoing it.
+        let mut turns = turns.into_iter().rev();
+        let is_left = |(turn, files): &(TurnKey, Files)| {
+            let mut files = files.iter();
+            files.any(|(path, file)| {
                 let is_lost = of == Of::All && self.lost_of(path, *turn).is_some();
                 !is_lost && file.without_turn(*turn, of).is_some()
             })
-        });
-        let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
-        turns.filter(of_session).max_by_key(|turn| turn.number)
+        };
+        turns.find(is_left).map(|(turn, _)| turn)
     }
 
     fn files_of(&self, turn: TurnKey) -> Vec<PathBuf> {

@@ -56,7 +56,10 @@ impl FileState {
     pub fn is_like(&self, other: &FileState) -> bool {
         !self.has_other_mode(other)
             && match (&self.body, &other.body) {
-                (Body::Text(one), Body::Text(two)) => one.format == two.format,
+                (Body::Text(one), Body::Text(two)) => {
+                    let (old, new) = ((one.format, &one.text), (two.format, &two.text));
+                    as_shown(old, new) == one.format
+                }
                 (Body::Unreadable(_), _) | (_, Body::Unreadable(_)) => true,
                 (one, two) => one == two,
             }
@@ -81,7 +84,8 @@ impl FileReview {
 
     /// Returns what happened to the file as a whole.
     pub fn whole(&self) -> Vec<Whole> {
-        between(&self.origin, &self.now, self.from.as_deref())
+        let texts = (self.ledger.base(), self.ledger.current());
+        between(&self.origin, &self.now, texts, self.from.as_deref())
     }
 
     /// Notes what the user rejects of a file as a whole, for the agent to be told: what is not
@@ -109,10 +113,19 @@ impl FileReview {
             .retain(|rejected| !rejected.is_there(now, real));
     }
 
+    /// Returns whether the lines are written in another way than those that are accepted.
+    pub(super) fn has_other_format(&self) -> bool {
+        let formats = self.origin.format().zip(self.now.format());
+        formats.is_some_and(|(old, new)| {
+            as_shown((old, self.ledger.base()), (new, self.ledger.current())) != old
+        })
+    }
+
     /// Takes in what is there now, as somebody else than the agent has left it: what changed with
     /// it is no change of the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
-        if before.has_other_mode(&after) {
+        // What is there already this client has put there.
+        if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
         }
         if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
@@ -127,6 +140,7 @@ impl FileReview {
         let formats = (before.format(), after.format());
         if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
             && old != new
+            && self.now.format() != Some(new)
         {
             origin.format = new;
         }
@@ -145,8 +159,13 @@ impl FileReview {
     }
 }
 
-/// Returns what happened to a file as a whole from one state to another.
-pub(super) fn between(origin: &FileState, now: &FileState, from: Option<&Path>) -> Vec<Whole> {
+/// Returns what happened to a file as a whole from one state to another, with these texts.
+pub(super) fn between(
+    origin: &FileState,
+    now: &FileState,
+    texts: (&Text, &Text),
+    from: Option<&Path>,
+) -> Vec<Whole> {
     let mut whole = Vec::new();
     match (&origin.body, &now.body) {
         (Body::Missing, Body::Missing) => return whole,
@@ -154,8 +173,11 @@ pub(super) fn between(origin: &FileState, now: &FileState, from: Option<&Path>) 
         (_, Body::Missing) => whole.push(Whole::Deleted),
         (Body::Link(old), Body::Link(new)) if old == new => {}
         (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
-        (Body::Text(old), Body::Text(new)) if old.format != new.format => {
-            whole.push(Whole::Format(in_words(old.format, new.format)));
+        (Body::Text(old), Body::Text(new)) => {
+            let shown = as_shown((old.format, texts.0), (new.format, texts.1));
+            if shown != old.format {
+                whole.push(Whole::Format(in_words(old.format, shown)));
+            }
         }
         (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
             let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
@@ -172,6 +194,21 @@ pub(super) fn between(origin: &FileState, now: &FileState, from: Option<&Path>) 
         whole.push(Whole::Mode(old, new));
     }
     whole
+}
+
+/// Returns how a text is written, as far as its bytes and those of the old one show that: of what
+/// they do not, it is written as the old one.
+fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
+    let has_end =
+        |(format, text): (Format, &Text)| text.len() > 1 || text.len() == 1 && format.final_newline;
+    let mut shown = new.0;
+    if !has_end(old) || !has_end(new) {
+        shown.line_end = old.0.line_end;
+    }
+    if old.1.is_empty() || new.1.is_empty() {
+        shown.final_newline = old.0.final_newline;
+    }
+    shown
 }
 
 /// Returns what is another in how a file is written.

@@ -244,6 +244,7 @@ impl Disk {
                 self.links.insert(path.to_owned(), to.clone());
                 return Ok(self.stamp(path));
             }
+            Body::Bytes { blob: None, .. } => self.files[path].clone(),
             other => panic!("{other:?} cannot be restored"),
         };
         self.links.remove(path);
@@ -268,8 +269,11 @@ impl Disk {
 
     fn delete(&mut self, path: &Path) -> Result<(), String> {
         self.check(path, "deleted")?;
-        self.modes.remove(path);
-        self.files.remove(&self.real(path));
+        // A link goes, and not what it leads to.
+        if self.links.remove(path).is_none() {
+            self.modes.remove(path);
+            self.files.remove(path);
+        }
         Ok(())
     }
 

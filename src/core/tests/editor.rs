@@ -316,9 +316,16 @@ impl Editor {
             Save::No | Save::Deleted | Save::Merged { .. } => None,
         };
         if let Save::Merged {
-            is_clean, format, ..
+            stamp,
+            is_clean,
+            format,
         } = save
         {
+            if disk.stamp(&buffer.path) != stamp {
+                let saved = Some(Err(SaveError::Stale));
+                let tick = buffer.tick;
+                return Ok(EditDone { tick, saved });
+            }
             buffer.modified = !is_clean;
             buffer.format = format;
             if is_clean {

@@ -57,7 +57,11 @@ fn along(w: &World) -> Vec<String> {
 
 /// Sends a prompt, and returns the texts the agent gets.
 fn told(w: &mut World) -> Vec<String> {
-    w.prompts("next");
+    tells(w, "next")
+}
+
+fn tells(w: &mut World, prompt: &str) -> Vec<String> {
+    w.prompts(prompt);
     let calls = w.agents[&A1].calls.iter();
     let prompt = calls.rev().find(|call| call.1 == "session/prompt").unwrap();
     let blocks = prompt.2["prompt"].as_array().unwrap().iter();
@@ -65,6 +69,20 @@ fn told(w: &mut World) -> Vec<String> {
     let texts = texts.collect();
     w.skip();
     texts
+}
+
+#[test]
+fn a_command_of_the_agents_goes_alone() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let commands = json!([{ "name": "next", "description": "goes on" }]);
+    w.updates(
+        json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands }),
+    );
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    assert_eq!(tells(&mut w, "/next please"), ["/next please"]);
+    w.ends_turn("end_turn");
+    assert_eq!(tells(&mut w, "/tmp is full").len(), 2);
 }
 
 #[test]
@@ -78,7 +96,7 @@ fn a_rejected_hunk_goes_along_once() {
     );
     let want = "The user has rejected these changes of yours; the files do not have them any \
                 more:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
-    assert_eq!(told(&mut w), [want, "next"]);
+    assert_eq!(told(&mut w), ["next", want]);
     assert_eq!(along(&w), ["1 rejected hunk in f: told with this prompt"]);
     w.answers(
         A1,
@@ -120,10 +138,10 @@ fn lines_of_a_hunk_and_several_hunks_are_told() {
     );
     let texts = told(&mut w);
     assert!(
-        texts[0].contains("-b\n+B\n") && texts[0].contains("-e\n+E\n"),
+        texts[1].contains("-b\n+B\n") && texts[1].contains("-e\n+E\n"),
         "{texts:?}"
     );
-    assert!(!texts[0].contains("+A\n"), "{texts:?}");
+    assert!(!texts[1].contains("+A\n"), "{texts:?}");
 }
 
 #[test]
@@ -165,12 +183,12 @@ fn a_long_diff_is_cut_and_the_rest_is_counted() {
     let mut w = changed(&format!("A\nb\nc\n{long}d\ne\n"));
     rejects(&mut w, Scope::All);
     let texts = told(&mut w);
-    assert!(texts[0].contains("-a\n+A\n"), "{texts:?}");
+    assert!(texts[1].contains("-a\n+A\n"), "{texts:?}");
     assert!(
-        texts[0].contains("@@ 1 more hunk: +300 -0 lines @@"),
+        texts[1].contains("@@ 1 more hunk: +300 -0 lines @@"),
         "{texts:?}"
     );
-    assert!(texts[0].lines().count() < 30);
+    assert!(texts[1].lines().count() < 30);
 }
 
 #[test]
@@ -240,7 +258,7 @@ fn what_was_done_to_files_as_a_whole_is_told_in_a_line_each() {
         along(&w),
         ["5 rejected changes in 4 files: told with the next prompt"]
     );
-    assert_eq!(told(&mut w), [TOLD, "next"]);
+    assert_eq!(told(&mut w), ["next", TOLD]);
     w.ends_turn("end_turn");
     assert_eq!(told(&mut w), ["next"]);
 }
@@ -251,7 +269,7 @@ fn an_undone_turn_tells_the_same_of_files_as_a_whole() {
     let session = None;
     let step = UndoStep::Undo(None);
     w.happens(Event::UndoTurn { session, step });
-    assert_eq!(told(&mut w), [TOLD, "next"]);
+    assert_eq!(told(&mut w), ["next", TOLD]);
     let step = UndoStep::Back;
     w.happens(Event::UndoTurn { session, step });
     w.ends_turn("end_turn");
@@ -286,8 +304,8 @@ fn a_file_that_stays_with_lines_of_the_users_was_not_deleted() {
     rejects(&mut w, Scope::All);
     assert_eq!(w.disk.get("/p/new").as_deref(), Some("mine\n"));
     let texts = told(&mut w);
-    assert!(texts[0].contains("+n\n"), "{texts:?}");
-    assert!(!texts[0].contains("created"), "{texts:?}");
+    assert!(texts[1].contains("+n\n"), "{texts:?}");
+    assert!(!texts[1].contains("created"), "{texts:?}");
 }
 
 #[test]
@@ -302,10 +320,10 @@ fn of_many_files_some_are_told_and_the_rest_is_counted() {
     rejects(&mut w, scope.clone());
     let texts = told(&mut w);
     assert!(
-        texts[0].contains("- and 250 more like these\n"),
+        texts[1].contains("- and 250 more like these\n"),
         "{texts:?}"
     );
-    assert!(texts[0].lines().count() < 60);
+    assert!(texts[1].lines().count() < 60);
     w.ends_turn("end_turn");
 
     let mut w = deeds(|disk| all(disk, "n\n"));
@@ -320,6 +338,6 @@ fn of_many_files_some_are_told_and_the_rest_is_counted() {
     w.ends_turn("end_turn");
     w.happens(Event::Review { action, scope });
     let texts = told(&mut w);
-    assert!(texts[0].contains("@@ 260 more files @@\n"), "{texts:?}");
-    assert!(texts[0].lines().count() < 210);
+    assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
+    assert!(texts[1].lines().count() < 210);
 }

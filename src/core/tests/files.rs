@@ -409,7 +409,7 @@ fn what_others_wrote_where_the_user_typed_is_offered() {
     w.disk.put(F, "a\nothers\nc\nd\n");
     w.skip();
     writes(&mut w, "1", F, "a\nothers\nc\nD\n");
-    assert!(w.was_told("Warn: /p/f was changed on disk where you have changed it too"));
+    assert!(w.was_told("Warn: /p/f was changed on disk where you have"));
     assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
     let buf = w.buf(F);
     let offered = w.editor.hunks[&buf].iter().find(|hunk| hunk.conflict);

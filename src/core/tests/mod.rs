@@ -25,6 +25,7 @@ mod ondisk;
 mod outlive;
 mod permissions;
 mod proposals;
+mod races;
 mod random;
 mod review_list;
 mod reviews;

@@ -223,7 +223,7 @@ fn lines_that_both_changed_are_offered() {
     types(&mut w, 2, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
     assert_eq!(w.buffer(F), "A\nb\nmine\n");
-    assert!(w.was_told("changed on disk where you have changed it too"));
+    assert!(w.was_told("changed on disk where you have: yours stays"));
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
     decide(&mut w, ReviewAction::Accept);
@@ -476,4 +476,32 @@ fn a_checkpoint_with_a_limit_is_told_once_and_holds_no_prompt() {
         "turn of 1 started",
         "a1 <- session/prompt s1: two",
     ]);
+}
+
+#[test]
+fn each_thing_that_is_not_seen_of_a_project_is_told_once() {
+    let mut w = World::ready();
+    let told = |w: &mut World| {
+        let log = std::mem::take(&mut w.log).into_iter();
+        let warnings = log.filter(|line| line.starts_with("Warn: "));
+        warnings
+            .map(|line| line[6..].to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (root, why) = ("/p".into(), "Not watched.".to_owned());
+    w.happens(Event::WatchLimited { root, why });
+    w.shadow.limited = Some("Too large.".into());
+    w.prompts("one");
+    assert_eq!(told(&mut w), ["Not watched.", "Too large."]);
+    let failed = "No checkpoint was taken, so changes on disk may be missed in the review: Full.";
+    for _ in 0..2 {
+        w.shadow.failure = Some("Full.".into());
+        w.ends_turn("end_turn");
+        w.prompts("more");
+        assert_eq!(told(&mut w), [failed]);
+        w.shadow.failure = None;
+        w.ends_turn("end_turn");
+        w.prompts("more");
+        assert_eq!(told(&mut w), [""; 0]);
+    }
 }

@@ -8,7 +8,7 @@ use super::world::{S1, World};
 use crate::core::event::{DiskText, Event, ReviewAction, Scope};
 use crate::core::format::Format;
 use crate::core::project::{Committed, FileState, KeptReview};
-use crate::core::text::Text;
+use crate::core::text::{LineEdit, Text};
 
 const F: &str = "/p/f";
 const OLD: &str = "a\nb\nc\nd\ne\n";
@@ -110,6 +110,7 @@ fn a_review_that_was_left_goes_on() {
             path: path.into(),
             from: None,
             base,
+            current: None,
         };
         let files = vec![
             left(F, base.clone()),
@@ -128,5 +129,113 @@ fn a_review_that_was_left_goes_on() {
         assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
         assert_eq!(w.disk.get("/p/made"), None);
         assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
+    }
+}
+
+/// Returns the edit that types a line anew.
+fn line(row: usize, text: &str) -> LineEdit {
+    LineEdit {
+        start: row,
+        removed: 1,
+        lines: vec![text.into()],
+    }
+}
+
+/// Tells of a review that a Neovim before this one has left, of `OLD`, and the host keeps on.
+fn is_left(w: &mut World) {
+    let left = KeptReview {
+        path: F.into(),
+        from: None,
+        base: FileState::of_text(Text::from_text(OLD), Format::default()),
+        current: None,
+    };
+    if w.kept.is_empty() {
+        w.kept.push(left.clone());
+    }
+    let (root, files) = (PathBuf::from("/p"), vec![left]);
+    w.happens(Event::ReviewsKept { root, files });
+    w.goes_on();
+}
+
+#[test]
+fn a_review_that_was_left_is_kept_until_its_file_can_be_read() {
+    let mut w = World::ready();
+    w.disk.put(F, NEW);
+    w.disk.broken.insert(F.into());
+    is_left(&mut w);
+    assert!(w.chat().contains("/p/f was changed before"));
+    let params = json!({ "sessionId": "s1", "path": "/p/other", "content": "new\n" });
+    w.asks("0", "fs/write_text_file", &params);
+    let files = [(F.into(), Some(OLD.into())), ("/p/other".into(), None)];
+    assert_eq!(kept(&w), files);
+    w.disk.broken.clear();
+    is_left(&mut w);
+    assert_eq!(hunks(&w), 2);
+    w.happens(Event::Review {
+        action: ReviewAction::Accept,
+        scope: Scope::File { path: F.into() },
+    });
+    assert_eq!(kept(&w), files[1..]);
+}
+
+#[test]
+fn what_is_not_saved_is_the_users_in_a_review_that_was_left() {
+    let mut w = World::ready();
+    w.disk.put(F, NEW);
+    let buf = w.edits(|editor, disk, out| {
+        let buf = editor.open(Path::new(F), disk, out);
+        editor.types(buf, line(2, "mine"), out);
+        buf
+    });
+    is_left(&mut w);
+    assert_eq!(hunks(&w), 2);
+    let scope = Scope::All;
+    let action = ReviewAction::Reject;
+    w.happens(Event::Review { action, scope });
+    let text = &w.model.documents.get(buf).unwrap().text;
+    assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
+}
+
+#[test]
+fn what_changes_nothing_that_is_kept_is_not_told_again() {
+    let mut w = reviewed(true);
+    w.journal = Some(Vec::new());
+    let buf = w.model.documents.find(Path::new(F)).unwrap().0;
+    w.edits(|editor, _, out| editor.types(buf, line(0, "AA"), out));
+    let told = |w: &World| {
+        let all = w.journal.as_ref().unwrap().iter();
+        all.filter(|line| line.contains("KeepReviews")).count()
+    };
+    assert_eq!(told(&w), 1);
+    w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
+    let scope = Scope::Hunk { buf, row: 2 };
+    let action = ReviewAction::Accept;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(told(&w), 1, "nothing that is kept has changed");
+}
+
+#[test]
+fn what_others_did_to_a_review_that_was_left_is_theirs() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, &format!("{NEW}theirs\n"));
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let files = vec![KeptReview {
+            path: F.into(),
+            from: None,
+            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            current: Some(Text::from_text(NEW)),
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(hunks(&w), 2);
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        let left = format!("{OLD}theirs\n");
+        assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));
     }
 }

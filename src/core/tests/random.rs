@@ -6,6 +6,19 @@ use super::steps::{Step, step};
 use super::story::Story;
 use super::world::World;
 
+/// Returns how many lives are lived: so many, unless `PROPTEST_CASES` asks for another number.
+fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let cases = match config.cases {
+        PROPTESTS_OWN => usual,
+        asked => asked,
+    };
+    ProptestConfig { cases, ..config }
+}
+
+/// How many cases proptest tries where nobody asks for a number.
+const PROPTESTS_OWN: u32 = 256;
+
 fn live(steps: &[Step], journal: bool) -> World {
     let mut life = Story::new(journal);
     for file in 0..2 {
@@ -19,7 +32,7 @@ fn live(steps: &[Step], journal: bool) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_every_request_is_answered(
@@ -30,7 +43,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn the_same_events_give_the_same_effects(

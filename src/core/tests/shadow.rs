@@ -25,6 +25,8 @@ pub struct Shadow {
     pub has_slept: bool,
     /// What a checkpoint does not cover.
     pub limited: Option<String>,
+    /// Why no checkpoint can be taken.
+    pub failure: Option<String>,
 }
 
 impl Shadow {
@@ -47,6 +49,11 @@ impl Shadow {
     pub fn is_asked(&mut self, token: Token, root: &Path) {
         assert!(self.open.iter().any(|open| open == root), "it is not open");
         self.asked.push_back(token);
+    }
+
+    /// Returns whether a file was there when it last looked.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.known.contains_key(path)
     }
 
     pub fn is_open(&self) -> bool {
@@ -106,7 +113,10 @@ impl Shadow {
         self.looks(disk);
         let files = self.known.len();
         let limited = self.limited.clone();
-        let result = Ok(Checkpoint { files, limited });
+        let result = match self.failure.clone() {
+            Some(why) => Err(why),
+            None => Ok(Checkpoint { files, limited }),
+        };
         self.outbox
             .push_back(Event::CheckpointTaken { token, result });
         true

@@ -6,7 +6,7 @@ use super::editor::Travel;
 use super::ondisk::{PLACES, Place, check_hunks, check_settled, check_whole};
 use super::ondisk::{decide, disk, running, shell, travels, types, writes};
 use super::world::{S1, World};
-use crate::core::event::{Event, ReviewAction, Scope};
+use crate::core::event::{Event, ListEvent, ReviewAction, Scope};
 use crate::core::project::Whole;
 
 const F: &str = "/p/f";
@@ -375,5 +375,73 @@ fn a_file_that_was_deleted_and_made_again_is_one_change() {
         check_hunks(&w, &[(1, "b", "C")]);
         reject(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+    }
+}
+
+/// Returns all there is on the disk: texts, modes and links.
+fn all_of(w: &World) -> (Vec<(String, Vec<u8>)>, u32, usize) {
+    let files = w.disk.files.iter();
+    let files = files.map(|(path, bytes)| (path.display().to_string(), bytes.clone()));
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    (files, mode(w).unwrap_or(0o644), w.disk.links.len())
+}
+
+/// Has the agent do something, rejects it, and takes that back: all is as the agent left it, to be
+/// decided again.
+#[track_caller]
+fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super::disk::Disk)) {
+    let mut w = running(place, before);
+    shell(&mut w, does);
+    w.ends_turn("end_turn");
+    let (there, counts) = (all_of(&w), w.model.reviews.counts(S1));
+    reject(&mut w);
+    check_settled(&w);
+    assert_ne!(all_of(&w), there, "{place:?}");
+    w.happens(Event::List(ListEvent::Undo));
+    assert_eq!(all_of(&w), there, "{place:?}");
+    assert_eq!(w.model.reviews.counts(S1), counts, "{place:?}");
+    reject(&mut w);
+    check_settled(&w);
+}
+
+#[test]
+fn a_reject_of_what_happened_to_a_whole_file_is_taken_back_too() {
+    for place in PLACES {
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.removes(F));
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.chmods(F, 0o755));
+        check_taken_back(place, Some("a\nb\n"), |disk| {
+            disk.put(F, "a\nB\n");
+            disk.chmods(F, 0o755);
+        });
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.put(F, "a\r\nb\r\n"));
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.moves(F, G));
+        check_taken_back(place, Some("a\nb\n"), |disk| {
+            disk.moves(F, G);
+            disk.put(G, "a\nB\n");
+        });
+    }
+    let bytes = |disk: &mut super::disk::Disk| disk.set(F.into(), b"\0\x01".to_vec());
+    check_taken_back(Place::Disk, None, bytes);
+    check_taken_back(Place::Disk, Some("text\n"), bytes);
+    check_taken_back(Place::Disk, None, |disk| disk.set(F.into(), Vec::new()));
+    check_taken_back(Place::Disk, Some("a\n"), |disk| {
+        disk.links.insert(G.into(), F.into());
+    });
+}
+
+#[test]
+fn a_file_that_came_back_stays_where_the_user_has_written_in_it_since() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.removes(F));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        shell(&mut w, |disk| disk.put(F, "a\nb\nmine\n"));
+        w.happens(Event::List(ListEvent::Undo));
+        assert!(
+            disk(&w).is_some_and(|text| text.contains("mine")),
+            "{place:?}"
+        );
     }
 }

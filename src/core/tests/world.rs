@@ -348,7 +348,13 @@ impl World {
                 let path = path.clone();
                 self.disk.queue(path, effect);
             }
-            HostEffect::KeepReviews { files, .. } => self.kept = files,
+            HostEffect::KeepReviews { files, over, .. } => {
+                let is_news =
+                    |path: &PathBuf| over.contains(path) || files.iter().any(|f| f.path == *path);
+                self.kept.retain(|kept| !is_news(&kept.path));
+                self.kept.extend(files);
+                self.kept.sort_by(|a, b| a.path.cmp(&b.path));
+            }
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }

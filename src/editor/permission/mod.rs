@@ -294,6 +294,9 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
     for key in keys::of("permission", "leave") {
         keys::map(buf, "n", &key, "Leaves the question open", leave)?;
     }
+    for key in keys::of("permission", "insert") {
+        keys::map(buf, "n", &key, "Leaves the question open, to write", write)?;
+    }
     for key in keys::of("permission", "show") {
         keys::map(
             buf,
@@ -333,6 +336,12 @@ fn leave() -> mlua::Result<()> {
         Some(home) if api("nvim_win_is_valid", home)? => api("nvim_set_current_win", home),
         _ => api("nvim_command", "wincmd p"),
     }
+}
+
+/// Goes back, and does there what `i` does: what is typed next was meant for a text.
+fn write() -> mlua::Result<()> {
+    leave()?;
+    api("nvim_feedkeys", ("i", "im", false))
 }
 
 fn close() -> mlua::Result<()> {

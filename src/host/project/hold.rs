@@ -86,7 +86,7 @@ impl Hold {
         spelt: impl Fn(&Path) -> PathBuf,
     ) {
         let now = Instant::now();
-        let after = self.writers.stillness().after;
+        let Stillness { after, patience } = self.writers.stillness();
         let before = std::mem::take(&mut self.held);
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
         let inode = |path: &Path| known.get(path).map(|known| known.stat.inode);
@@ -118,6 +118,9 @@ impl Hold {
         wait_together(&mut changed, now + after);
         self.through.clear();
         for it in changed {
+            if it.wait.is_some() && now >= it.since + patience {
+                self.writers.give_up(&spelt(&it.path));
+            }
             self.pass(it, now);
         }
         found.retain(|path, _| !self.held.contains_key(path));

@@ -3,6 +3,7 @@
 //! Invariant: a review is taken over once. Whoever takes it over has it on disk as its own before
 //! what the other has left is removed, so that a crash in between loses nothing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,17 +18,27 @@ use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::project::{Blob, Body, FileState, KeptReview};
 use crate::core::text::Text;
 
-const MAGIC: &[u8; 8] = b"acprevw1";
+const MAGIC: &[u8; 8] = b"acprevw2";
 
 /// Keeps the reviews of one project of this Neovim.
 #[derive(Debug)]
 pub(super) struct Keeper {
     root: PathBuf,
     store: Arc<Store>,
-    /// There from the first use on; locked by whoever writes.
-    life: Mutex<Option<Arc<Life>>>,
-    /// What is to be written down next.
-    waiting: Mutex<Option<Vec<KeptReview>>>,
+    /// Locked by whoever writes.
+    own: Mutex<Own>,
+    /// What is to be written down next: reviews by path, `None` where one is over.
+    waiting: Mutex<BTreeMap<PathBuf, Option<KeptReview>>>,
+}
+
+/// What is written down of this Neovim.
+#[derive(Debug, Default)]
+struct Own {
+    /// There from the first use on.
+    life: Option<Arc<Life>>,
+    /// By path: what there is to be kept, those that were taken over and that nobody has spoken
+    /// of since among them.
+    reviews: BTreeMap<PathBuf, Record>,
 }
 
 impl Keeper {
@@ -36,15 +47,20 @@ impl Keeper {
         Self {
             root: root.to_owned(),
             store,
-            life: Mutex::default(),
+            own: Mutex::default(),
             waiting: Mutex::default(),
         }
     }
 
-    /// Notes what is to be kept, in place of everything before; returns whether that has to be
-    /// seen to: else somebody does already.
-    pub(super) fn note(&self, files: Vec<KeptReview>) -> bool {
-        lock(&self.waiting).replace(files).is_none()
+    /// Notes what is to be kept, in place of what was kept of the same files, and what is over;
+    /// returns whether that has to be seen to: else somebody does already.
+    pub(super) fn note(&self, files: Vec<KeptReview>, over: Vec<PathBuf>) -> bool {
+        let mut waiting = lock(&self.waiting);
+        let is_first = waiting.is_empty();
+        waiting.extend(over.into_iter().map(|path| (path, None)));
+        let files = files.into_iter();
+        waiting.extend(files.map(|file| (file.path.clone(), Some(file))));
+        is_first && !waiting.is_empty()
     }
 
     /// Writes down what was noted.
@@ -52,50 +68,60 @@ impl Keeper {
     /// # Errors
     /// A sentence; then what was written down before still is.
     pub(super) fn flush(&self) -> Result<(), String> {
-        let mut life = lock(&self.life);
+        let mut own = lock(&self.own);
+        match self.take_noted(&mut own) {
+            true => self.write(&mut own),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes in what was noted; returns whether there was any.
+    fn take_noted(&self, own: &mut Own) -> bool {
         // Taken only now: whoever writes last has what was noted last.
-        let Some(files) = lock(&self.waiting).take() else {
-            return Ok(());
-        };
-        let life = self.begun(&mut life)?;
-        self.write(&life, &files)
-            .map_err(|error| self.words(&error))
+        let noted = std::mem::take(&mut *lock(&self.waiting));
+        let any = !noted.is_empty();
+        for (path, review) in noted {
+            match review {
+                Some(review) => drop(own.reviews.insert(path, Record::new(review))),
+                None => drop(own.reviews.remove(&path)),
+            }
+        }
+        any
     }
 
     /// Takes over the reviews that lives which are over have left; they are this life's then.
+    /// Returns all that is kept by then.
     ///
     /// Of several reviews of one file the oldest counts: it has what was there before all of them.
     ///
     /// # Errors
     /// A sentence; then they stay where they are.
     pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
-        let mut life = lock(&self.life);
-        let life = self.begun(&mut life)?;
+        let mut own = lock(&self.own);
+        self.take_noted(&mut own);
+        self.begun(&mut own)?;
         let mut past = past(&self.folder());
-        let mut taken: Vec<KeptReview> = Vec::new();
+        let mut taken: BTreeMap<PathBuf, Record> = BTreeMap::new();
         // What is not understood may be of a version to come: it is left to that.
         past.retain(|past| {
-            let Some(reviews) = self.read(&past.reviews()) else {
+            let Some(records) = self.read(&past.reviews()) else {
                 return false;
             };
-            for review in reviews {
-                if taken.iter().all(|file| file.path != review.path) {
-                    taken.push(review);
-                }
+            for record in records {
+                let path = record.review.path.clone();
+                taken.entry(path).or_insert(record);
             }
             true
         });
         if !taken.is_empty() {
-            let own = self.read(&life.reviews()).unwrap_or_default().into_iter();
-            let mut all = taken.clone();
-            all.extend(own.filter(|own| taken.iter().all(|file| file.path != own.path)));
-            self.write(&life, &all)
-                .map_err(|error| self.words(&error))?;
+            own.reviews.extend(taken);
+            self.write(&mut own)?;
         }
         for past in past {
             past.forget();
         }
-        Ok(taken)
+        let all = own.reviews.values();
+        Ok(all.map(|record| record.review(&self.store)).collect())
     }
 
     /// Returns this Neovim's life in the project.
@@ -103,50 +129,54 @@ impl Keeper {
     /// # Errors
     /// A sentence.
     pub(super) fn life(&self) -> Result<Arc<Life>, String> {
-        self.begun(&mut lock(&self.life))
+        self.begun(&mut lock(&self.own))
     }
 
-    fn begun(&self, life: &mut Option<Arc<Life>>) -> Result<Arc<Life>, String> {
-        if let Some(life) = life {
+    fn begun(&self, own: &mut Own) -> Result<Arc<Life>, String> {
+        if let Some(life) = &own.life {
             return Ok(Arc::clone(life));
         }
         let begun = Life::begin(&self.folder()).map_err(|error| self.words(&error))?;
-        Ok(Arc::clone(life.insert(Arc::new(begun))))
+        Ok(Arc::clone(own.life.insert(Arc::new(begun))))
     }
 
-    /// Writes reviews down, in place of those before; none at all leaves no file.
-    fn write(&self, life: &Life, files: &[KeptReview]) -> io::Result<()> {
-        let path = life.reviews();
-        if files.is_empty() {
-            return match fs::remove_file(&path) {
+    /// Writes this Neovim's reviews down, in place of those before; none at all leaves no file.
+    fn write(&self, own: &mut Own) -> Result<(), String> {
+        let path = self.begun(own)?.reviews();
+        let written = match own.reviews.is_empty() {
+            true => match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
-            };
-        }
-        write_private(&path, &encode(&self.root, files, &self.store)?, Sync::Now)
+            },
+            false => {
+                let reviews = own.reviews.values_mut();
+                let mut kept = reviews.map(|record| record.put(&self.store));
+                let kept = kept.try_for_each(|kept| kept);
+                let encoded = kept.map(|()| encode(&self.root, own.reviews.values()));
+                encoded.and_then(|bytes| write_private(&path, &bytes, Sync::Now))
+            }
+        };
+        written.map_err(|error| self.words(&error))
     }
 
     /// Returns the reviews in a file, spelt below this root; `None` when they cannot be read or
     /// understood.
-    fn read(&self, path: &Path) -> Option<Vec<KeptReview>> {
+    fn read(&self, path: &Path) -> Option<Vec<Record>> {
         let bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
             bytes => bytes.ok()?,
         };
-        let (root, records) = decode(&bytes)?;
+        let (root, mut records) = decode(&bytes)?;
         let here = |path: &Path| match path.strip_prefix(&root) {
             Ok(below) => self.root.join(below),
             Err(_) => path.to_owned(),
         };
-        let review = |record: Record| {
-            let review = record.review(&self.store);
-            KeptReview {
-                path: here(&review.path),
-                from: review.from.as_deref().map(here),
-                base: review.base,
-            }
-        };
-        Some(records.into_iter().map(review).collect())
+        for record in &mut records {
+            let review = &mut record.review;
+            review.path = here(&review.path);
+            review.from = review.from.as_deref().map(here);
+        }
+        Some(records)
     }
 
     fn folder(&self) -> PathBuf {
@@ -173,39 +203,83 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-    let blobs = records.into_iter().filter_map(|record| record.blob);
+    let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
+    let blobs = records.into_iter().flat_map(blobs);
     Ok(blobs.collect())
 }
 
-/// A review as it is written down: its text is in the store, under the name `blob`.
+/// A review as it is written down: once its texts are in the store they are no longer here, but
+/// named by `blob` and `current`.
 #[derive(Debug)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
+    current: Option<Blob>,
 }
 
 impl Record {
-    fn review(mut self, store: &Store) -> KeptReview {
-        if let (Body::Text(text), Some(blob)) = (&mut self.review.base.body, self.blob) {
+    fn new(review: KeptReview) -> Self {
+        let blob = match &review.base.body {
+            Body::Bytes { blob, .. } => *blob,
+            _ => None,
+        };
+        Self {
+            review,
+            blob,
+            current: None,
+        }
+    }
+
+    /// Puts its texts into the store, unless they are there already.
+    fn put(&mut self, store: &Store) -> io::Result<()> {
+        // The lines themselves: so the format need not be found again.
+        let put = |text: &Text| store.put(text.to_string().as_bytes());
+        if let (Body::Text(text), None) = (&mut self.review.base.body, self.blob) {
+            self.blob = Some(put(&text.text)?);
+            text.text = Text::default();
+        }
+        if let Some(text) = &self.review.current {
+            self.current = Some(put(text)?);
+            self.review.current = None;
+        }
+        Ok(())
+    }
+
+    fn review(&self, store: &Store) -> KeptReview {
+        let mut review = self.review.clone();
+        if let (Body::Text(text), Some(blob)) = (&mut review.base.body, self.blob) {
             match store.get(blob) {
-                Ok(bytes) => text.text = Text::from_text(&String::from_utf8_lossy(&bytes)),
-                Err(loss) => self.review.base.body = Body::Unreadable(loss.words()),
+                Ok(bytes) => text.text = text_of(&bytes),
+                Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
-        self.review
+        // Without it the review begins anew from what is there.
+        let current = self.current.and_then(|blob| store.get(blob).ok());
+        review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
+        review
     }
 }
 
-fn encode(root: &Path, files: &[KeptReview], store: &Store) -> io::Result<Vec<u8>> {
+fn text_of(bytes: &[u8]) -> Text {
+    Text::from_text(&String::from_utf8_lossy(bytes))
+}
+
+/// Returns reviews as they are written down; their texts are in the store.
+fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -> Vec<u8> {
     let mut out = Vec::new();
     put_path(&mut out, root);
-    put_number(&mut out, files.len() as u64);
-    for file in files {
-        put_path(&mut out, &file.path);
-        put_option(&mut out, file.from.as_ref(), |out, from| {
+    put_number(&mut out, records.len() as u64);
+    for Record {
+        review,
+        blob,
+        current,
+    } in records
+    {
+        put_path(&mut out, &review.path);
+        put_option(&mut out, review.from.as_ref(), |out, from| {
             put_path(out, from)
         });
-        let base = &file.base;
+        let base = &review.base;
         put_option(&mut out, base.mode.as_ref(), |out, mode| {
             put_number(out, u64::from(*mode))
         });
@@ -214,30 +288,36 @@ fn encode(root: &Path, files: &[KeptReview], store: &Store) -> io::Result<Vec<u8
             put_number(out, stamp.bytes);
             put_time(out, stamp.modified);
         });
-        match &base.body {
-            Body::Missing => out.push(0),
-            Body::Text(text) => {
+        match (&base.body, blob) {
+            (Body::Missing, _) => out.push(0),
+            (Body::Text(text), Some(blob)) => {
                 out.push(1);
                 out.extend_from_slice(&format_bytes(text.format));
-                // The lines themselves: so the format need not be found again.
-                put_bytes(&mut out, &store.put(text.text.to_string().as_bytes())?.0);
+                put_bytes(&mut out, &blob.0);
             }
-            Body::Bytes { bytes, blob } => {
+            (Body::Bytes { bytes, blob }, _) => {
                 out.push(2);
                 put_number(&mut out, *bytes);
                 put_option(&mut out, blob.as_ref(), |out, blob| put_bytes(out, &blob.0));
             }
-            Body::Link(to) => {
+            (Body::Link(to), _) => {
                 out.push(3);
                 put_path(&mut out, to);
             }
-            Body::Unreadable(why) => {
+            (Body::Unreadable(why), _) => {
                 out.push(4);
                 put_bytes(&mut out, why.as_bytes());
             }
+            (Body::Text(_), None) => {
+                out.push(4);
+                put_bytes(&mut out, b"its text was not kept");
+            }
         }
+        put_option(&mut out, current.as_ref(), |out, blob| {
+            put_bytes(out, &blob.0)
+        });
     }
-    Ok(seal(MAGIC, &out))
+    seal(MAGIC, &out)
 }
 
 /// Returns the root the paths are below of, and the reviews.
@@ -282,13 +362,19 @@ fn record(from: &mut Reader) -> Option<Record> {
         }
         _ => return None,
     };
+    let current = option(from, Reader::blob)?;
     let base = FileState { body, mode, stamp };
     let review = KeptReview {
         path,
         from: moved,
         base,
+        current: None,
     };
-    Some(Record { review, blob })
+    Some(Record {
+        review,
+        blob,
+        current,
+    })
 }
 
 fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec<u8>, &T)) {

@@ -150,10 +150,16 @@ impl Projects {
         self.lock().get(root).cloned()
     }
 
-    /// Keeps reviews, a moment later: what comes until then counts instead.
-    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, tools: &Tools) {
+    /// Keeps reviews, and some no longer, a moment later: together with what comes until then.
+    pub(super) fn keep(
+        &self,
+        root: &Path,
+        files: Vec<KeptReview>,
+        over: Vec<PathBuf>,
+        tools: &Tools,
+    ) {
         let keeper = self.keeper(root);
-        if !keeper.note(files) {
+        if !keeper.note(files, over) {
             return;
         }
         let here = tools.clone();

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::json;
 
-use super::super::files::{check_bytes, hunks, turn, wait_hunks, wait_lines};
+use super::super::files::{Script, check_bytes, hunks, start, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
 
@@ -123,6 +123,36 @@ fn a_moved_file_keeps_its_buffer() {
 fn a_file_moved_by_git_keeps_its_buffer() {
     let git = "git init -q . && git add a.txt && git mv a.txt b.lua";
     check_moved(git, "", "local line_1 = 1");
+}
+
+#[test]
+fn what_was_changed_before_a_file_was_moved_can_be_rejected_with_it() {
+    let script = Script::new()
+        .writes("a.txt", "one\nTWO\nthree\n")
+        .turn()
+        .step(json!({ "shell": "mv a.txt b.txt" }));
+    let project = Project::new().file("a.txt", "one\ntwo\nthree\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    turn(&nvim);
+    turn(&nvim);
+    wait_name(&nvim, "b.txt");
+    // As short as the one before.
+    assert_eq!(nvim.lua("return vim.fn.bufname()", ()), "b.txt");
+    nvim.cmd("messages clear");
+    nvim.cmd("Acp reject file");
+    wait_name(&nvim, "a.txt");
+    nvim.wait("the text before", || {
+        let is_saved = nvim.lua("return not vim.bo.modified", ()) == true;
+        is_saved && nvim.project.read("a.txt") == "one\ntwo\nthree\n"
+    });
+    assert!(!nvim.project.path("b.txt").exists());
+    assert!(
+        !nvim.messages().contains("Not saved"),
+        "{}",
+        nvim.messages()
+    );
+    check_silent(&nvim);
+    nvim.quit();
 }
 
 #[test]

@@ -139,6 +139,19 @@ fn a_key_right_after_the_focus_came_is_no_answer() {
 }
 
 #[test]
+fn who_begins_to_write_in_the_window_writes_where_they_were() {
+    let nvim = start(RUN);
+    nvim.cmd("wincmd t");
+    ask(&nvim);
+    wait_focus(&nvim);
+    nvim.keys("inya1 <Esc>");
+    assert_eq!(nvim.buf_lines(0), ["nya1 one two", "three"]);
+    check_no_focus(&nvim);
+    assert!(is_open(&nvim));
+    nvim.quit();
+}
+
+#[test]
 fn who_leaves_is_not_brought_back_but_may_come_back() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");

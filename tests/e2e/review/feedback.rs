@@ -33,7 +33,7 @@ fn rejected(project: Project, blocks: serde_json::Value) -> Nvim {
 #[test]
 fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
     let text = json!({ "type": "text", "text": { "$contains": "-two\n+TWO\n" } });
-    let blocks = json!([text, { "type": "text", "text": "go" }]);
+    let blocks = json!([{ "type": "text", "text": "go" }, text]);
     let nvim = rejected(Project::new(), blocks);
     nvim.wait_text("1 rejected hunk in a.txt: told with the");
     nvim.lua("vim.cmd.redraw()", ());

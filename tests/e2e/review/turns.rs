@@ -43,7 +43,7 @@ fn the_last_turn_is_accepted_or_rejected() {
 fn a_turn_is_undone_after_a_question_and_brought_back() {
     let nvim = two_turns();
     nvim.cmd("Acp accept all");
-    nvim.wait("the hunks to go", || !nvim.screen().has("1/2"));
+    nvim.wait("the hunks to go", || !nvim.screen().has("\\a accept"));
     nvim.cmd("Acp undo-turn");
     nvim.wait_text("Undo the turn");
     nvim.lua(

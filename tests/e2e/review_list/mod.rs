@@ -11,7 +11,7 @@ use crate::harness::{Nvim, Project};
 fn listed(project: Project) -> Nvim {
     let nvim = changed(project);
     nvim.cmd("Acp review");
-    nvim.wait_text("3 files");
+    nvim.wait_text("Review · 3 files");
     nvim
 }
 

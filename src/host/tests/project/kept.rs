@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::core::format::{Encoding, LineEnd};
 use crate::core::project::KeptReview;
+use crate::core::text::Text;
 
 impl Work {
     /// Starts another Neovim on the same project, at once or after this one.
@@ -46,9 +47,14 @@ impl Work {
     }
 
     fn keep(&self, files: &[KeptReview]) {
+        self.keep_but(files, &[]);
+    }
+
+    fn keep_but(&self, files: &[KeptReview], over: &[&str]) {
         self.run.host.run(HostEffect::KeepReviews {
             root: self.root.clone(),
             files: files.to_vec(),
+            over: over.iter().map(|name| self.path(name)).collect(),
         });
     }
 
@@ -61,6 +67,7 @@ impl Work {
                 mode: Some(0o644),
                 stamp: None,
             },
+            current: None,
         }
     }
 
@@ -192,8 +199,9 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
         one.review("e", Body::Unreadable("why".into())),
     ];
     reviews[1].base.mode = None;
+    reviews[1].current = Some(Text::from_text("with\na line\n"));
     one.keep(&[one.review("z", Body::Missing)]);
-    one.keep(&reviews);
+    one.keep_but(&reviews, &["z", "never"]);
     let two = one.another();
     assert_eq!(two.reviews(), [], "its Neovim runs");
     let _folder = one.end();
@@ -208,10 +216,33 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
     let four = three.another();
     let _its_folder = three.end();
     assert_eq!(four.reviews(), reviews);
-    four.keep(&[]);
+    // What is said of one file leaves the others, whoever has begun them.
+    four.keep_but(&[four.review("f", Body::Missing)], &["a", "b", "c"]);
     let five = four.another();
     let _its_folder = four.end();
-    assert_eq!(five.reviews(), []);
+    reviews.drain(..3);
+    reviews.push(five.review("f", Body::Missing));
+    assert_eq!(five.reviews(), reviews);
+    five.keep_but(&[], &["d", "e", "f"]);
+    let six = five.another();
+    let _its_folder = five.end();
+    assert_eq!(six.reviews(), []);
+}
+
+#[test]
+fn reviews_that_nobody_has_taken_up_are_told_again_and_stay() {
+    let one = Work::open(&[("a", "1")]);
+    let left = [one.review("a", one.text("old").body)];
+    one.keep(&left);
+    let two = one.another();
+    let _folder = one.end();
+    assert_eq!(two.reviews(), left);
+    let root = two.root.clone();
+    two.run.host.run(HostEffect::CloseProject { root });
+    assert_eq!(two.reviews(), left);
+    let three = two.another();
+    let _its_folder = two.end();
+    assert_eq!(three.reviews(), left);
 }
 
 #[test]
@@ -284,16 +315,17 @@ fn old_projects_go_and_what_is_needed_stays() {
         path: old.path("y"),
         from: None,
         base: changes[0].before.clone(),
+        current: Some(Text::from_text("of the same review")),
     }]);
     let again = old.another();
     let _folder = old.end();
     for file in one.kept_files(".manifest").iter().chain(&one.blobs()) {
         age(file, 40);
     }
-    assert_eq!(one.blobs().len(), 4);
+    assert_eq!(one.blobs().len(), 5);
     one.changes();
-    // Of the old project only the review's is left, of this one all.
-    wait_for("contents to go", || one.blobs().len() == 2);
+    // Of the old project only the review's are left, of this one all.
+    wait_for("contents to go", || one.blobs().len() == 3);
     assert_eq!(one.kept_files(".manifest").len(), 1);
     one.file("a", "2");
     assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);

@@ -1,0 +1,125 @@
+//! What reaches the user's repository is accepted, if it is the user who has brought it there.
+
+use serde_json::json;
+
+use super::{committed, git, wait_review};
+use crate::files::{Script, hunks, start, turn, wait_hunks, wait_lines};
+use crate::harness::{Nvim, Project};
+use crate::review::{wait_file, wait_window_closed};
+
+const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
+const NEW: &str = "one\nTWO\nthree\nfour\nfive\nsix\nSEVEN\neight\n";
+
+/// The first of the agent's two hunks, as `git add --patch` would put it into the index.
+const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
+
+/// Starts on a committed file of which the agent changes two lines, by a command.
+#[track_caller]
+fn changed(then: &str) -> Nvim {
+    let write = format!("sed -i -e s/two/TWO/ -e s/seven/SEVEN/ a.txt; {then}");
+    let script = Script::new().step(json!({ "shell": write }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .config("log_level", json!("debug"))
+        .agent("agent", &script.done());
+    let nvim = start(committed(project), "a.txt");
+    turn(&nvim);
+    wait_lines(&nvim, &NEW.lines().collect::<Vec<_>>());
+    wait_window_closed(&nvim);
+    nvim
+}
+
+/// Returns how often git was asked what it has of this many files under review.
+fn asked(nvim: &Nvim, files: usize) -> usize {
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    log.matches(&format!("asked git about {files} files"))
+        .count()
+}
+
+/// Waits until it is known what the repository has of the files under review: only what gets
+/// there later is accepted.
+#[track_caller]
+fn wait_asked(nvim: &Nvim, files: usize) {
+    nvim.wait("git to be asked", || asked(nvim, files) > 0);
+}
+
+fn both() -> serde_json::Value {
+    json!([
+        [1, ["two"], ["TWO"], "pending"],
+        [6, ["seven"], ["SEVEN"], "pending"]
+    ])
+}
+
+/// Puts the first hunk alone into the index.
+#[track_caller]
+fn stage_first(nvim: &Nvim) {
+    let patch = nvim.project.root().join("first.patch");
+    std::fs::write(&patch, FIRST).expect("the patch can be written");
+    let patch = patch.to_string_lossy().into_owned();
+    git(&nvim.project, &["apply", "--cached", &patch]);
+}
+
+#[test]
+fn of_two_hunks_the_one_in_the_index_is_accepted() {
+    let nvim = changed("true");
+    wait_hunks(&nvim, both());
+    wait_asked(&nvim, 1);
+    stage_first(&nvim);
+    wait_hunks(&nvim, json!([[6, ["seven"], ["SEVEN"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    let left = NEW.replace("SEVEN", "seven");
+    wait_file(&nvim, "a.txt", &left);
+    wait_lines(&nvim, &left.lines().collect::<Vec<_>>());
+    nvim.quit();
+}
+
+#[test]
+fn of_two_hunks_the_one_that_is_committed_is_accepted() {
+    let nvim = changed("true");
+    wait_hunks(&nvim, both());
+    wait_asked(&nvim, 1);
+    stage_first(&nvim);
+    git(&nvim.project, &["commit", "--quiet", "--message", "first"]);
+    wait_hunks(&nvim, json!([[6, ["seven"], ["SEVEN"], "pending"]]));
+    git(
+        &nvim.project,
+        &["commit", "--quiet", "--all", "--message", "rest"],
+    );
+    wait_review(&nvim, 0, 0);
+    nvim.quit();
+}
+
+#[test]
+fn what_the_agent_commits_itself_is_not_accepted() {
+    let commit = "git -c user.name=A -c user.email=a@example.org commit --quiet --all -m agent";
+    let nvim = changed(commit);
+    wait_hunks(&nvim, both());
+    wait_asked(&nvim, 1);
+    assert_eq!(git(&nvim.project, &["status", "--short"]), "");
+    // A commit of something else does not accept it either.
+    std::fs::write(nvim.project.path("b.txt"), "b\n").expect("it can be written");
+    git(&nvim.project, &["add", "b.txt"]);
+    let before = asked(&nvim, 1);
+    git(&nvim.project, &["commit", "--quiet", "--message", "b"]);
+    nvim.wait("git to be asked again", || asked(&nvim, 1) > before);
+    assert_eq!(hunks(&nvim), both());
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", OLD);
+    assert_eq!(git(&nvim.project, &["status", "--short"]), " M a.txt\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_created_file_that_is_committed_is_accepted() {
+    let nvim = changed("echo new > b.txt");
+    wait_review(&nvim, 2, 3);
+    wait_asked(&nvim, 2);
+    git(&nvim.project, &["add", "b.txt"]);
+    wait_hunks(&nvim, both());
+    wait_review(&nvim, 1, 2);
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", OLD);
+    assert_eq!(nvim.project.read("b.txt"), "new\n");
+    nvim.quit();
+}

@@ -1,0 +1,151 @@
+//! Reviews outlive the Neovim they began in.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::{list, wait_review};
+use crate::files::{Script, open, start, touch, turn, wait_lines};
+use crate::harness::{Nvim, Project, procs};
+use crate::review::{wait_file, wait_shown};
+
+const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
+const NEW: &str = "one\nTWO\nthree\nfour\nFIVE\nsix\n";
+
+/// Starts on a file of which the agent changes two lines; it also makes a file, and deletes one.
+#[track_caller]
+fn changed() -> Nvim {
+    let command = "sed -i -e s/two/TWO/ -e s/five/FIVE/ a.txt; echo new > new.txt; rm gone.txt";
+    let script = Script::new().step(json!({ "shell": command }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("gone.txt", "gone\n")
+        // Nothing is asked about the swap file of one that was killed.
+        .before("set shortmess+=A")
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    wait_review(&nvim, 3, 4);
+    wait_lines(&nvim, &NEW.lines().collect::<Vec<_>>());
+    wait_shown(&nvim);
+    nvim
+}
+
+/// Goes on in another Neovim in the same project, with `a.txt` open.
+#[track_caller]
+fn again(project: Rc<Project>, (files, hunks): (usize, usize)) -> Nvim {
+    let nvim = Nvim::start(project);
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    wait_review(&nvim, files, hunks);
+    wait_shown(&nvim);
+    nvim
+}
+
+/// Returns what is kept on disk of reviews, by this Neovim or ones before it.
+fn kept(nvim: &Nvim) -> Vec<Vec<u8>> {
+    fn find(folder: &Path, found: &mut Vec<Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                find(&path, found);
+            } else if path.extension().is_some_and(|end| end == "reviews") {
+                found.extend(std::fs::read(&path));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    find(&nvim.project.root().join("state"), &mut found);
+    found
+}
+
+/// Kills Neovim as the system would, and its agent.
+fn kill(mut nvim: Nvim) -> Rc<Project> {
+    let agents = nvim.processes();
+    nvim.kill();
+    for process in agents {
+        procs::kill(process.pid);
+    }
+    Rc::clone(&nvim.project)
+}
+
+/// Checks that all three files are under review, and that a reject brings everything back.
+#[track_caller]
+fn check_all(nvim: Nvim) {
+    let expected = [
+        "a.txt +2 -2",
+        "      2 ~ TWO",
+        "      5 ~ FIVE",
+        "gone.txt -1  deleted",
+        "      1 - gone",
+        "new.txt +1  created",
+        "      1 + new",
+    ];
+    assert_eq!(list(&nvim), expected);
+    nvim.cmd("Acp reject all");
+    wait_review(&nvim, 0, 0);
+    wait_file(&nvim, "a.txt", OLD);
+    wait_file(&nvim, "gone.txt", "gone\n");
+    nvim.wait("the new file to be gone", || {
+        !nvim.project.path("new.txt").exists()
+    });
+    wait_lines(&nvim, &OLD.lines().collect::<Vec<_>>());
+    nvim.quit();
+}
+
+#[test]
+fn a_review_goes_on_after_quitting() {
+    let nvim = changed();
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    check_all(again(project, (3, 4)));
+}
+
+#[test]
+fn a_review_goes_on_after_a_kill() {
+    let nvim = changed();
+    nvim.wait("the review to be kept", || {
+        // All of it: it is kept a moment after each change.
+        let kept = kept(&nvim);
+        // They are packed: what was there before is not there again.
+        let names = ["a.txt", "gone", "new"];
+        let holds = |name: &str, kept: &Vec<u8>| memchr::memmem::find(kept, name.as_bytes());
+        kept.iter()
+            .any(|kept| names.iter().all(|name| holds(name, kept).is_some()))
+    });
+    check_all(again(kill(nvim), (3, 4)));
+}
+
+#[test]
+fn what_was_decided_and_what_happened_meanwhile_is_known() {
+    let nvim = changed();
+    let before = kept(&nvim);
+    nvim.keys("2G\\a");
+    wait_review(&nvim, 3, 3);
+    nvim.wait("that to be kept", || {
+        let now = kept(&nvim);
+        !now.is_empty() && now != before
+    });
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    // The user goes on elsewhere.
+    let text = format!("{}theirs\n", NEW.replace("three", "THREE"));
+    touch(&project.path("a.txt"), &text);
+    let nvim = again(project, (3, 3));
+    nvim.cmd("Acp reject all");
+    wait_review(&nvim, 0, 0);
+    wait_file(&nvim, "a.txt", &text.replace("FIVE", "five"));
+    nvim.quit();
+}
+
+#[test]
+fn a_review_goes_on_more_than_once() {
+    let nvim = changed();
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    let nvim = again(project, (3, 4));
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    check_all(again(project, (3, 4)));
+}
