@@ -1,7 +1,8 @@
 //! The one inbox: the only channel by which anything reaches the core.
 //!
 //! It has two lanes. The *prompt lane* takes what the user, the editor, timers and the disk
-//! report; it is unbounded, because its senders must never wait and are slow or few. The *agent
+//! report; it is unbounded, because its senders must never wait and are slow or few. Whoever tells
+//! of thousands of changed files is neither: it takes [`Room`] for the texts it tells of. The *agent
 //! lane* takes agents' messages and is bounded by the bytes they were decoded from: whoever reads
 //! an agent's pipe takes [`Room`] first, and waits for it while the core is busy, so that a slow
 //! core slows the agent instead of growing a queue.
@@ -23,6 +24,10 @@ const UNIT_BYTES: usize = 16 << 10;
 /// The units of the agent lane: 64 MiB of messages, or 4096 small ones.
 const UNITS: usize = (64 << 20) / UNIT_BYTES;
 
+/// The units of the texts of changed files that wait for the core: 8 MiB, or one change that is
+/// larger.
+const DISK_UNITS: usize = (8 << 20) / UNIT_BYTES;
+
 /// Returns both ends of a new inbox.
 pub fn inbox() -> (Inbox, Outlet) {
     let shared = Arc::new(Shared {
@@ -32,6 +37,7 @@ pub fn inbox() -> (Inbox, Outlet) {
         }),
         arrived: Condvar::new(),
         room: Arc::new(Semaphore::new(UNITS)),
+        disk_room: Arc::new(Semaphore::new(DISK_UNITS)),
     });
     let inbox = Inbox {
         shared: Arc::clone(&shared),
@@ -51,7 +57,7 @@ pub struct Outlet {
     shared: Arc<Shared>,
 }
 
-/// A share of the agent lane, held until the message it was taken for has reached the core.
+/// A share of what may wait for the core, held until what it was taken for has reached it.
 #[derive(Debug)]
 pub struct Room {
     _permit: OwnedSemaphorePermit,
@@ -62,7 +68,7 @@ impl Inbox {
     pub fn send(&self, event: Event) {
         let mut queues = self.shared.lock();
         if !queues.closed {
-            queues.prompt.push_back(event);
+            queues.prompt.push_back((event, None));
             // Whoever wakes up finds the lock free.
             drop(queues);
             self.shared.arrived.notify_one();
@@ -74,12 +80,22 @@ impl Inbox {
     /// A message larger than the whole lane takes all of it. Waiting is first come, first served,
     /// needs no runtime, and may be given up by dropping the future. `None`: the core is gone.
     pub async fn room(&self, bytes: usize) -> Option<Room> {
-        let units = bytes.div_ceil(UNIT_BYTES).clamp(1, UNITS);
-        // `units` is at most UNITS, which is 4096.
-        let units = u32::try_from(units).ok()?;
-        let semaphore = Arc::clone(&self.shared.room);
-        let permit = semaphore.acquire_many_owned(units).await.ok()?;
-        Some(Room { _permit: permit })
+        take(&self.shared.room, bytes, UNITS).await
+    }
+
+    /// Takes room for changes of files with texts of `bytes` bytes, as [`Inbox::room`] does.
+    pub async fn disk_room(&self, bytes: usize) -> Option<Room> {
+        take(&self.shared.disk_room, bytes, DISK_UNITS).await
+    }
+
+    /// Sends by the prompt lane what room was taken for.
+    pub fn send_with(&self, event: Event, room: Room) {
+        let mut queues = self.shared.lock();
+        if !queues.closed {
+            queues.prompt.push_back((event, Some(room)));
+            drop(queues);
+            self.shared.arrived.notify_one();
+        }
     }
 
     /// Sends by the agent lane what was decoded from one message; `room` is given back with the
@@ -106,6 +122,15 @@ impl Inbox {
             self.shared.arrived.notify_one();
         }
     }
+}
+
+/// Takes room for `bytes` bytes out of `most` units.
+async fn take(semaphore: &Arc<Semaphore>, bytes: usize, most: usize) -> Option<Room> {
+    let units = bytes.div_ceil(UNIT_BYTES).clamp(1, most);
+    // `most` is at most UNITS, which is 4096.
+    let units = u32::try_from(units).ok()?;
+    let permit = Arc::clone(semaphore).acquire_many_owned(units).await.ok()?;
+    Some(Room { _permit: permit })
 }
 
 impl Clone for Inbox {
@@ -165,6 +190,7 @@ impl Drop for Outlet {
     fn drop(&mut self) {
         // Whoever waits for room learns that nobody will ever make any.
         self.shared.room.close();
+        self.shared.disk_room.close();
         let mut queues = self.shared.lock();
         queues.closed = true;
         let dropped = (
@@ -181,11 +207,12 @@ struct Shared {
     queues: Mutex<Queues>,
     arrived: Condvar,
     room: Arc<Semaphore>,
+    disk_room: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
 struct Queues {
-    prompt: VecDeque<Event>,
+    prompt: VecDeque<(Event, Option<Room>)>,
     agent: VecDeque<(Event, Option<Room>)>,
     senders: usize,
     closed: bool,
@@ -202,10 +229,7 @@ impl Queues {
     /// Returns the next event, with the room that comes back when it is dropped: that wakes those
     /// who wait for it, which takes longer than the lock may be held.
     fn pop(&mut self) -> Option<(Event, Option<Room>)> {
-        match self.prompt.pop_front() {
-            Some(event) => Some((event, None)),
-            None => self.agent.pop_front(),
-        }
+        self.prompt.pop_front().or_else(|| self.agent.pop_front())
     }
 }
 
@@ -265,6 +289,25 @@ mod tests {
         inbox.send(timer(0));
         check(&outlet, &[0, 1]);
         assert!(poll(waiting.as_mut()).is_ready());
+    }
+
+    #[test]
+    fn whoever_tells_of_many_files_waits_for_the_core_and_keeps_nobody_else_waiting() {
+        let (inbox, outlet) = inbox();
+        let share = |inbox: &Inbox| match poll(pin!(inbox.disk_room(5 << 20))) {
+            Poll::Ready(room) => room,
+            Poll::Pending => None,
+        };
+        let first = share(&inbox).expect("there is room at first");
+        inbox.send_with(timer(1), first);
+        assert!(share(&inbox).is_none());
+        // Agents and the editor have nothing to do with it.
+        room(&inbox, usize::MAX);
+        inbox.send(timer(2));
+        assert!(outlet.try_recv().is_some());
+        let next = share(&inbox).expect("there is room again");
+        inbox.send_with(timer(3), next);
+        check(&outlet, &[2, 3]);
     }
 
     #[test]

@@ -10,12 +10,16 @@ use super::frame::plural;
 use super::ids::SessionKey;
 use super::ledger::Hunk;
 use super::model::Model;
+use super::project::{Body, FileState, Whole};
 use super::text::Text;
 use super::transcript::Entry;
 use super::view::Line;
 
 /// Lines of diff that are told; of more, the hunks are counted.
 const MAX_LINES: usize = 200;
+
+/// Files changed as a whole that are told; of more, the rest is counted.
+const MAX_WHOLE: usize = 50;
 
 /// Lines shown around a hunk.
 const CONTEXT: usize = 2;
@@ -34,12 +38,97 @@ pub struct Rejected {
     below: Vec<String>,
 }
 
+/// What the user has rejected of a file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedWhole {
+    whole: Whole,
+    /// What was there, without its lines.
+    body: Body,
+    /// Where it was.
+    place: PathBuf,
+}
+
 /// What goes along with the next prompt.
 #[derive(Debug, PartialEq, Eq)]
 struct Feedback {
-    /// How many hunks of which files.
+    /// How many changes of which files.
     what: String,
+    /// What happened to files as a whole, a line each.
+    whole: Vec<String>,
     diff: Vec<String>,
+}
+
+/// What of a file is told.
+struct Told<'a> {
+    /// Relative to the session's folder, if it is in there.
+    path: &'a Path,
+    hunks: Vec<&'a Rejected>,
+    whole: Vec<String>,
+}
+
+impl RejectedWhole {
+    /// Returns what happened to a file that is `now` at a place, before that is rejected.
+    pub fn of(whole: Whole, now: &FileState, place: &Path) -> Self {
+        let mut body = now.body.clone();
+        if let Body::Text(content) = &mut body {
+            content.text = Text::default();
+        }
+        Self {
+            whole,
+            body,
+            place: place.to_owned(),
+        }
+    }
+
+    /// Returns whether a file that is `now` at a place has what was rejected: not carried out
+    /// yet, or there again.
+    pub fn is_there(&self, now: &FileState, place: &Path) -> bool {
+        match &self.whole {
+            Whole::Created => !now.is_missing(),
+            Whole::Deleted => now.is_missing(),
+            Whole::Moved(_) => place == self.place,
+            Whole::Mode(_, new) => now.mode == Some(*new),
+            Whole::Format(_) | Whole::Binary { .. } | Whole::Link => {
+                match (&self.body, &now.body) {
+                    (Body::Text(old), Body::Text(new)) => old.format == new.format,
+                    (old, new) => old == new,
+                }
+            }
+        }
+    }
+
+    /// Returns whether it is the same change.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_move = matches!(self.whole, Whole::Moved(_));
+        self.whole == other.whole
+            && self.body == other.body
+            && (!is_move || self.place == other.place)
+    }
+
+    fn is_of_all_lines(&self) -> bool {
+        matches!(self.whole, Whole::Created | Whole::Deleted)
+    }
+
+    /// Returns what was rejected and what has come of it, in a line.
+    fn words(&self, path: &Path, cwd: &Path) -> String {
+        let short = |path: &Path| path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+        let name = path.display();
+        match &self.whole {
+            Whole::Created => format!("created {name}: deleted"),
+            Whole::Deleted => format!("deleted {name}: brought back"),
+            Whole::Moved(from) => {
+                let (from, to) = (short(from), short(&self.place));
+                format!("moved {from} to {to}: moved back")
+            }
+            Whole::Mode(old, new) => {
+                let (old, new) = (old & 0o7777, new & 0o7777);
+                format!("changed the mode of {name} from {old:o} to {new:o}: set back")
+            }
+            Whole::Format(what) => format!("changed how {name} is written ({what}): set back"),
+            Whole::Binary { .. } => format!("changed {name}, which is no text: brought back"),
+            Whole::Link => format!("made, changed or replaced the link {name}: brought back"),
+        }
+    }
 }
 
 impl Rejected {
@@ -111,18 +200,27 @@ impl Feedback {
     /// Returns what the agent is told.
     fn text(&self) -> String {
         let mut text = "The user has rejected these changes of yours; the files do not have them \
-                        any more:\n```diff\n"
+                        any more:\n"
             .to_owned();
-        for line in &self.diff {
-            text.push_str(line);
-            text.push('\n');
+        for line in &self.whole {
+            text.push_str(&format!("- {line}\n"));
         }
-        text + "```\n"
+        if !self.diff.is_empty() {
+            text.push_str("```diff\n");
+            for line in &self.diff {
+                text.push_str(line);
+                text.push('\n');
+            }
+            text.push_str("```\n");
+        }
+        text
     }
 
     /// Returns what the chat shows; what matters comes first, for a fold's line is cut.
     fn entry(&self, word: &str) -> Entry {
-        let lines = self.diff.iter().map(|line| {
+        let files = self.whole.iter();
+        let files = files.map(|line| whole(format!("  {line}"), "AcpNotice"));
+        let diff = self.diff.iter().map(|line| {
             let group = match line.as_bytes() {
                 [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => "AcpPath",
                 [b'-', ..] => "AcpDelete",
@@ -139,7 +237,7 @@ impl Feedback {
         });
         Entry::Along {
             head: format!("{}: {word}", self.what),
-            lines: lines.collect(),
+            lines: files.chain(diff).collect(),
         }
     }
 }
@@ -202,35 +300,72 @@ impl Model {
             return None;
         }
         let cwd = &self.sessions.get(&key)?.spec.cwd;
-        let mut files: Vec<(PathBuf, Vec<&Rejected>)> = Vec::new();
+        let mut files: Vec<Told<'_>> = Vec::new();
         for (path, file) in self.reviews.iter() {
             if file.session != key {
                 continue;
             }
-            let rejected = file.told_rejected();
-            if !rejected.is_empty() {
-                let short = path.strip_prefix(cwd).unwrap_or(path);
-                files.push((short.to_owned(), rejected));
+            let path = path.strip_prefix(cwd).unwrap_or(path);
+            let whole: Vec<&RejectedWhole> = file.told_rejected_whole().collect();
+            // All lines came or went with the file: a line says it.
+            let is_all = whole.iter().any(|whole| whole.is_of_all_lines());
+            let whole = whole.iter().map(|whole| whole.words(path, cwd));
+            let told = Told {
+                path,
+                whole: whole.collect(),
+                hunks: match is_all {
+                    true => Vec::new(),
+                    false => file.told_rejected(),
+                },
+            };
+            if !told.hunks.is_empty() || !told.whole.is_empty() {
+                files.push(told);
             }
         }
-        let hunks = files.iter().map(|(_, hunks)| hunks.len()).sum();
         let place = match files.as_slice() {
             [] => return None,
-            [(path, _)] => path.display().to_string(),
+            [file] => file.path.display().to_string(),
             files => plural(files.len(), "file"),
         };
+        let hunks: usize = files.iter().map(|file| file.hunks.len()).sum();
+        let mut whole: Vec<String> = Vec::new();
+        whole.extend(files.iter().flat_map(|file| file.whole.iter().cloned()));
+        let what = match whole.len() {
+            0 => plural(hunks, "rejected hunk"),
+            count => plural(hunks + count, "rejected change"),
+        };
+        let more = whole.len().saturating_sub(MAX_WHOLE);
+        if more > 0 {
+            whole.truncate(MAX_WHOLE);
+            whole.push(format!("and {more} more like these"));
+        }
         Some(Feedback {
-            what: format!("{} in {place}", plural(hunks, "rejected hunk")),
-            diff: files
-                .iter()
-                .fold(Vec::new(), |lines, file| tell(lines, file)),
+            what: format!("{what} in {place}"),
+            whole,
+            diff: diff_of(&files),
         })
     }
 }
 
+/// Returns the diff of what was rejected, as far as there is room for it.
+fn diff_of(files: &[Told<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut files = files.iter().filter(|file| !file.hunks.is_empty());
+    while lines.len() < MAX_LINES
+        && let Some(file) = files.next()
+    {
+        lines = tell(lines, file);
+    }
+    match files.count() {
+        0 => {}
+        more => lines.push(format!("@@ {} @@", plural(more, "more file"))),
+    }
+    lines
+}
+
 /// Adds the diff of a file, as far as there is room for it.
-fn tell(mut lines: Vec<String>, (path, hunks): &(PathBuf, Vec<&Rejected>)) -> Vec<String> {
-    let path: &Path = path;
+fn tell(mut lines: Vec<String>, file: &Told<'_>) -> Vec<String> {
+    let Told { path, hunks, .. } = file;
     lines.push(format!("--- a/{}", path.display()));
     lines.push(format!("+++ b/{}", path.display()));
     for (at, hunk) in hunks.iter().enumerate() {

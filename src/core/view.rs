@@ -137,6 +137,10 @@ pub struct ListView {
     pub lines: Vec<Line>,
     /// One for each line; `None` for a line that stands for nothing.
     pub items: Vec<Option<ListItem>>,
+    /// The files there are, those that have no line among them.
+    pub files: usize,
+    /// There are more of them than lines.
+    pub is_cut: bool,
 }
 
 /// A file or a hunk in the review list.

@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, outside, permission, review, reviewlist};
+use super::{chat, moved, outside, permission, review, reviewlist};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -56,7 +56,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         }
         EditorEffect::AskPermission { id } => permission::ask(id),
         EditorEffect::Deleted { buf } => outside::deleted(buf),
-        EditorEffect::Moved { buf, path } => outside::moved_to(buf, &path),
+        EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),

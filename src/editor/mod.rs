@@ -16,6 +16,7 @@ mod keys;
 mod layout;
 mod lines;
 mod loading;
+mod moved;
 mod nvim;
 mod outside;
 mod pen;

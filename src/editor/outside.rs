@@ -13,8 +13,8 @@
 //! - `:checktime` with a `FileChangedShell` that does nothing sets the first one alone; the
 //!   question at `:write` remains.
 //! - `:edit`, or "reload" for an answer, reads the file again: marks, folds, extmarks and the
-//!   undo tree of the untouched lines are gone, LSP clients get the whole text, and 100,000 lines
-//!   take 60 ms.
+//!   undo tree of the untouched lines are gone, LSP clients get the whole text, and the larger the
+//!   file, the longer Neovim stands still.
 //! - A `:write` of our own, just before the user's, sets both; but the file is written twice, the
 //!   first time without what the user's hooks do, and hooks that refuse come too late.
 //! - A `:write` with a `BufWriteCmd` that writes nothing sets both (|BufWriteCmd| is assumed to
@@ -28,9 +28,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
-use super::documents::{is_attached, known, moving, set_known, set_renamed};
+use super::documents::{is_attached, known, set_known};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
@@ -139,7 +139,7 @@ pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Resu
     Ok(sessions.into_iter().any(|session| holds(&session.cwd)))
 }
 
-fn name(buf: i32) -> mlua::Result<PathBuf> {
+pub(super) fn name(buf: i32) -> mlua::Result<PathBuf> {
     let name: String = api("nvim_buf_get_name", buf)?;
     Ok(PathBuf::from(name))
 }
@@ -280,7 +280,7 @@ fn set_format(buf: i32, format: Format) -> mlua::Result<()> {
 ///
 /// Where somebody else writes the buffer (|BufWriteCmd|) that one is not run, and Neovim asks no
 /// question at `:write` anyway.
-fn count_as_written(buf: i32) -> mlua::Result<()> {
+pub(super) fn count_as_written(buf: i32) -> mlua::Result<()> {
     if has_autocommand_of_others("BufWriteCmd", buf)? {
         return Ok(());
     }
@@ -365,7 +365,7 @@ pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
 /// Lets Neovim notice that a buffer's file is gone, without a word about it.
 ///
 /// It goes on looking whether there is one again. `:write` makes it anew without a question.
-fn gone(buf: i32) -> mlua::Result<()> {
+pub(super) fn gone(buf: i32) -> mlua::Result<()> {
     let group = group()?;
     let nothing = guard::callback("FileChangedShell", |_: Value| choose(""))?;
     let opts = nvim::table([
@@ -389,88 +389,4 @@ pub fn deleted(buf: BufId) -> mlua::Result<()> {
         true => gone(buf.0),
         false => Ok(()),
     }
-}
-
-/// Gives a buffer the name that its file has by now.
-///
-/// A buffer of that name that is there already is another text of the user's: both stay, and this
-/// one is one whose file is gone.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
-    let BufId(buf) = buf;
-    if !api::<bool>("nvim_buf_is_loaded", buf)? {
-        return Ok(());
-    }
-    let old = name(buf)?;
-    if old == path {
-        return Ok(());
-    }
-    let clients = lsp_detach(buf)?;
-    let renamed = moving(buf, || rename(buf, path));
-    lsp_attach(buf, clients)?;
-    if renamed.is_err() {
-        return gone(buf);
-    }
-    wipe_leftover(buf, &old)?;
-    if crate::paths::stamp(path).is_some() {
-        count_as_written(buf)?;
-        set_renamed(buf, false);
-    }
-    if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
-        // As `:saveas` does.
-        nvim::buf_call(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
-    }
-    Ok(())
-}
-
-/// Gives a buffer a name, shown as short as one that was typed.
-fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
-    let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
-    let name = format!("fnameescape(fnamemodify({path}, ':.'))");
-    nvim::buf_call(buf, &format!("execute 'silent keepalt file' {name}"))
-}
-
-/// Removes the buffer that Neovim has made for the name before.
-fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
-    let all: Vec<i32> = api("nvim_list_bufs", ())?;
-    for other in all {
-        if other != buf && name(other)? == old && !api::<bool>("nvim_buf_is_loaded", other)? {
-            let force = nvim::table([("force", Value::Boolean(true))])?;
-            api::<()>("nvim_buf_delete", (other, force))?;
-        }
-    }
-    Ok(())
-}
-
-/// Takes a buffer from its LSP clients, which know it by its name; returns the clients.
-fn lsp_detach(buf: i32) -> mlua::Result<Vec<i64>> {
-    let loaded: Table = nvim::lua()
-        .globals()
-        .get::<Table>("package")?
-        .get("loaded")?;
-    let Some(lsp) = loaded.get::<Option<Table>>("vim.lsp")? else {
-        return Ok(Vec::new());
-    };
-    let filter = nvim::table([("bufnr", nvim::value(buf))])?;
-    let clients: Vec<Table> = lsp.get::<Function>("get_clients")?.call(filter)?;
-    let ids = clients.iter().map(|client| client.get("id"));
-    let ids: Vec<i64> = ids.collect::<mlua::Result<_>>()?;
-    for id in &ids {
-        lsp.get::<Function>("buf_detach_client")?
-            .call::<()>((buf, *id))?;
-    }
-    Ok(ids)
-}
-
-fn lsp_attach(buf: i32, clients: Vec<i64>) -> mlua::Result<()> {
-    if clients.is_empty() {
-        return Ok(());
-    }
-    let lsp: Table = nvim::vim()?.get("lsp")?;
-    let attach: Function = lsp.get("buf_attach_client")?;
-    clients
-        .into_iter()
-        .try_for_each(|id| attach.call::<()>((buf, id)))
 }

@@ -1,7 +1,7 @@
 //! From the core to the main thread: the outbox, the wake-up, and the pace of frames.
 //!
 //! Invariants: the callback of an `AsyncHandle` only schedules; whatever lies in the outbox is
-//! drained whole; at most one frame is asked for at a time, and one per [`FRAME_MS`].
+//! drained, in its order and in slices of [`SLICE`]; at most one frame is asked for at a time, and one per [`FRAME_MS`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -21,6 +21,9 @@ use crate::core::ids::BufId;
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
 
+/// How long effects are carried out at a stretch: thousands of files may change at once.
+const SLICE: Duration = Duration::from_millis(4);
+
 /// Effects on their way to the main thread.
 #[derive(Default)]
 pub struct Outbox {
@@ -30,9 +33,14 @@ pub struct Outbox {
 
 impl Outbox {
     /// Hands an effect to the main thread. Never blocks; the queue holds at most one frame and
-    /// one wake-up, besides edits and messages, which are few.
+    /// one wake-up, besides edits, messages and what is announced of files.
     pub fn push(&self, effect: EditorEffect) {
         self.lock().push_back(effect);
+        self.wake();
+    }
+
+    /// Has the main thread look into the queue, once it comes to that.
+    fn wake(&self) {
         if let Some(handle) = self.handle.get() {
             // It fails only when Neovim's loop is closed already: then nobody is there to wake.
             let _ = handle.send();
@@ -179,9 +187,11 @@ fn ask() {
     state::send(Event::FrameWanted);
 }
 
-/// Carries out everything in the outbox.
+/// Carries out what is in the outbox; of very much the rest comes when the user's keys and the
+/// screen have had their turn.
 fn drain() {
     crate::panics::inject("callback");
+    let start = Instant::now();
     while let Some(effect) = state::with(|editor| editor.outbox.pop()).flatten() {
         match effect {
             EditorEffect::Wake => want_frame(),
@@ -191,6 +201,11 @@ fn drain() {
                 LAST_FRAME.set(Some(Instant::now()));
             }
             other => guard::run("effect", || super::apply::effect(other)),
+        }
+        if start.elapsed() > SLICE {
+            // What is scheduled right now would come before the keys.
+            state::with(|editor| editor.outbox.wake());
+            return;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The lines of the review list, as they are drawn.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::items::What;
@@ -11,6 +12,9 @@ use crate::core::project::Whole;
 use crate::core::proposals::{FileProposal, Note};
 use crate::core::reviews::FileReview;
 use crate::core::view::{Group, Line, ListItem, ListView, Span};
+
+/// Lines of the list: of more the rest comes when some are decided about.
+const MAX_LINES: usize = 1000;
 
 /// Text of a hunk's line longer than this is cut: it is there to tell one from another.
 const MAX_TEXT: usize = 120;
@@ -25,7 +29,16 @@ impl Model {
         let mut view = ListView::default();
         let mut session = None;
         let mut counts = Counts::default();
+        let mut paths = BTreeSet::new();
         for item in items {
+            counts.add(item.what);
+            if item.what.row().is_none() {
+                paths.insert(item.path);
+            }
+            if view.lines.len() >= MAX_LINES {
+                view.is_cut = true;
+                continue;
+            }
             if several && session != Some(item.session) {
                 session = Some(item.session);
                 if !view.lines.is_empty() {
@@ -33,7 +46,6 @@ impl Model {
                 }
                 view.push(self.session_line(item.session), None);
             }
-            counts.add(item.what);
             let is_gone =
                 matches!(item.what, What::File(file) | What::Hunk(file, _) if is_gone(file));
             let shown = ListItem {
@@ -44,6 +56,11 @@ impl Model {
             };
             view.push(self.item_line(item.path, item.what), Some(shown));
         }
+        if view.is_cut {
+            let text = "⋯ and more: what is decided about here makes room for them.";
+            view.push(diffview::whole(text.into(), "AcpDim"), None);
+        }
+        view.files = paths.len();
         view.title = counts.title();
         view
     }

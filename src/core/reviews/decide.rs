@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::moving::Moved;
 use super::queue::Wish;
-use super::shift::Moved;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{
@@ -117,10 +117,11 @@ impl FileReview {
             after,
             end: if is_gone { End::Deleted } else { End::Stays },
         };
-        match is_gone {
-            true => self.without_agent().unwrap_or(plan),
-            false => plan,
+        if !is_gone {
+            return plan;
         }
+        self.note_rejected_whole(self.whole());
+        self.without_agent().unwrap_or(plan)
     }
 
     /// Returns how the file loses what the agent wrote but not what the user did to it since;
@@ -227,6 +228,10 @@ impl Model {
             return false;
         }
         let is_reject = is_whole && action == ReviewAction::Reject;
+        if is_reject {
+            let whole = review.whole();
+            review.note_rejected_whole(whole);
+        }
         if is_reject && (self.reject_first(&path, fx) || !is_hit && self.reject_last(&path, fx)) {
             return true;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::turns::TurnReview;
 use crate::core::changes::advance;
 use crate::core::event::Stamp;
-use crate::core::feedback::{MAX_HUNKS, Rejected};
+use crate::core::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::core::hunkview::Words;
 use crate::core::ids::{SessionKey, TurnKey};
 use crate::core::ledger::{Conflict, Hunk, Review, Which, agents_text};
@@ -43,6 +43,8 @@ pub struct FileReview {
     found: Option<Text>,
     /// What the user has rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
+    /// What of that was about the file as a whole.
+    pub(super) rejected_whole: Vec<RejectedWhole>,
     /// What each turn has done, the oldest first.
     pub(super) turns: Vec<TurnReview>,
     /// The turn that the agent's changes belong to.
@@ -71,6 +73,7 @@ impl FileReview {
             written: base.clone(),
             found: None,
             rejected: Vec::new(),
+            rejected_whole: Vec::new(),
             turns: Vec::new(),
             turn: None,
             announced: (0, false),
@@ -206,6 +209,7 @@ impl FileReview {
         }
         let edits = self.ledger.accept(which);
         if *which == Which::All {
+            self.whole_is_back();
             self.accept_whole();
         } else if self.ledger.hunks().is_empty() {
             self.accept_content();
@@ -236,6 +240,12 @@ impl FileReview {
         if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
+    }
+
+    /// Forgets what was rejected: it was told, or is wanted back.
+    pub(super) fn forget_rejected(&mut self) {
+        self.rejected.clear();
+        self.rejected_whole.clear();
     }
 
     /// Forgets that a change was rejected: it is there again, and wanted.

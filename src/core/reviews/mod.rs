@@ -5,10 +5,12 @@
 
 mod commits;
 mod decide;
+mod decided;
 mod file;
 mod follow;
 mod keep;
 mod lost;
+mod moving;
 mod queue;
 mod restore;
 mod shift;
@@ -36,6 +38,8 @@ use super::text::Text;
 #[derive(Debug, Default)]
 pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
+    /// The names of reviews that have another one than their file, by the file's; some may be old.
+    aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
     /// Files with anything to decide, and hunks, by session.
@@ -44,9 +48,9 @@ pub struct Reviews {
     told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
     pub(super) turns: Turns,
     /// Turns that were undone, the last one last.
-    undone: Vec<shift::Undone>,
+    undone: Vec<decided::Undone>,
     /// What the last decisions have done, the last one last.
-    decided: Vec<Vec<shift::Moved>>,
+    decided: Vec<Vec<moving::Moved>>,
     /// Decisions that wait for others about their files.
     waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.
@@ -74,10 +78,11 @@ impl Reviews {
         if self.files.contains_key(path) {
             return path.to_owned();
         }
-        // As bytes: part by part takes its time, and all of these come from one source.
-        let is_same = |file: &FileReview| file.real.as_os_str() == real.as_os_str();
-        let known = self.files.iter().find(|(_, file)| is_same(file));
-        known.map_or(path, |(name, _)| name).to_owned()
+        let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
+        let alias = self.aliases.get(real).map(PathBuf::as_path);
+        let known = [Some(real), alias].into_iter().flatten();
+        let mut known = known.filter(|name| is_it(name));
+        known.next().unwrap_or(path).to_owned()
     }
 
     /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
@@ -91,6 +96,9 @@ impl Reviews {
         origin: FileState,
     ) -> &mut FileReview {
         let turn = self.turns.current(session);
+        if path != real {
+            self.aliases.insert(real.to_owned(), path.to_owned());
+        }
         let file = self.files.entry(path.to_owned());
         let file =
             file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
@@ -107,6 +115,9 @@ impl Reviews {
             && !self.files.contains_key(to)
             && let Some(review) = self.files.remove(from)
         {
+            if to != review.real {
+                self.aliases.insert(review.real.clone(), to.to_owned());
+            }
             self.files.insert(to.to_owned(), review);
             self.touched.extend([from.to_owned(), to.to_owned()]);
         }
@@ -128,7 +139,7 @@ impl Reviews {
         let files = self.files.values_mut();
         files
             .filter(|file| file.session == session)
-            .for_each(|file| file.rejected.clear());
+            .for_each(FileReview::forget_rejected);
     }
 
     /// Returns whether a file's public form is older than its ledger.

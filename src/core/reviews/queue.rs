@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::shift::Aim;
+use super::moving::Aim;
 use crate::core::event::ReviewAction;
 use crate::core::ids::TurnKey;
 use crate::core::ledger::{Which, diff};

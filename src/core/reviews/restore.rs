@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::decide::{ReviewJob, Then};
-use super::shift::Moved;
+use super::moving::Moved;
 use crate::core::changes::{DiskMerge, known_on_disk};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, ReviewAction, Stamp};

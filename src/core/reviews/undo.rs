@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::FileReview;
+use super::decided::Undone;
+use super::moving::{Aim, counts};
 use super::queue::Wish;
-use super::shift::{Aim, Undone, counts};
 use super::turns::Of;
 use crate::core::diffview;
 use crate::core::effect::{EditorEffect, Effect, Level};

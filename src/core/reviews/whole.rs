@@ -3,7 +3,10 @@
 //! Invariant: a file's `origin` is what the user has accepted of it, its `now` what was heard of
 //! it last; what differs between the two, beside the lines, is what there is to decide.
 
+use std::path::Path;
+
 use super::FileReview;
+use crate::core::feedback::RejectedWhole;
 use crate::core::format::{Encoding, Format, LineEnd};
 use crate::core::project::{Body, FileState, Whole};
 use crate::core::text::Text;
@@ -81,38 +84,33 @@ impl FileReview {
 
     /// Returns what happened to the file as a whole.
     pub fn whole(&self) -> Vec<Whole> {
-        let mut whole = Vec::new();
-        let (origin, now) = (&self.origin, &self.now);
-        match (&origin.body, &now.body) {
-            (Body::Missing, Body::Missing) => return whole,
-            (Body::Missing, _) => whole.push(Whole::Created),
-            (_, Body::Missing) => whole.push(Whole::Deleted),
-            (Body::Link(old), Body::Link(new)) if old == new => {}
-            (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
-            (Body::Text(old), Body::Text(_)) if self.has_other_format() => {
-                let now = now.format().unwrap_or_default();
-                let now = as_shown(
-                    (old.format, self.ledger.base()),
-                    (now, self.ledger.current()),
-                );
-                whole.push(Whole::Format(in_words(old.format, now)));
+        let texts = (self.ledger.base(), self.ledger.current());
+        between(&self.origin, &self.now, texts, self.from.as_deref())
+    }
+
+    /// Notes what the user rejects of a file as a whole, for the agent to be told: what is not
+    /// there any more once that is carried out.
+    pub(super) fn note_rejected_whole(&mut self, whole: Vec<Whole>) {
+        for whole in whole {
+            let rejected = RejectedWhole::of(whole, &self.now, &self.real);
+            let mut known = self.rejected_whole.iter();
+            if !known.any(|known| known.is_same(&rejected)) {
+                self.rejected_whole.push(rejected);
             }
-            (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
-                let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
-                whole.push(Whole::Binary { kept });
-            }
-            _ => {}
         }
-        let is_there = !now.is_missing();
-        if let Some(from) = self.from.clone().filter(|_| is_there) {
-            whole.push(Whole::Moved(from));
-        }
-        if let (Some(old), Some(new)) = (origin.mode, now.mode)
-            && old != new
-        {
-            whole.push(Whole::Mode(old, new));
-        }
-        whole
+    }
+
+    /// Returns what was rejected of the file as a whole and is not there again.
+    pub fn told_rejected_whole(&self) -> impl Iterator<Item = &RejectedWhole> {
+        let rejected = self.rejected_whole.iter();
+        rejected.filter(|rejected| !rejected.is_there(&self.now, &self.real))
+    }
+
+    /// Forgets what was rejected and is there again.
+    pub(super) fn whole_is_back(&mut self) {
+        let (now, real) = (&self.now, &self.real);
+        self.rejected_whole
+            .retain(|rejected| !rejected.is_there(now, real));
     }
 
     /// Returns whether the lines are written in another way than those that are accepted.
@@ -159,6 +157,43 @@ impl FileReview {
         self.origin = self.now.clone();
         self.from = None;
     }
+}
+
+/// Returns what happened to a file as a whole from one state to another, with these texts.
+pub(super) fn between(
+    origin: &FileState,
+    now: &FileState,
+    texts: (&Text, &Text),
+    from: Option<&Path>,
+) -> Vec<Whole> {
+    let mut whole = Vec::new();
+    match (&origin.body, &now.body) {
+        (Body::Missing, Body::Missing) => return whole,
+        (Body::Missing, _) => whole.push(Whole::Created),
+        (_, Body::Missing) => whole.push(Whole::Deleted),
+        (Body::Link(old), Body::Link(new)) if old == new => {}
+        (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
+        (Body::Text(old), Body::Text(new)) => {
+            let shown = as_shown((old.format, texts.0), (new.format, texts.1));
+            if shown != old.format {
+                whole.push(Whole::Format(in_words(old.format, shown)));
+            }
+        }
+        (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
+            let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
+            whole.push(Whole::Binary { kept });
+        }
+        _ => {}
+    }
+    if let Some(from) = from.filter(|_| !now.is_missing()) {
+        whole.push(Whole::Moved(from.to_owned()));
+    }
+    if let (Some(old), Some(new)) = (origin.mode, now.mode)
+        && old != new
+    {
+        whole.push(Whole::Mode(old, new));
+    }
+    whole
 }
 
 /// Returns how a text is written, as far as its bytes and those of the old one show that: of what

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::disk::Disk;
 use super::editor::Travel;
 use super::world::{A1, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope, UndoStep};
@@ -213,4 +214,130 @@ fn a_reject_while_the_agent_speaks_does_not_cut_its_message() {
     let messages = entries.filter(|entry| matches!(entry, Entry::Agent(_)));
     assert_eq!(messages.count(), 1);
     w.skip();
+}
+
+/// A world in which a turn's commands have done something to files on disk.
+fn deeds(does: impl FnOnce(&mut Disk)) -> World {
+    let mut w = World::ready();
+    w.happens(Event::Configure {
+        limits: Limits::default(),
+        preview: Preview::On,
+        feedback: true,
+    });
+    w.disk.put(F, "a\nb\n");
+    w.disk.put("/p/g", "g\n");
+    w.disk.set("/p/bytes".into(), b"\0old".to_vec());
+    w.settle();
+    w.prompts("first");
+    does(&mut w.disk);
+    w.settle();
+    w.ends_turn("end_turn");
+    w.skip();
+    w
+}
+
+/// Everything that a command can do to files as a whole.
+fn all_deeds(disk: &mut Disk) {
+    disk.removes("/p/g");
+    disk.moves(F, "/p/moved");
+    disk.chmods("/p/moved", 0o755);
+    disk.put("/p/new", "n\n");
+    disk.set("/p/bytes".into(), b"\0other".to_vec());
+}
+
+const TOLD: &str = "The user has rejected these changes of yours; the files do not have them any \
+                    more:\n- changed bytes, which is no text: brought back\n- moved f to moved: \
+                    moved back\n- changed the mode of f from 644 to 755: set back\n- deleted g: \
+                    brought back\n- created new: deleted\n";
+
+#[test]
+fn what_was_done_to_files_as_a_whole_is_told_in_a_line_each() {
+    let mut w = deeds(all_deeds);
+    rejects(&mut w, Scope::All);
+    assert_eq!(
+        along(&w),
+        ["5 rejected changes in 4 files: told with the next prompt"]
+    );
+    assert_eq!(told(&mut w), ["next", TOLD]);
+    w.ends_turn("end_turn");
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn an_undone_turn_tells_the_same_of_files_as_a_whole() {
+    let mut w = deeds(all_deeds);
+    let session = None;
+    let step = UndoStep::Undo(None);
+    w.happens(Event::UndoTurn { session, step });
+    assert_eq!(told(&mut w), ["next", TOLD]);
+    let step = UndoStep::Back;
+    w.happens(Event::UndoTurn { session, step });
+    w.ends_turn("end_turn");
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn what_is_there_again_as_a_whole_is_not_told() {
+    for does in [
+        |disk: &mut Disk| disk.removes("/p/g"),
+        |disk: &mut Disk| disk.put("/p/new", ""),
+        |disk: &mut Disk| disk.moves(F, "/p/moved"),
+        |disk: &mut Disk| disk.chmods(F, 0o755),
+        |disk: &mut Disk| disk.put(F, "a\r\nb\r\n"),
+        |disk: &mut Disk| disk.set("/p/bytes".into(), b"\0other".to_vec()),
+    ] {
+        let mut w = deeds(does);
+        rejects(&mut w, Scope::All);
+        assert_eq!(along(&w).len(), 1, "{:?}", along(&w));
+        // The user does it again.
+        does(&mut w.disk);
+        w.settle();
+        assert_eq!(told(&mut w), ["next"]);
+    }
+}
+
+#[test]
+fn a_file_that_stays_with_lines_of_the_users_was_not_deleted() {
+    let mut w = deeds(|disk| disk.put("/p/new", "n\n"));
+    w.disk.put("/p/new", "n\nmine\n");
+    w.settle();
+    rejects(&mut w, Scope::All);
+    assert_eq!(w.disk.get("/p/new").as_deref(), Some("mine\n"));
+    let texts = told(&mut w);
+    assert!(texts[1].contains("+n\n"), "{texts:?}");
+    assert!(!texts[1].contains("created"), "{texts:?}");
+}
+
+#[test]
+fn of_many_files_some_are_told_and_the_rest_is_counted() {
+    let all = |disk: &mut Disk, text: &str| {
+        for n in 0..300 {
+            disk.put(&format!("/p/many/{n}"), text);
+        }
+    };
+    let mut w = deeds(|disk| all(disk, "n\n"));
+    let (action, scope) = (ReviewAction::Reject, Scope::All);
+    rejects(&mut w, scope.clone());
+    let texts = told(&mut w);
+    assert!(
+        texts[1].contains("- and 250 more like these\n"),
+        "{texts:?}"
+    );
+    assert!(texts[1].lines().count() < 60);
+    w.ends_turn("end_turn");
+
+    let mut w = deeds(|disk| all(disk, "n\n"));
+    let accept = ReviewAction::Accept;
+    w.happens(Event::Review {
+        action: accept,
+        scope: scope.clone(),
+    });
+    w.prompts("second");
+    all(&mut w.disk, "m\n");
+    w.settle();
+    w.ends_turn("end_turn");
+    w.happens(Event::Review { action, scope });
+    let texts = told(&mut w);
+    assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
+    assert!(texts[1].lines().count() < 210);
 }

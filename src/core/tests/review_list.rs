@@ -296,3 +296,28 @@ fn the_preview_of_a_proposal_shows_what_would_come() {
     );
     assert_eq!(at(&mut w, 4), ("other:1".into(), vec!["+ made".to_owned()]));
 }
+
+#[test]
+fn of_very_many_files_the_first_are_listed_and_the_rest_comes_when_there_is_room() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    for n in 0..600 {
+        w.disk.put(&format!("/p/many/{n:03}"), "n\n");
+    }
+    w.settle();
+    opens(&mut w);
+    let view = &w.editor.list;
+    assert_eq!(
+        (view.files, view.is_cut, view.lines.len()),
+        (600, true, 1001)
+    );
+    assert_eq!(view.title[1].0, "600 files");
+    assert!(shown(&w)[1000].starts_with("⋯ and more"));
+    decides(&mut w, ReviewAction::Accept, 0..400);
+    let view = &w.editor.list;
+    assert_eq!(
+        (view.files, view.is_cut, view.lines.len()),
+        (400, false, 800)
+    );
+    w.skip();
+}

@@ -419,3 +419,32 @@ fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
         }
     }
 }
+
+#[test]
+fn what_the_user_types_in_lines_of_the_agents_stays_when_the_agent_writes_once_more() {
+    let mut w = begun(true, "a\n");
+    writes(&mut w, "a\none\ntwo\n");
+    types(&mut w, 1, 1, &["mine"]);
+    // From what it has seen.
+    writes(&mut w, "a\none\ntwo\nthree\n");
+    assert_eq!(w.buffer(F), "a\nmine\ntwo\nthree\n");
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "a\nmine\n");
+    w.skip();
+}
+
+#[test]
+fn a_made_file_keeps_what_the_user_typed_between_two_writes() {
+    let mut w = World::ready();
+    w.prompts("make it");
+    writes(&mut w, "new\nlines\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 1, 0, &["mine"]);
+    writes(&mut w, "new\nlines\nmore\n");
+    assert_eq!(w.buffer(F), "new\nmine\nlines\nmore\n");
+    ends(&mut w);
+    decide(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(w.buffer(F), "mine\n");
+    w.skip();
+}

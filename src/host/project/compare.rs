@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use super::manifest::{Entries, Entry, What};
 use crate::core::project::Blob;
 
+/// What a change without any text counts for.
+const LEAST_WEIGHT: usize = 1 << 10;
+
 /// One file that is another than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
@@ -17,6 +20,18 @@ pub(super) struct Difference {
     pub(super) from: Option<PathBuf>,
     pub(super) before: Option<Entry>,
     pub(super) after: Option<Entry>,
+}
+
+impl Difference {
+    /// Returns about how many bytes the texts before and after take.
+    pub(super) fn weight(&self) -> usize {
+        let states = [&self.before, &self.after];
+        let texts = states.into_iter().flatten().filter_map(|entry| {
+            let is_text = matches!(entry.what, What::Text(_));
+            usize::try_from(entry.stat.bytes).ok().filter(|_| is_text)
+        });
+        texts.fold(LEAST_WEIGHT, usize::saturating_add)
+    }
 }
 
 /// Returns whether a file is to the user what it was.

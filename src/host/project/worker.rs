@@ -11,6 +11,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::attend::Attention;
+use super::compare::Difference;
 use super::gather::{Due, Held, Where};
 use super::git::Git;
 use super::kept::Keeper;
@@ -26,6 +27,9 @@ use crate::host::guard::guarded;
 
 /// Where a panic was, in words.
 const PLACE: &str = "a project";
+
+/// How many bytes of text are told at once: the core does nothing else while it takes them in.
+const PART: usize = 1 << 20;
 
 /// Works off what is asked of one project until nobody can ask any more.
 pub(super) async fn run(
@@ -219,10 +223,29 @@ impl Worker {
             root.display()
         );
         self.tools.log.line(Level::Debug, "project", &line);
-        if found > 0 {
-            self.tools.inbox.send(Event::DiskChanged { root, changes });
-        }
+        self.tell(changes).await?;
         Some(looked)
+    }
+
+    /// Tells the core what has changed, a part at a time, as fast as it takes that in; `None` when
+    /// it panicked.
+    async fn tell(&self, changes: Vec<Difference>) -> Option<()> {
+        for part in parts(changes) {
+            let bytes = part.iter().map(Difference::weight).sum();
+            let Some(room) = self.tools.inbox.disk_room(bytes).await else {
+                // The core is gone.
+                return Some(());
+            };
+            let read = move |shadow: &mut Shadow| {
+                let told = part.iter().map(|change| shadow.told(change));
+                told.collect::<Vec<_>>()
+            };
+            let changes = self.on_shadow("reading what has changed", read).await?;
+            let root = self.root.clone();
+            let event = Event::DiskChanged { root, changes };
+            self.tools.inbox.send_with(event, room);
+        }
+        Some(())
     }
 
     /// Has everything looked at, and again what is being written, until that is told as well.
@@ -259,6 +282,24 @@ impl Worker {
             }
         });
     }
+}
+
+/// Cuts changes into parts of about [`PART`] bytes of text, each with one at least.
+fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
+    let mut parts: Vec<Vec<Difference>> = Vec::new();
+    let mut bytes = 0;
+    for change in changes {
+        let weight = change.weight();
+        bytes += weight;
+        match parts.last_mut() {
+            Some(part) if bytes <= PART => part.push(change),
+            _ => {
+                bytes = weight;
+                parts.push(vec![change]);
+            }
+        }
+    }
+    parts
 }
 
 fn failed(root: &Path) -> String {

@@ -1,5 +1,6 @@
 //! Files that change behind the editor's back, under buffers that have them.
 
+mod branches;
 mod buffers;
 mod deeds;
 mod hidden;

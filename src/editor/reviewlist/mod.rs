@@ -4,38 +4,24 @@
 //! focus by itself; when the last window of the list closes, the preview goes with it and the core
 //! renders nothing any more.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+mod acts;
+mod preview;
+
+use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::ask::{self, Choice};
+pub use preview::preview;
+
+use acts::map_keys;
+use preview::{hide_preview, show_preview};
+
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{guard, keys, walk};
-use crate::core::event::{Event, ListEvent, ReviewAction};
+use super::{guard, keys};
+use crate::core::event::{Event, ListEvent};
 use crate::core::ids::ItemKey;
-use crate::core::view::{Group, Line, ListItem, ListView, PreviewView};
-
-/// The keys: name in the config, what it does.
-const KEYS: [(&str, &str); 10] = [
-    ("jump", "Goes to the hunk or file"),
-    ("jump_split", "Goes to the hunk or file in a split"),
-    (
-        "accept",
-        "Accepts the hunk or file (visual: all in the range)",
-    ),
-    (
-        "reject",
-        "Rejects the hunk or file (visual: all in the range)",
-    ),
-    ("accept_all", "Accepts everything, after a question"),
-    ("reject_all", "Rejects everything, after a question"),
-    ("undo", "Takes the last decision back"),
-    ("preview", "Shows or hides the preview"),
-    ("close", "Closes the list"),
-    ("help", "Shows these keys"),
-];
+use crate::core::view::{Group, Line, ListItem, ListView};
 
 /// What the list shows, and where.
 #[derive(Debug, Default)]
@@ -108,24 +94,6 @@ pub fn show(view: ListView) -> mlua::Result<()> {
     }
     set_title(&view.title)?;
     moved()
-}
-
-/// Shows the preview of the item under the cursor.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn preview(view: &PreviewView) -> mlua::Result<()> {
-    let Some(buf) = valid(with(|list| list.preview))? else {
-        return Ok(());
-    };
-    write(buf, &[], &view.lines)?;
-    for win in nvim::windows_of(buf)? {
-        let title = bar(&[(view.title.clone(), "AcpPath")]);
-        nvim::set_win_option(win, "winbar", title)?;
-        // What has changed stands at the top.
-        api::<()>("nvim_win_set_cursor", (win, vec![1, 0]))?;
-    }
-    Ok(())
 }
 
 /// Returns the row of the item that was at `row`: its own one, else the next that is there.
@@ -345,183 +313,4 @@ fn dress(win: i32) -> mlua::Result<()> {
         nvim::set_win_option(win, name, to)?;
     }
     Ok(())
-}
-
-/// Opens the preview beside the list, above it on a narrow screen.
-fn show_preview() -> mlua::Result<()> {
-    let (is_off, known) = with(|list| (list.preview_is_off, list.preview));
-    let (Some(list), false) = (window()?, is_off) else {
-        return Ok(());
-    };
-    if valid(known)?.is_some() {
-        return Ok(());
-    }
-    let buf = scratch("acp://review/preview", "")?;
-    with(|list| list.preview = Some(buf));
-    let width: i64 = api("nvim_win_get_width", list)?;
-    let height: i64 = api("nvim_win_get_height", list)?;
-    let (split, size, to) = match width >= 90 {
-        true => ("right", "width", width * 3 / 5),
-        false => ("above", "height", height / 2),
-    };
-    let config = nvim::table([
-        ("win", nvim::value(list)),
-        ("split", nvim::value(split)),
-        (size, nvim::value(to)),
-    ])?;
-    let win: i32 = api("nvim_open_win", (buf, false, config))?;
-    dress(win)?;
-    nvim::set_win_option(win, "cursorline", false)?;
-    nvim::set_win_option(win, "winfixheight", true)?;
-    // The core sends it again.
-    with(|list| list.at = None);
-    moved()
-}
-
-fn hide_preview() -> mlua::Result<()> {
-    let preview = with(|list| list.preview.take());
-    if let Some(buf) = valid(preview)? {
-        let opts = nvim::table([("force", Value::Boolean(true))])?;
-        api::<()>("nvim_buf_delete", (buf, opts))?;
-    }
-    Ok(())
-}
-
-fn map_keys(buf: i32) -> mlua::Result<()> {
-    for (name, desc) in KEYS {
-        for lhs in keys::of("review_list", name) {
-            keys::map(buf, "n", &lhs, desc, move || press(name))?;
-            if matches!(name, "accept" | "reject") {
-                keys::map(buf, "x", &lhs, desc, move || press_on_range(name))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn press(name: &str) -> mlua::Result<()> {
-    match name {
-        "jump" => jump(false),
-        "jump_split" => jump(true),
-        "accept" => decide(ReviewAction::Accept, None),
-        "reject" => decide(ReviewAction::Reject, None),
-        "accept_all" => ask_all(ReviewAction::Accept),
-        "reject_all" => ask_all(ReviewAction::Reject),
-        "undo" => {
-            send(Event::List(ListEvent::Undo));
-            Ok(())
-        }
-        "preview" => toggle_preview(),
-        "close" => close(),
-        _ => help(),
-    }
-}
-
-fn press_on_range(name: &str) -> mlua::Result<()> {
-    let rows = keys::selected_rows()?;
-    keys::feed("<Esc>")?;
-    let action = match name {
-        "accept" => ReviewAction::Accept,
-        _ => ReviewAction::Reject,
-    };
-    decide(action, Some(rows))
-}
-
-/// Decides about the items of some rows, or the one under the cursor.
-fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
-    let line: usize = nvim::vim_fn("line", ".")?;
-    let rows = rows.unwrap_or(line.saturating_sub(1)..line);
-    let items = with(|list| {
-        let items = list.view.items.iter().skip(rows.start).take(rows.len());
-        items.flatten().map(|item| item.key).collect::<Vec<_>>()
-    });
-    if !items.is_empty() {
-        send(Event::List(ListEvent::Decide { action, items }));
-    }
-    Ok(())
-}
-
-fn ask_all(action: ReviewAction) -> mlua::Result<()> {
-    let (keys, files) = with(|list| {
-        let items = list.view.items.iter().flatten();
-        let files = items.filter(|item| item.row.is_none());
-        // A file may be there twice: as it is, and as it is proposed.
-        let names: BTreeSet<&Path> = files.clone().map(|item| &*item.path).collect();
-        let keys: Vec<ItemKey> = files.map(|item| item.key).collect();
-        (keys, names.len())
-    });
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let files = match files {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
-    let (title, word) = match action {
-        ReviewAction::Accept => (format!("Accept everything in {files}?"), "accept"),
-        ReviewAction::Reject => (format!("Reject everything in {files}?"), "reject"),
-    };
-    let yes = Choice::new('y', word, move || {
-        let items = keys.clone();
-        send(Event::List(ListEvent::Decide { action, items }));
-        Ok(())
-    });
-    ask::show(&title, &[], vec![yes])
-}
-
-fn jump(in_split: bool) -> mlua::Result<()> {
-    let line: usize = nvim::vim_fn("line", ".")?;
-    let item = with(|list| {
-        let item = list.view.items.get(line.saturating_sub(1));
-        item.cloned().flatten()
-    });
-    let Some(item) = item else {
-        return Ok(());
-    };
-    if item.is_gone {
-        let text = "There is no such file any more: the preview shows what it had.";
-        return super::apply::notify(crate::core::effect::Level::Info, text);
-    }
-    walk::visit(&item.path, item.row, in_split)
-}
-
-fn toggle_preview() -> mlua::Result<()> {
-    let is_off = with(|list| {
-        list.preview_is_off = !list.preview_is_off;
-        list.preview_is_off
-    });
-    match is_off {
-        true => hide_preview(),
-        false => show_preview(),
-    }
-}
-
-fn close() -> mlua::Result<()> {
-    hide_preview()?;
-    let Some(win) = window()? else {
-        return Ok(());
-    };
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let wins: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
-    if wins.len() == 1 && tabs.len() == 1 {
-        // The last window stays, with an empty buffer.
-        return api("nvim_command", "enew");
-    }
-    api::<()>("nvim_command", "silent! wincmd p")?;
-    api("nvim_win_close", (win, true))
-}
-
-fn help() -> mlua::Result<()> {
-    let mut lines = Vec::new();
-    for (name, desc) in KEYS {
-        let keys: Vec<String> = keys::of("review_list", name)
-            .iter()
-            .map(|key| keys::shown(key))
-            .collect();
-        if !keys.is_empty() {
-            lines.push(format!(" {:<8} {desc} ", keys.join(" ")));
-        }
-    }
-    ask::show("Keys of the review list", &lines, Vec::new())
 }

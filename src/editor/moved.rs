@@ -1,0 +1,97 @@
+//! A file that was moved: its buffer gets the new name.
+//!
+//! Invariants: no text is lost: a buffer that has the name already stays, and so does this one;
+//! LSP clients know the buffer by the name it has.
+
+use std::path::Path;
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use super::documents::{moving, set_renamed};
+use super::nvim::{self, api};
+use super::outside::{count_as_written, gone, name};
+use crate::core::ids::BufId;
+
+/// Gives a buffer the name that its file has by now.
+///
+/// A buffer of that name that is there already is another text of the user's: both stay, and this
+/// one is one whose file is gone.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
+    let BufId(buf) = buf;
+    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Ok(());
+    }
+    let old = name(buf)?;
+    if old == path {
+        return Ok(());
+    }
+    let clients = lsp_detach(buf)?;
+    let renamed = moving(buf, || rename(buf, path));
+    lsp_attach(buf, clients)?;
+    if renamed.is_err() {
+        return gone(buf);
+    }
+    wipe_leftover(buf, &old)?;
+    if crate::paths::stamp(path).is_some() {
+        count_as_written(buf)?;
+        set_renamed(buf, false);
+    }
+    if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
+        // As `:saveas` does.
+        nvim::buf_call(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
+    }
+    Ok(())
+}
+
+/// Gives a buffer a name, shown as short as one that was typed.
+fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
+    let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
+    let name = format!("fnameescape(fnamemodify({path}, ':.'))");
+    nvim::buf_call(buf, &format!("execute 'silent keepalt file' {name}"))
+}
+
+/// Removes the buffer that Neovim has made for the name before.
+fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
+    let all: Vec<i32> = api("nvim_list_bufs", ())?;
+    for other in all {
+        if other != buf && name(other)? == old && !api::<bool>("nvim_buf_is_loaded", other)? {
+            let force = nvim::table([("force", Value::Boolean(true))])?;
+            api::<()>("nvim_buf_delete", (other, force))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a buffer from its LSP clients, which know it by its name; returns the clients.
+fn lsp_detach(buf: i32) -> mlua::Result<Vec<i64>> {
+    let loaded: Table = nvim::lua()
+        .globals()
+        .get::<Table>("package")?
+        .get("loaded")?;
+    let Some(lsp) = loaded.get::<Option<Table>>("vim.lsp")? else {
+        return Ok(Vec::new());
+    };
+    let filter = nvim::table([("bufnr", nvim::value(buf))])?;
+    let clients: Vec<Table> = lsp.get::<Function>("get_clients")?.call(filter)?;
+    let ids = clients.iter().map(|client| client.get("id"));
+    let ids: Vec<i64> = ids.collect::<mlua::Result<_>>()?;
+    for id in &ids {
+        lsp.get::<Function>("buf_detach_client")?
+            .call::<()>((buf, *id))?;
+    }
+    Ok(ids)
+}
+
+fn lsp_attach(buf: i32, clients: Vec<i64>) -> mlua::Result<()> {
+    if clients.is_empty() {
+        return Ok(());
+    }
+    let lsp: Table = nvim::vim()?.get("lsp")?;
+    let attach: Function = lsp.get("buf_attach_client")?;
+    clients
+        .into_iter()
+        .try_for_each(|id| attach.call::<()>((buf, id)))
+}

@@ -1,0 +1,177 @@
+//! The keys of the review list, and what they do.
+
+use nvim_oxi::mlua;
+
+use super::preview::{hide_preview, show_preview};
+use super::{window, with};
+use crate::core::effect::Level;
+use crate::core::event::{Event, ListEvent, ReviewAction, Scope};
+use crate::core::ids::ItemKey;
+use crate::editor::apply::notify;
+use crate::editor::ask::{self, Choice};
+use crate::editor::nvim::{self, api};
+use crate::editor::state::send;
+use crate::editor::{keys, walk};
+
+/// The keys: name in the config, what it does.
+const KEYS: [(&str, &str); 10] = [
+    ("jump", "Goes to the hunk or file"),
+    ("jump_split", "Goes to the hunk or file in a split"),
+    (
+        "accept",
+        "Accepts the hunk or file (visual: all in the range)",
+    ),
+    (
+        "reject",
+        "Rejects the hunk or file (visual: all in the range)",
+    ),
+    ("accept_all", "Accepts everything, after a question"),
+    ("reject_all", "Rejects everything, after a question"),
+    ("undo", "Takes the last decision back"),
+    ("preview", "Shows or hides the preview"),
+    ("close", "Closes the list"),
+    ("help", "Shows these keys"),
+];
+
+pub(super) fn map_keys(buf: i32) -> mlua::Result<()> {
+    for (name, desc) in KEYS {
+        for lhs in keys::of("review_list", name) {
+            keys::map(buf, "n", &lhs, desc, move || press(name))?;
+            if matches!(name, "accept" | "reject") {
+                keys::map(buf, "x", &lhs, desc, move || press_on_range(name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn press(name: &str) -> mlua::Result<()> {
+    match name {
+        "jump" => jump(false),
+        "jump_split" => jump(true),
+        "accept" => decide(ReviewAction::Accept, None),
+        "reject" => decide(ReviewAction::Reject, None),
+        "accept_all" => ask_all(ReviewAction::Accept),
+        "reject_all" => ask_all(ReviewAction::Reject),
+        "undo" => {
+            send(Event::List(ListEvent::Undo));
+            Ok(())
+        }
+        "preview" => toggle_preview(),
+        "close" => close(),
+        _ => help(),
+    }
+}
+
+fn press_on_range(name: &str) -> mlua::Result<()> {
+    let rows = keys::selected_rows()?;
+    keys::feed("<Esc>")?;
+    let action = match name {
+        "accept" => ReviewAction::Accept,
+        _ => ReviewAction::Reject,
+    };
+    decide(action, Some(rows))
+}
+
+/// Decides about the items of some rows, or the one under the cursor.
+fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
+    let line: usize = nvim::vim_fn("line", ".")?;
+    let rows = rows.unwrap_or(line.saturating_sub(1)..line);
+    let items = with(|list| {
+        let items = list.view.items.iter().skip(rows.start).take(rows.len());
+        items.flatten().map(|item| item.key).collect::<Vec<_>>()
+    });
+    if !items.is_empty() {
+        send(Event::List(ListEvent::Decide { action, items }));
+    }
+    Ok(())
+}
+
+fn ask_all(action: ReviewAction) -> mlua::Result<()> {
+    let (keys, files, is_cut) = with(|list| {
+        let items = list.view.items.iter().flatten();
+        let files = items.filter(|item| item.row.is_none());
+        let keys: Vec<ItemKey> = files.map(|item| item.key).collect();
+        (keys, list.view.files, list.view.is_cut)
+    });
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let files = match files {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let (title, word) = match action {
+        ReviewAction::Accept => (format!("Accept everything in {files}?"), "accept"),
+        ReviewAction::Reject => (format!("Reject everything in {files}?"), "reject"),
+    };
+    let yes = Choice::new('y', word, move || {
+        let items = keys.clone();
+        send(match is_cut {
+            true => Event::Review {
+                action,
+                scope: Scope::All,
+            },
+            false => Event::List(ListEvent::Decide { action, items }),
+        });
+        Ok(())
+    });
+    ask::show(&title, &[], vec![yes])
+}
+
+fn jump(in_split: bool) -> mlua::Result<()> {
+    let line: usize = nvim::vim_fn("line", ".")?;
+    let item = with(|list| {
+        let item = list.view.items.get(line.saturating_sub(1));
+        item.cloned().flatten()
+    });
+    let Some(item) = item else {
+        return Ok(());
+    };
+    if item.is_gone {
+        let text = "There is no such file any more: the preview shows what it had.";
+        return notify(Level::Info, text);
+    }
+    walk::visit(&item.path, item.row, in_split)
+}
+
+fn toggle_preview() -> mlua::Result<()> {
+    let is_off = with(|list| {
+        list.preview_is_off = !list.preview_is_off;
+        list.preview_is_off
+    });
+    match is_off {
+        true => hide_preview(),
+        false => show_preview(),
+    }
+}
+
+fn close() -> mlua::Result<()> {
+    hide_preview()?;
+    let Some(win) = window()? else {
+        return Ok(());
+    };
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let wins: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
+    if wins.len() == 1 && tabs.len() == 1 {
+        // The last window stays, with an empty buffer.
+        return api("nvim_command", "enew");
+    }
+    api::<()>("nvim_command", "silent! wincmd p")?;
+    api("nvim_win_close", (win, true))
+}
+
+fn help() -> mlua::Result<()> {
+    let mut lines = Vec::new();
+    for (name, desc) in KEYS {
+        let keys: Vec<String> = keys::of("review_list", name)
+            .iter()
+            .map(|key| keys::shown(key))
+            .collect();
+        if !keys.is_empty() {
+            lines.push(format!(" {:<8} {desc} ", keys.join(" ")));
+        }
+    }
+    ask::show("Keys of the review list", &lines, Vec::new())
+}

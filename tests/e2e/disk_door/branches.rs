@@ -1,0 +1,55 @@
+//! Many files that change at once.
+
+use serde_json::json;
+
+use super::super::files::{Script, start, turn};
+use crate::harness::{Nvim, Project};
+
+/// How many files the other branch has others of: the list has not room for all.
+const COUNT: usize = 400;
+
+fn text(n: usize, branch: &str) -> String {
+    format!("one\n{n} on {branch}\nthree\nfour\n{n} here on {branch}\n")
+}
+
+/// A project with many files, and beside it what another branch has of them.
+fn project() -> Project {
+    let mut project = Project::new().size(100, 30).before("set nomore");
+    for n in 0..COUNT {
+        project = project.file(&format!("src/{n:03}.txt"), text(n, "main"));
+        let other = project.root().join("other");
+        std::fs::create_dir_all(&other).expect("a folder");
+        let other = other.join(format!("{n:03}.txt"));
+        std::fs::write(other, text(n, "other")).expect("a file");
+    }
+    project.file("own.txt", "own\n")
+}
+
+fn files(nvim: &Nvim) -> serde_json::Value {
+    nvim.lua("return require('acp').status().review.files", ())
+}
+
+#[test]
+fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
+    let script = Script::new().step(json!({ "shell": "cp -r ../other/. src/" }));
+    let nvim = start(project().agent("agent", &script.done()), "own.txt");
+    turn(&nvim);
+    nvim.wait("the review of it", || files(&nvim) == COUNT);
+    nvim.cmd("Acp review");
+    nvim.wait_text("Review · 400 files");
+    let lines = nvim.lua("return vim.api.nvim_buf_line_count(0)", ());
+    assert_eq!(lines, 1001);
+    nvim.keys("gg");
+    nvim.wait_text("+2 -2");
+    nvim.keys("a");
+    nvim.wait_text("Review · 399 files");
+    nvim.keys("A");
+    nvim.wait_text("Accept everything in 399 files?");
+    nvim.keys("y");
+    nvim.wait("nothing to review", || files(&nvim) == 0);
+    nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+    nvim.wait("all to be undone", || {
+        (0..COUNT).all(|n| nvim.project.read(&format!("src/{n:03}.txt")) == text(n, "main"))
+    });
+    nvim.quit();
+}
