@@ -49,7 +49,10 @@ end
 function M.prompt(prompt, session, contexts)
   local native = require("acp.native").load()
   if not session and native.status(nil).phase == "none" then
+    local win = vim.api.nvim_get_current_win()
     session = M.open({})
+    -- Who has written the prompt elsewhere stays there.
+    vim.api.nvim_set_current_win(win)
   end
   native.prompt(session, prompt, contexts)
 end

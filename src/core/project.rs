@@ -83,6 +83,8 @@ pub struct KeptReview {
     /// The text that was under review, unsaved lines of its buffer included: what is another one
     /// later is not the agent's. `None` when it is not known.
     pub current: Option<Text>,
+    /// The agent has deleted it: else, if it is gone by now, somebody else has.
+    pub is_deleted: bool,
 }
 
 /// What happened to a file as a whole, next to its hunks.

@@ -46,6 +46,8 @@ pub struct List {
     view: ListView,
     /// The item under the cursor, as the core was told.
     at: Option<ItemKey>,
+    /// The windows that there were before it, and the command that gives them their sizes.
+    before: Option<(String, String)>,
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
@@ -64,6 +66,8 @@ pub fn open() -> mlua::Result<()> {
         Some(buf) => buf,
         None => create()?,
     };
+    let before = (layout()?, nvim::vim_fn("winrestcmd", ())?);
+    with(|list| list.before = Some(before));
     let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
     let config = nvim::table([
         ("win", Value::Integer(-1)),
@@ -241,16 +245,26 @@ fn closed() -> mlua::Result<()> {
         return Ok(());
     }
     hide_preview()?;
-    let was_open = with(|list| {
+    let old = with(|list| {
         let preview_is_off = list.preview_is_off;
         let old = std::mem::take(list);
         list.preview_is_off = preview_is_off;
-        old.buf.is_some()
+        old
     });
-    if was_open {
+    if old.buf.is_some() {
         send(Event::List(ListEvent::Closed));
     }
-    Ok(())
+    // What the list had taken Neovim gives to any one window.
+    match old.before {
+        Some((windows, sizes)) if windows == layout()? => api("nvim_command", sizes),
+        _ => Ok(()),
+    }
+}
+
+/// Returns which windows the tab page has, and how they lie.
+fn layout() -> mlua::Result<String> {
+    let layout: Value = nvim::vim_fn("winlayout", ())?;
+    nvim::vim_fn("string", layout)
 }
 
 fn valid(buf: Option<i32>) -> mlua::Result<Option<i32>> {

@@ -353,6 +353,18 @@ fn the_chat_gives_way_on_a_screen_that_shrinks() {
 }
 
 #[test]
+fn a_prompt_from_elsewhere_opens_the_chat_and_does_not_go_there() {
+    let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
+    let here = "return vim.api.nvim_get_current_win()";
+    let win = nvim.lua(here, ());
+    nvim.cmd("Acp prompt hi");
+    assert_eq!(nvim.lua(here, ()), win);
+    nvim.wait_text("hello");
+    assert_eq!(nvim.lua(here, ()), win);
+    nvim.quit();
+}
+
+#[test]
 fn an_empty_input_says_how_to_go_on() {
     let nvim = talk::start(&[""]);
     nvim.wait_text("Press i to write a prompt");

@@ -195,7 +195,11 @@ impl Model {
         }
         self.answer_decided(fx);
         if !hit {
-            let text = "No change of the agent's to review here.";
+            let mut all = self.reviews.iter();
+            let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
+                true => "No change to review here; `:Acp next` goes to one.",
+                false => "No change of the agent's to review here.",
+            };
             fx.push(notify(Level::Info, text));
         }
     }

@@ -144,6 +144,10 @@ impl Model {
         };
         // It may go on by another name.
         self.reviews.touch(&kept.path);
+        if disk.content.is_none() && !kept.is_deleted {
+            // Somebody else has deleted it since: that is not to be decided.
+            return;
+        }
         let path = self.reviews.name_of(&kept.path, &disk.real);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return;
@@ -199,6 +203,7 @@ impl FileReview {
                 ..self.origin.clone()
             },
             current: Some(self.ledger.current().clone()),
+            is_deleted: self.now.is_missing(),
         }
     }
 }

@@ -131,7 +131,10 @@ impl Model {
         let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
         let mut turns: Vec<TurnKey> = turns.filter(of_session).collect();
         turns.sort_by_key(|turn| turn.number);
-        let text = "Nothing is left to undo of any turn.";
+        let text = match session {
+            Some(_) => "Nothing is left to undo of this chat's turns.",
+            None => "Nothing is left to undo of any turn.",
+        };
         fx.push(notify(Level::Info, text));
         if let Some(turn) = turns.pop() {
             let files = self.files_of(turn).into_iter();

@@ -111,17 +111,19 @@ fn a_review_that_was_left_goes_on() {
             from: None,
             base,
             current: None,
+            is_deleted: path == "/p/gone",
         };
         let files = vec![
             left(F, base.clone()),
             left("/p/made", FileState::missing()),
-            left("/p/gone", base),
+            left("/p/gone", base.clone()),
+            left("/p/gone since", base),
         ];
         let root = PathBuf::from("/p");
         w.happens(Event::ReviewsKept { root, files });
         w.goes_on();
         assert_eq!(w.model.reviews.counts(S1), (3, 4));
-        assert!(w.chat().contains("3 files changed before"));
+        assert!(w.chat().contains("4 files changed before"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
         w.happens(Event::Review { action, scope });
@@ -129,6 +131,7 @@ fn a_review_that_was_left_goes_on() {
         assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
         assert_eq!(w.disk.get("/p/made"), None);
         assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
+        assert_eq!(w.disk.get("/p/gone since"), None);
     }
 }
 
@@ -148,6 +151,7 @@ fn is_left(w: &mut World) {
         from: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
         current: None,
+        is_deleted: false,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -227,6 +231,7 @@ fn what_others_did_to_a_review_that_was_left_is_theirs() {
             from: None,
             base: FileState::of_text(Text::from_text(OLD), Format::default()),
             current: Some(Text::from_text(NEW)),
+            is_deleted: false,
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::ReviewsKept { root, files });

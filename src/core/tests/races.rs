@@ -28,6 +28,27 @@ fn disk_works(w: &mut World) {
     w.happens(event);
 }
 
+/// Carries out all operations on the file, but for the editor and the shadow if they are held.
+fn disk_rests(w: &mut World) {
+    while w.disk.next(Path::new(F)).is_some() {
+        disk_works(w);
+    }
+}
+
+/// Nothing is told of the disk until [`tells`].
+fn holds_news(w: &mut World) {
+    w.holds(Part::Watcher);
+    w.holds(Part::Shadow);
+}
+
+/// The shadow tells what it has seen, and what there is.
+fn tells(w: &mut World) {
+    w.shadow.looks(&mut w.disk);
+    while let Some(event) = w.shadow.tells() {
+        w.happens(event);
+    }
+}
+
 fn undo_turn(w: &mut World) {
     let step = UndoStep::Undo(None);
     w.happens(Event::UndoTurn {
@@ -111,6 +132,7 @@ fn a_decision_that_waits_means_the_hunk_it_was_made_for() {
 fn a_buffer_that_is_loaded_while_its_file_is_decided_about_gets_what_comes_of_it() {
     for is_turn in [true, false] {
         let mut w = running(Place::Disk, Some("a\nb\n"));
+        holds_news(&mut w);
         writes(&mut w, "1", "a\nX\nb\n");
         w.holds(Part::Disk);
         match is_turn {
@@ -119,7 +141,7 @@ fn a_buffer_that_is_loaded_while_its_file_is_decided_about_gets_what_comes_of_it
         }
         disk_works(&mut w);
         w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
-        w.goes_on();
+        disk_rests(&mut w);
         check(&w, "a\nb\n", "a\nb\n");
         w.skip();
     }
@@ -130,7 +152,7 @@ fn a_change_that_is_told_late_does_not_take_a_ledger_back() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.settle();
-    w.holds(Part::Watcher);
+    holds_news(&mut w);
     w.disk.put(F, "a\nb\nx\n");
     w.shadow.looks(&mut w.disk);
     writes(&mut w, "1", "a\nX\nb\nx\n");
@@ -192,20 +214,14 @@ fn a_rejected_deletion_goes_with_the_lines_that_were_there_before_it() {
 #[test]
 fn our_own_restore_is_no_change_of_the_agents_mode() {
     let mut w = running(Place::Disk, Some("a\n"));
-    w.holds(Part::Watcher);
+    holds_news(&mut w);
     w.disk.chmods(F, 0o755);
     w.disk.put(F, "X\na\n");
     w.shadow.looks(&mut w.disk);
     writes(&mut w, "1", "Y\na\n");
-    let tell = |w: &mut World| {
-        w.shadow.looks(&mut w.disk);
-        while let Some(event) = w.shadow.tells() {
-            w.happens(event);
-        }
-    };
-    tell(&mut w);
+    tells(&mut w);
     decide(&mut w, ReviewAction::Reject);
-    tell(&mut w);
+    tells(&mut w);
     let review = w.model.reviews.get(Path::new(F)).expect("a review");
     assert!(!review.is_pending(), "{:?}", review.whole());
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
@@ -257,13 +273,13 @@ fn line_ends_that_no_byte_shows_are_no_change() {
 #[test]
 fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
     let mut w = running(Place::Disk, Some("a\n"));
-    w.holds(Part::Watcher);
+    holds_news(&mut w);
     w.disk.chmods(F, 0o755);
     w.disk.put(F, "X\na\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
     w.shadow.looks(&mut w.disk);
     writes(&mut w, "1", "X\na\n");
-    w.goes_on();
+    tells(&mut w);
     decide(&mut w, ReviewAction::Reject);
     check(&w, "a\n", "a\n");
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
@@ -276,6 +292,7 @@ fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
 fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
     for is_turn in [true, false] {
         let mut w = running(Place::Disk, None);
+        holds_news(&mut w);
         writes(&mut w, "1", "X\n");
         w.holds(Part::Disk);
         match is_turn {
@@ -284,7 +301,7 @@ fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
         }
         disk_works(&mut w);
         w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
-        w.goes_on();
+        disk_rests(&mut w);
         assert_eq!(w.disk.get(F), None);
         assert_eq!(w.buffer(F), "\n");
         w.skip();
@@ -296,15 +313,20 @@ fn a_mode_is_the_agents_though_somebody_elses_change_is_told_first() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.settle();
-    w.holds(Part::Watcher);
-    w.disk.put(F, "x\na\nb\n");
-    w.prompts("go");
-    w.disk.put(F, "x\na\nb\nu\n");
-    w.disk.chmods(F, 0o755);
-    w.shadow.looks(&mut w.disk);
+    holds_news(&mut w);
+    w.holds(Part::Disk);
     writes(&mut w, "1", "X\na\nb\n");
-    w.goes_on();
+    w.disk.put(F, "a\nb\nx\n");
+    tells(&mut w);
+    w.prompts("go");
+    w.shadow.checks(&mut w.disk);
+    tells(&mut w);
+    w.disk.put(F, "a\nb\nx\nY\n");
+    w.disk.chmods(F, 0o755);
+    tells(&mut w);
+    disk_rests(&mut w);
     decide(&mut w, ReviewAction::Reject);
+    disk_rests(&mut w);
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
     w.skip();
 }

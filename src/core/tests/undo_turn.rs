@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::world::{A1, World};
+use super::world::{A1, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope, UndoStep};
 use crate::core::text::LineEdit;
 
@@ -100,6 +100,11 @@ fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
         w.skip();
         undo(&mut w, UndoStep::Undo(None));
         w.saw(&["Info: Nothing is left to undo of any turn."]);
+        w.happens(Event::UndoTurn {
+            session: Some(S1),
+            step: UndoStep::Ask,
+        });
+        w.saw(&["Info: Nothing is left to undo of this chat's turns."]);
         undo(&mut w, UndoStep::Back);
         undo(&mut w, UndoStep::Back);
         check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);

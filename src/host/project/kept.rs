@@ -279,6 +279,7 @@ fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -
         put_option(&mut out, review.from.as_ref(), |out, from| {
             put_path(out, from)
         });
+        out.push(u8::from(review.is_deleted));
         let base = &review.base;
         put_option(&mut out, base.mode.as_ref(), |out, mode| {
             put_number(out, u64::from(*mode))
@@ -335,6 +336,7 @@ fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
 fn record(from: &mut Reader) -> Option<Record> {
     let path = from.path()?;
     let moved = option(from, Reader::path)?;
+    let is_deleted = from.byte()? != 0;
     let mode = option(from, |from| u32::try_from(from.number()?).ok())?;
     let stamp = option(from, |from| {
         Some(Stamp {
@@ -369,6 +371,7 @@ fn record(from: &mut Reader) -> Option<Record> {
         from: moved,
         base,
         current: None,
+        is_deleted,
     };
     Some(Record {
         review,

@@ -126,7 +126,7 @@ fn where_there_is_nothing_it_is_said() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("1G");
     nvim.cmd("Acp accept hunk");
-    nvim.wait_text("No change of the agent's to review here.");
+    nvim.wait_text("No change to review here; `:Acp next` goes to one.");
     wait_hunks(&nvim, json!(all()));
     nvim.quit();
 }

@@ -39,7 +39,7 @@ fn files_and_hunks_with_a_preview_of_the_one_under_the_cursor() {
     let nvim = changed(small());
     without_chat(&nvim);
     nvim.cmd("Acp review");
-    nvim.wait_text("3 files");
+    nvim.wait_text("Review · 3 files");
     nvim.keys("gg");
     wait_at(&nvim, "a.txt");
     nvim.keys("j");
@@ -64,7 +64,7 @@ fn the_keys_are_shown_on_demand() {
     let nvim = changed(small());
     without_chat(&nvim);
     nvim.cmd("Acp review");
-    nvim.wait_text("3 files");
+    nvim.wait_text("Review · 3 files");
     nvim.keys("?");
     nvim.wait_text("Takes the last decision back");
     // The preview comes without the focus, too.
@@ -85,9 +85,23 @@ fn on_a_narrow_screen_the_preview_stands_above() {
     );
     without_chat(&nvim);
     nvim.cmd("Acp review");
-    nvim.wait_text("3 files");
+    nvim.wait_text("Review · 3 files");
     nvim.keys("gg");
     nvim.wait_text("+ TWO");
     check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn the_other_windows_have_their_sizes_again_when_it_closes() {
+    let nvim = changed(small());
+    let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
+    let before = sizes();
+    for close in ["q", ":q<CR>"] {
+        nvim.cmd("Acp review");
+        nvim.wait_text("Review · 3 files");
+        nvim.keys(close);
+        nvim.wait("the sizes before", || sizes() == before);
+    }
     nvim.quit();
 }

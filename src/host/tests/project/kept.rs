@@ -68,6 +68,7 @@ impl Work {
                 stamp: None,
             },
             current: None,
+            is_deleted: false,
         }
     }
 
@@ -186,6 +187,7 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
         text.format = format;
     }
     text.from = Some(one.path("from"));
+    text.is_deleted = true;
     let link = Body::Link("to".into());
     let large = Body::Bytes {
         bytes: 9,
@@ -316,6 +318,7 @@ fn old_projects_go_and_what_is_needed_stays() {
         from: None,
         base: changes[0].before.clone(),
         current: Some(Text::from_text("of the same review")),
+        is_deleted: false,
     }]);
     let again = old.another();
     let _folder = old.end();
