@@ -230,7 +230,7 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
     let nvim = talk::start(&[
         r#"{"tool":{"id":"t1","title":"build","kind":"execute","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
 {"tool":{"id":"t2","title":"other","kind":"read","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"other"}}]}}
-{"wait_file":"${cwd}/go"}
+{"wait_file":"${cwd}/../go"}
 {"tool_update":{"id":"t1","content":[{"type":"content","content":{"type":"text","text":"one\ntwo\nthree"}}]}}
 {"tool_update":{"id":"t2","status":"failed","content":[{"type":"content","content":{"type":"text","text":"other\nmore"}}]}}
 {"tool_update":{"id":"t1","status":"completed"}}"#,
@@ -240,7 +240,7 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
     go(&nvim, "acp-chat");
     nvim.keys("3G<CR>");
     nvim.wait("one fold", || hidden(&nvim) == [7, 8]);
-    std::fs::write(nvim.project.path("go"), "").unwrap();
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "✓ execute  build  completed");
     wait_said(&nvim, "✗ read  other  failed");
     check_lines(

@@ -87,11 +87,11 @@ fn an_error_ends_the_turn_and_is_shown() {
 fn a_second_prompt_waits_for_the_end_of_the_first() {
     let script = r#"{"expect":"session/prompt","params":{"prompt":[{"text":"one"}]},"as":"p1"}
 {"say":"first"}
-{"wait_file":"${cwd}/go"}
+{"wait_file":"${cwd}/../go"}
 {"end":"p1"}
 {"expect":"session/prompt","params":{"prompt":[{"text":"two"}]},"as":"p2"}
 {"say":"second"}
-{"wait_file":"${cwd}/on"}
+{"wait_file":"${cwd}/../on"}
 {"end":"p2"}"#;
     let nvim = Project::new().agent("scripted", script).start();
     open(&nvim);
@@ -99,11 +99,11 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
     wait_said(&nvim, "first");
     talk::prompt(&nvim, "two");
     wait_said(&nvim, "Queued");
-    std::fs::write(nvim.project.path("go"), "").unwrap();
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "second");
     assert_eq!(ended(&nvim), ["end_turn"]);
     assert_eq!(status(&nvim)["phase"], "running");
-    std::fs::write(nvim.project.path("on"), "").unwrap();
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
     nvim.wait("both ends", || ended(&nvim).len() == 2);
     let lines = transcript(&nvim);
     let row = |text: &str| lines.iter().position(|line| line.contains(text));
@@ -124,7 +124,7 @@ const CANCELLED: &str = r#"{"expect":"session/prompt","as":"p"}
 {"await":"q1","choice":"cancelled"}
 {"permission":{"toolCallId":"t2"},"as":"q2"}
 {"await":"q2","choice":"cancelled"}
-{"wait_file":"${cwd}/go"}
+{"wait_file":"${cwd}/../go"}
 {"tool_update":{"id":"t1","status":"completed"}}
 {"say":"stopped"}
 {"end":"p","reason":"cancelled"}
@@ -148,7 +148,7 @@ fn check_cancel(cancel: impl Fn(&Nvim)) {
         !talk::windows(&nvim).contains(&"acp-permission".to_owned())
     });
     nvim.wait_text("cancelling");
-    std::fs::write(nvim.project.path("go"), "").unwrap();
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "✓ execute  long work  completed");
     wait_said(&nvim, "stopped");
     nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
@@ -247,11 +247,11 @@ fn status_and_statusline_tell_every_phase() {
 {"update":{"sessionUpdate":"usage_update","used":10,"size":100}}
 {"update":{"sessionUpdate":"session_info_update","title":"A talk"}}
 {"say":"working"}
-{"wait_file":"${cwd}/ask"}
+{"wait_file":"${cwd}/../ask"}
 {"permission":{"toolCallId":"t","title":"May I?"},"as":"q"}
 {"await":"q"}
 {"end":"p"}
-{"wait_file":"${cwd}/die"}
+{"wait_file":"${cwd}/../die"}
 {"exit":3}"#;
     let nvim = Project::new().agent("scripted", script).start();
     let line = || {
@@ -277,7 +277,7 @@ fn status_and_statusline_tell_every_phase() {
     assert_eq!(running["plan"], json!({ "done": 1, "total": 2 }));
     assert_eq!(running["review"], json!({ "files": 0, "hunks": 0 }));
     assert_eq!(running["permissions"], 0);
-    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     wait_phase(&nvim, "waiting");
     assert_eq!(line(), "scripted waiting 1/2");
     assert_eq!(status(&nvim)["permissions"], 1);
@@ -287,7 +287,7 @@ fn status_and_statusline_tell_every_phase() {
         (),
     );
     nvim.wait("the end", || ended(&nvim) == ["end_turn"]);
-    std::fs::write(nvim.project.path("die"), "").unwrap();
+    std::fs::write(nvim.project.root().join("die"), "").unwrap();
     wait_phase(&nvim, "dead");
     assert_eq!(line(), "scripted dead 1/2");
     nvim.quit();
@@ -296,10 +296,10 @@ fn status_and_statusline_tell_every_phase() {
 #[test]
 fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
     let script = r#"{"expect":"session/prompt","as":"p"}
-{"wait_file":"${cwd}/ask"}
+{"wait_file":"${cwd}/../ask"}
 {"permission":{"toolCallId":"t","title":"May I?"},"as":"q"}
 {"await":"q","choice":"allow_once"}
-{"wait_file":"${cwd}/end"}
+{"wait_file":"${cwd}/../end"}
 {"end":"p","reason":"max_tokens"}
 {"expect_eof":true}
 {"exit":0}"#;
@@ -319,13 +319,13 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
         });
     };
     seen(2);
-    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     wait_phase(&nvim, "waiting");
     nvim.lua("require('acp').permission.answer(1, 'allow_once')", ());
     nvim.wait("the answer", || {
         talk::count(&nvim, "AcpPermissionAnswered") == 1
     });
-    std::fs::write(nvim.project.path("end"), "").unwrap();
+    std::fs::write(nvim.project.root().join("end"), "").unwrap();
     nvim.wait("the end", || ended(&nvim).len() == 1);
     nvim.cmd("Acp stop");
     nvim.wait("the exit", || talk::count(&nvim, "AcpAgentExited") == 1);

@@ -10,7 +10,7 @@ fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
 {"permission":{"toolCallId":"t"},"as":"q"}
 {"stderr":"out of memory"}
 {"stderr":"goodbye"}
-{"wait_file":"${cwd}/die"}
+{"wait_file":"${cwd}/../die"}
 {"abort":"SIGKILL"}
 {"life":2}
 {"expect":"session/prompt","as":"p"}
@@ -23,7 +23,7 @@ fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
     nvim.wait("the float", || {
         talk::windows(&nvim).contains(&"acp-permission".to_owned())
     });
-    std::fs::write(nvim.project.path("die"), "").unwrap();
+    std::fs::write(nvim.project.root().join("die"), "").unwrap();
     wait_phase(&nvim, "dead");
     nvim.wait("the float to close", || {
         !talk::windows(&nvim).contains(&"acp-permission".to_owned())

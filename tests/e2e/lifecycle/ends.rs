@@ -149,7 +149,7 @@ fn a_second_stop_is_said() {
 
 #[test]
 fn neovims_own_jobs_keep_their_exit_codes() {
-    let nvim = start(&[r#"{"wait_file":"${cwd}/die"}
+    let nvim = start(&[r#"{"wait_file":"${cwd}/../die"}
 {"exit":0}"#]);
     prompt(&nvim, "hi");
     wait_phase(&nvim, "running");
@@ -166,7 +166,7 @@ fn neovims_own_jobs_keep_their_exit_codes() {
         (),
     );
     nvim.cmd("tabnew | terminal exit 5");
-    std::fs::write(nvim.project.path("die"), "").unwrap();
+    std::fs::write(nvim.project.root().join("die"), "").unwrap();
     nvim.wait_text("[Process exited 5]");
     nvim.wait("all exit codes", || {
         let codes = nvim.lua("table.sort(_G.codes) return _G.codes", ());

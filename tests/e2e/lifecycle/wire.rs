@@ -61,14 +61,14 @@ fn slowest_key(nvim: &Nvim, mut busy: impl FnMut() -> bool) -> Duration {
 
 #[test]
 fn eighty_megabytes_in_one_line_are_dropped_and_said() {
-    let nvim = start(&[r#"{"wait_file":"${cwd}/go"}
+    let nvim = start(&[r#"{"wait_file":"${cwd}/../go"}
 {"flood":{"bytes":83886080}}
 {"say":"and on it goes"}"#]);
     prompt(&nvim, "hi");
     wait_phase(&nvim, "running");
     go(&nvim, "");
     nvim.keys("i");
-    std::fs::write(nvim.project.path("go"), "").unwrap();
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
     let slowest = slowest_key(&nvim, || ended(&nvim).is_empty());
     wait_said(&nvim, "A message of 80 MiB from the agent was dropped");
     wait_said(&nvim, "and on it goes");
@@ -78,14 +78,14 @@ fn eighty_megabytes_in_one_line_are_dropped_and_said() {
 
 #[test]
 fn a_megabyte_in_one_message_is_shown() {
-    let nvim = start(&[r#"{"wait_file":"${cwd}/go"}
+    let nvim = start(&[r#"{"wait_file":"${cwd}/../go"}
 {"big_say":{"bytes":1048576}}
 {"say":"\n\nthe end"}"#]);
     prompt(&nvim, "hi");
     wait_phase(&nvim, "running");
     go(&nvim, "");
     nvim.keys("i");
-    std::fs::write(nvim.project.path("go"), "").unwrap();
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
     let slowest = slowest_key(&nvim, || !said(&nvim, "the end"));
     let bytes: usize = transcript(&nvim).iter().map(|line| line.len() + 1).sum();
     assert!(bytes > 1_000_000, "{bytes}");

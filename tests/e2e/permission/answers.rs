@@ -65,14 +65,14 @@ fn an_agent_can_take_a_question_back() {
     let nvim = start(
         r#"{"permission":{"toolCallId":"a","title":"First"},"id":"x-1","as":"q1"}
 {"permission":{"toolCallId":"b","title":"Second"},"as":"q2"}
-{"wait_file":"${cwd}/back"}
+{"wait_file":"${cwd}/../back"}
 {"notify":"$/cancel_request","params":{"requestId":"x-1"}}
 {"await":"q1","error":{"code":-32800}}
 {"await":"q2","choice":"allow_once"}"#,
     );
     ask(&nvim);
     nvim.wait_text("+1 more");
-    std::fs::write(nvim.project.path("back"), "").unwrap();
+    std::fs::write(nvim.project.root().join("back"), "").unwrap();
     nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
     press(&nvim, "1");
     nvim.wait_script("scripted");

@@ -71,7 +71,7 @@ fn a_mapping_that_waits_for_its_next_key_is_left_alone() {
     nvim.cmd("set timeoutlen=10000");
     nvim.cmd("nnoremap gz1 <Cmd>call setline(1, 'mapped')<CR>");
     nvim.keys("gz");
-    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     // A request would end the mapping's wait: Neovim is left alone here, too.
     nvim.wait("the question", || {
         !nvim.project.report("scripted").is_empty()
@@ -106,7 +106,7 @@ fn a_macro_records_what_the_user_types_and_nothing_else() {
 fn keys_that_are_typed_as_it_appears_go_to_the_text() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
-    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     // Someone types on in normal mode: `x` deletes, `1` and `y` would be answers.
     let start = Instant::now();
     let mut typed = 0;

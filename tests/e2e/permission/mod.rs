@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_millis(300);
 #[track_caller]
 fn start(ask: &str) -> Nvim {
     let script = format!(
-        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/ask\"}}\n{ask}\n\
+        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/../ask\"}}\n{ask}\n\
          {{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
     );
     let nvim = Project::new()
@@ -39,7 +39,7 @@ const RUN: &str = r#"{"permission":{"toolCallId":"t","title":"Run the tests","ki
 /// Lets the agent ask and waits until the window is there.
 #[track_caller]
 fn ask(nvim: &Nvim) {
-    std::fs::write(nvim.project.path("ask"), "").unwrap();
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     nvim.wait("the window", || is_open(nvim));
 }
 

@@ -124,13 +124,13 @@ fn a_diff_of_five_thousand_lines_can_be_read_and_answered() {
 fn an_input_that_comes_later_is_shown() {
     let nvim = start(
         r#"{"permission":{"toolCallId":"t","title":"bash","kind":"execute","rawInput":{}},"as":"q"}
-{"wait_file":"${cwd}/more"}
+{"wait_file":"${cwd}/../more"}
 {"tool_update":{"id":"t","title":"Remove it all","rawInput":{"command":"rm -r build"}}}
 {"await":"q","choice":"allow_once"}"#,
     );
     ask(&nvim);
     assert_eq!(asked(&nvim)[0], "execute  bash");
-    std::fs::write(nvim.project.path("more"), "").unwrap();
+    std::fs::write(nvim.project.root().join("more"), "").unwrap();
     nvim.wait_text("$ rm -r build");
     nvim.wait_text("Remove it all");
     press(&nvim, "1");
