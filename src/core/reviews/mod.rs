@@ -51,6 +51,8 @@ pub struct Reviews {
     undone: Vec<decided::Undone>,
     /// What the last decisions have done, the last one last.
     decided: Vec<Vec<moving::Moved>>,
+    /// The sessions whose undone turns are to be brought back, once they are undone.
+    backs: Vec<Option<SessionKey>>,
     /// Decisions that wait for others about their files.
     waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.

@@ -84,6 +84,7 @@ impl Model {
             };
             self.decide_now(&path, wish, fx);
         }
+        self.take_backs(fx);
     }
 
     fn decide_now(&mut self, path: &Path, wish: Wish, fx: &mut Effects) -> bool {

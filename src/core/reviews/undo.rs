@@ -16,7 +16,7 @@ use crate::core::effect::{EditorEffect, Effect, Level};
 use crate::core::event::{ReviewAction, UndoStep};
 use crate::core::frame::plural;
 use crate::core::ids::{SessionKey, TurnKey};
-use crate::core::model::{Effects, Model, notify};
+use crate::core::model::{Effects, Job, Model, notify};
 use crate::core::project::FileState;
 use crate::core::view::{Line, UndoView};
 
@@ -78,10 +78,31 @@ impl Model {
             let text = "No turn has been undone.";
             return fx.push(notify(Level::Info, text));
         };
+        if self.is_deciding() {
+            // What there is to be brought back is known when all of it has been undone.
+            return self.reviews.backs.push(session);
+        }
         for moved in self.reviews.undone.remove(at).files {
             let path = moved.place().to_owned();
             self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
         }
+    }
+
+    /// Brings the turns back that have waited for others to be undone.
+    pub(super) fn take_backs(&mut self, fx: &mut Effects) {
+        if self.reviews.backs.is_empty() || self.is_deciding() {
+            return;
+        }
+        for session in std::mem::take(&mut self.reviews.backs) {
+            self.bring_turn_back(session, fx);
+        }
+    }
+
+    /// Returns whether any decision is being carried out, or waits for that.
+    fn is_deciding(&self) -> bool {
+        let mut jobs = self.jobs.values();
+        !self.reviews.waiting.is_empty()
+            || jobs.any(|job| matches!(job, Job::Shift(_) | Job::Review(_)))
     }
 
     /// Accepts or rejects what the last turn has changed; `false` when nothing waits.

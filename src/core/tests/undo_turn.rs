@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::world::{A1, S1, World};
+use super::world::{A1, Part, S1, World};
 use crate::core::event::{Event, ReviewAction, Scope, UndoStep};
 use crate::core::text::LineEdit;
 
@@ -110,6 +110,19 @@ fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
         check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);
         w.skip();
     }
+}
+
+#[test]
+fn a_turn_that_is_still_being_undone_is_brought_back_whole() {
+    let mut w = begun(false, "a\nb\n");
+    writes(&mut w, "A\nb\n");
+    ends(&mut w);
+    w.holds(Part::Disk);
+    undo(&mut w, UndoStep::Undo(None));
+    undo(&mut w, UndoStep::Back);
+    w.goes_on();
+    check(&w, "a\nb\n", "A\nb\n", 1);
+    assert_eq!(w.disk.get(F).unwrap(), "A\nb\n");
 }
 
 #[test]

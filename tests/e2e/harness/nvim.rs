@@ -217,6 +217,12 @@ impl Nvim {
             .collect()
     }
 
+    /// Returns whether this is the Neovim that pictures of the screen were taken of: others have
+    /// other marks in their status lines, and combine highlights in other ways.
+    pub fn is_pictured(&self) -> bool {
+        self.version() == (0, 11)
+    }
+
     /// Returns Neovim's major and minor version.
     #[track_caller]
     pub fn version(&self) -> (u64, u64) {
