@@ -209,6 +209,13 @@ pub fn moved(row: usize, edits: &[LineEdit]) -> usize {
     moved
 }
 
+impl Text {
+    /// Returns whether there are NUL bytes in it: then it is no text.
+    pub fn has_nul(&self) -> bool {
+        self.rope.chunks().any(|chunk| chunk.contains('\0'))
+    }
+}
+
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         // Most texts that are compared are clones of each other.

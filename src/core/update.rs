@@ -113,7 +113,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             author,
         } => model.buffer_edited(buf, tick, edit, author),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf, stamp } => model.documents.set_saved(buf, stamp),
+        Event::BufSaved { buf, stamp } => {
+            model.documents.set_saved(buf, stamp);
+            if let Some(document) = model.documents.get(buf) {
+                model.changes.is_saved(&document.real, stamp);
+            }
+        }
         Event::BufDetached { buf } => {
             model.buffer_detached(buf, fx);
             model.resume_held(fx);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::effect::{EditorEffect, Effect, HostEffect, Level};
-use super::event::{DiskFile, DiskText, EditDone, EditError};
+use super::event::{DiskFile, DiskText, EditDone, EditError, Stamp};
 use super::files::Hand;
 use super::ids::{BufId, SessionKey};
 use super::model::{Effects, Job, Model, log, notify};
@@ -34,6 +34,8 @@ pub struct Changes {
     /// Texts taken from the disk while a window was open: what an agent had done to the file by
     /// then has not been told yet.
     unsure: BTreeMap<PathBuf, Text>,
+    /// Files as Neovim has saved them last, until that is told.
+    saved: BTreeMap<PathBuf, Stamp>,
 }
 
 /// The session whose agent has changed a file; `None` when somebody else has.
@@ -68,6 +70,23 @@ impl Changes {
         self.unsure.insert(real.to_owned(), text.clone());
     }
 
+    /// Notes that Neovim has saved a buffer.
+    pub fn is_saved(&mut self, real: &Path, stamp: Option<Stamp>) {
+        if let Some(stamp) = stamp {
+            self.saved.insert(real.to_owned(), stamp);
+        }
+    }
+
+    /// Returns whether a change ends with what Neovim has saved, whatever has become of the buffer.
+    fn is_save(&mut self, change: &FileChange) -> bool {
+        let saved = self.saved.get(&change.path);
+        let is_save = saved.is_some() && saved == change.after.stamp.as_ref();
+        if is_save {
+            self.saved.remove(&change.path);
+        }
+        is_save
+    }
+
     /// No window is open any more: all that agents did has been told.
     pub fn all_is_told(&mut self) {
         self.unsure.clear();
@@ -88,7 +107,8 @@ impl Model {
     /// Files have changed on disk; each is taken in as soon as nothing of ours is under way there.
     pub(super) fn disk_changed(&mut self, changes: Vec<FileChange>) {
         for change in changes {
-            let by = self.agent_at(&change.path);
+            let is_save = self.changes.is_save(&change);
+            let by = self.agent_at(&change.path).filter(|_| !is_save);
             let waiting = self.changes.waiting.entry(change.path.clone());
             waiting.or_default().push_back(Change { change, by });
         }
@@ -423,10 +443,6 @@ fn as_told(change: &FileChange) -> Option<DiskFile> {
     }
 }
 
-fn has_nul(text: &Text) -> bool {
-    text.lines(0..text.len()).any(|line| line.contains('\0'))
-}
-
 /// Returns a change as it was found when the disk was read.
 ///
 /// The mode was not read: it is what was told, or what has been `restored` since.
@@ -437,7 +453,7 @@ fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileCha
         None => FileState::missing(),
         // No text, and still just that: only the host can tell what it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
-        Some(content) if !was_text && has_nul(&content.text) => change.after,
+        Some(content) if !was_text && content.text.has_nul() => change.after,
         Some(DiskText { text, format }) => FileState {
             mode,
             stamp: disk.stamp,

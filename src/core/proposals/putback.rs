@@ -10,6 +10,7 @@ use crate::core::event::{DiskFile, EditDone, EditError, SaveError, Stamp, WriteE
 use crate::core::ids::BufId;
 use crate::core::ledger::diff;
 use crate::core::model::{Effects, Job, Model, notify};
+use crate::core::reviews::no_text;
 use crate::core::text::{LineEdit, Text, moved};
 
 /// Lines to be put back.
@@ -125,7 +126,9 @@ impl Model {
         };
         let path = back.path.clone();
         let over = disk.stamp;
-        self.review_from_disk(&path, disk);
+        if !self.review_from_disk(&path, disk) {
+            return fx.push(no_text(&path));
+        }
         let is_open = self.documents.find(&path).is_some();
         let Some(review) = self.reviews.get(&path).filter(|_| !is_open) else {
             return self.put_back(back, fx);

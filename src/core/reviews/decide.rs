@@ -151,6 +151,15 @@ impl FileReview {
     }
 }
 
+/// Says that what a decision was about is not there any more.
+pub(in crate::core) fn no_text(path: &Path) -> Effect {
+    let text = format!(
+        "{} is no text any more: nothing was done to it. Look at it again.",
+        path.display()
+    );
+    notify(Level::Warn, text)
+}
+
 impl Model {
     /// Returns whether a decision about a file is being carried out.
     pub(in crate::core) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
@@ -457,9 +466,12 @@ impl Model {
             review.map(|review| review.ledger.current().clone())
         };
         let before = text(self);
-        self.review_from_disk(&path, disk);
+        let is_text = self.review_from_disk(&path, disk);
         if !is_decision {
             return;
+        }
+        if !is_text {
+            return fx.push(no_text(&path));
         }
         let which = match before.zip(text(self)) {
             Some((before, now)) => which.moved(&before, &now),

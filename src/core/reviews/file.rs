@@ -119,7 +119,9 @@ impl FileReview {
         let mut base = self.ledger.base().clone();
         advance(&mut base, taken, &before);
         self.ledger.rebase(base);
-        self.origin = origin.clone();
+        if self.origin.text().as_ref() == Some(taken) {
+            self.origin = origin.clone();
+        }
         self.turn_was_agents(taken, origin);
     }
 

@@ -153,42 +153,39 @@ impl Model {
         }
     }
 
-    /// Lets a file's ledger have what is on disk, unless a buffer has the file.
-    pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) {
+    /// Lets a file's ledger have what is on disk, unless a buffer has the file; `false` when that
+    /// is no text any more.
+    ///
+    /// What is found stays whatever is decided now: nobody was shown it. Should it be told that an
+    /// agent has written it, it is there to be decided about.
+    pub(in crate::core) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) -> bool {
+        let is_open = self.documents.find(path).is_some();
         let by = self.writer_at(&disk.real);
-        let Some(review) = self.reviews.get(path) else {
-            return;
+        let Some(review) = self.reviews.get_mut(path).filter(|_| !is_open) else {
+            return true;
         };
-        let is_text = review.now.is_text() || review.now.is_missing();
-        if !is_text || self.documents.find(path).is_some() {
-            return;
+        if !review.now.is_text() && !review.now.is_missing() {
+            return true;
         }
-        let (was, current) = (review.now.clone(), review.ledger.current().clone());
         let now = match disk.content {
+            Some(content) if content.text.has_nul() => return false,
             Some(content) => FileState::of_text(content.text, content.format),
             None => FileState::missing(),
         };
         let text = now.text().unwrap_or_default();
-        // What is found may not have been told yet.
-        let by = by.filter(|_| text != current);
-        let review = match by {
-            Some(session) => self.reviews.begin(path, &disk.real, session, &current, was),
-            None => match self.reviews.get_mut(path) {
-                Some(review) => review,
-                None => return,
-            },
-        };
         review.now = FileState {
             mode: review.now.mode,
             stamp: disk.stamp,
             ..now
         };
-        match by {
-            Some(_) => review.agent_wrote(text),
-            None if text != current => review.user_wrote(text),
-            None => {}
+        if text != *review.ledger.current() {
+            review.user_wrote(text.clone());
+            if by.is_some() {
+                self.changes.is_unsure(&disk.real, &text);
+            }
         }
         self.reviews.touch(path);
+        true
     }
 
     /// Returns the path of a buffer's file.

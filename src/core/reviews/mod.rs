@@ -19,6 +19,7 @@ mod undo;
 mod whole;
 
 pub use decide::ReviewJob;
+pub(super) use decide::no_text;
 pub use file::FileReview;
 pub use shift::ShiftJob;
 pub use turns::{Of, Turns};

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::decide::Then;
+use super::decide::{Then, no_text};
 use super::moving::{Aim, Moved, Moving};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
@@ -151,7 +151,9 @@ impl Model {
             Err(why) => return fx.push(notify(Level::Error, why)),
         };
         let over = disk.stamp;
-        self.review_from_disk(&job.path, disk);
+        if !self.review_from_disk(&job.path, disk) {
+            return fx.push(no_text(&job.path));
+        }
         if self.documents.find(&job.path).is_some() {
             self.shift(&job.path, job.aim, fx);
             return;

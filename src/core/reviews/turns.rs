@@ -172,7 +172,9 @@ impl FileReview {
             let mut base = turn.ledger.base().clone();
             advance(&mut base, taken, &before);
             turn.ledger.rebase(base);
-            turn.origin = origin.clone();
+            if turn.origin.text().as_ref() == Some(taken) {
+                turn.origin = origin.clone();
+            }
         }
     }
 

@@ -166,16 +166,69 @@ fn a_change_that_is_told_late_does_not_take_a_ledger_back() {
 }
 
 #[test]
-fn what_an_agent_has_written_and_nobody_has_told_yet_is_the_agents() {
-    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
-    writes(&mut w, "1", "a\nX\nb\nc\n");
-    w.holds(Part::Watcher);
-    w.disk.put(F, "a\nX\nb\nc\nY\n");
-    let path = F.into();
-    let scope = Scope::At { path, row: 1 };
-    let action = ReviewAction::Accept;
-    w.happens(Event::Review { action, scope });
-    check(&w, "a\nX\nb\nc\nY\n", "a\nX\nb\nc\n");
+fn what_nobody_has_told_yet_stays_and_is_the_agents_when_it_is_told() {
+    for (action, before) in [
+        (ReviewAction::Accept, "a\nX\nb\nc\n"),
+        (ReviewAction::Reject, "a\nb\nc\n"),
+    ] {
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        holds_news(&mut w);
+        writes(&mut w, "1", "a\nX\nb\nc\n");
+        tells(&mut w);
+        w.disk.put(F, "a\nX\nb\nc\nY\n");
+        w.shadow.looks(&mut w.disk);
+        decide(&mut w, action);
+        let text = format!("{before}Y\n");
+        check(&w, &text, &text);
+        tells(&mut w);
+        check(&w, &text, before);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_made_file_that_somebody_else_changes_before_a_reject_keeps_their_line() {
+    let mut w = running(Place::Disk, None);
+    holds_news(&mut w);
+    writes(&mut w, "1", "a\nb\nc\n");
+    w.disk.put(F, "a\nb\nuser\nc\n");
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.get(F).as_deref(), Some("user\n"));
+    w.skip();
+}
+
+#[test]
+fn a_decision_leaves_a_file_alone_that_is_no_text_any_more() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    writes(&mut w, "1", "X\na\n");
+    holds_news(&mut w);
+    w.disk.set(F.into(), b"\0".to_vec());
+    w.skip();
+    decide(&mut w, ReviewAction::Reject);
+    assert!(w.was_told("/p/f is no text any more"));
+    assert_eq!(w.disk.get(F).as_deref(), Some("\0"));
+    w.skip();
+}
+
+#[test]
+fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\n");
+    w.settle();
+    let params = json!({ "sessionId": "s1", "path": F });
+    w.asks("1", "fs/read_text_file", &params);
+    let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    holds_news(&mut w);
+    w.prompts("go");
+    w.shadow.checks(&mut w.disk);
+    types(&mut w, 0, 0, &["mine"]);
+    w.edits(|editor, disk, out| {
+        editor.saves(buf, disk, out);
+        editor.wipes(buf, out);
+    });
+    tells(&mut w);
+    writes(&mut w, "2", "a\nX\n");
+    check(&w, "mine\na\nX\n", "mine\na\n");
     w.skip();
 }
 
