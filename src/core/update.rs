@@ -115,9 +115,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
         Event::BufSaved { buf, stamp } => {
             model.documents.set_saved(buf, stamp);
-            if let Some(document) = model.documents.get(buf) {
-                model.changes.is_saved(&document.real, stamp);
-            }
+            model.buffer_saved(buf, stamp);
         }
         Event::BufDetached { buf } => {
             model.buffer_detached(buf, fx);

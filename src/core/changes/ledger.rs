@@ -43,7 +43,7 @@ impl Model {
             && review.knows(&change.after)
         {
             review.found_again(change, by);
-            return;
+            return self.reviews.touch(&path);
         }
         if let Some(session) = by {
             let base = before.clone().unwrap_or_default();

@@ -14,6 +14,7 @@ pub use merge::{DiskMerge, advance, known_on_disk};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use super::documents::Document;
 use super::effect::{EditorEffect, Effect, HostEffect, Level};
 use super::event::{DiskFile, DiskText, EditDone, EditError, Stamp};
 use super::files::Hand;
@@ -25,6 +26,9 @@ use super::text::Text;
 /// How often a change is looked at again because things have moved on meanwhile.
 const MAX_TRIES: u32 = 100;
 
+/// Of how many files it is remembered that Neovim has saved them.
+const MAX_SAVED: usize = 100;
+
 /// The changes that wait, and what is not known of texts as yet.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -35,7 +39,7 @@ pub struct Changes {
     /// then has not been told yet.
     unsure: BTreeMap<PathBuf, Text>,
     /// Files as Neovim has saved them last, until that is told.
-    saved: BTreeMap<PathBuf, Stamp>,
+    saved: BTreeMap<PathBuf, FileState>,
 }
 
 /// The session whose agent has changed a file; `None` when somebody else has.
@@ -71,20 +75,39 @@ impl Changes {
     }
 
     /// Notes that Neovim has saved a buffer.
-    pub fn is_saved(&mut self, real: &Path, stamp: Option<Stamp>) {
-        if let Some(stamp) = stamp {
-            self.saved.insert(real.to_owned(), stamp);
+    pub fn is_saved(&mut self, document: &Document, stamp: Option<Stamp>) {
+        let saved = FileState {
+            stamp,
+            ..FileState::of_text(document.text.clone(), document.state.format)
+        };
+        self.saved.insert(document.real.clone(), saved);
+        if self.saved.len() > MAX_SAVED {
+            self.saved.pop_first();
         }
     }
 
-    /// Returns whether a change ends with what Neovim has saved, whatever has become of the buffer.
-    fn is_save(&mut self, change: &FileChange) -> bool {
-        let saved = self.saved.get(&change.path);
-        let is_save = saved.is_some() && saved == change.after.stamp.as_ref();
-        if is_save {
-            self.saved.remove(&change.path);
+    /// Takes what Neovim has saved out of a change, whatever has become of the buffer: it comes
+    /// first, and nobody else has made it; returns whether that was all.
+    fn take_save(&mut self, change: &mut FileChange) -> (Option<FileChange>, bool) {
+        let Some(saved) = self.saved.remove(&change.path) else {
+            return (None, false);
+        };
+        let is_told = change.before.stamp == saved.stamp
+            || !change.after.is_text()
+            || self.unsure.contains_key(&change.path);
+        if is_told || change.after.stamp == saved.stamp || change.after.text() == saved.text() {
+            return (None, !is_told);
         }
-        is_save
+        let saved = FileState {
+            mode: change.before.mode,
+            ..saved
+        };
+        let first = FileChange {
+            after: saved.clone(),
+            ..change.clone()
+        };
+        (change.before, change.from) = (saved, None);
+        (Some(first), false)
     }
 
     /// No window is open any more: all that agents did has been told.
@@ -106,11 +129,22 @@ impl ChangeJob {
 impl Model {
     /// Files have changed on disk; each is taken in as soon as nothing of ours is under way there.
     pub(super) fn disk_changed(&mut self, changes: Vec<FileChange>) {
-        for change in changes {
-            let is_save = self.changes.is_save(&change);
+        for mut change in changes {
+            let (saved, is_save) = self.changes.take_save(&mut change);
             let by = self.agent_at(&change.path).filter(|_| !is_save);
             let waiting = self.changes.waiting.entry(change.path.clone());
-            waiting.or_default().push_back(Change { change, by });
+            let waiting = waiting.or_default();
+            waiting.extend(saved.map(|change| Change { change, by: None }));
+            waiting.push_back(Change { change, by });
+        }
+    }
+
+    /// Neovim has saved a buffer: if not for this client, what is there is the user's.
+    pub(super) fn buffer_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
+        if let Some(document) = self.documents.get(buf)
+            && !self.is_under_way(&document.real)
+        {
+            self.changes.is_saved(document, stamp);
         }
     }
 

@@ -10,6 +10,7 @@ use super::decide::{Then, no_text};
 use super::moving::{Aim, Moved, Moving};
 use crate::core::effect::{EditorEffect, Effect, HostEffect, Level, Save};
 use crate::core::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
+use crate::core::format::Format;
 use crate::core::ids::BufId;
 use crate::core::ledger::merge;
 use crate::core::model::{Effects, Job, Model, notify};
@@ -31,7 +32,7 @@ enum Stage {
     /// The editor carries the edits out.
     Editing(Box<Moving>),
     /// The disk gets the text, or the file is deleted there.
-    Writing(Box<Moving>),
+    Writing(Box<Moving>, Format),
     /// The file of a buffer is deleted, or gets its permissions back.
     Whole(FileState),
     /// The file is moved.
@@ -173,7 +174,7 @@ impl Model {
         }
         let text = moving.moved.text.1.clone();
         let token = self.token(Job::Shift(ShiftJob {
-            stage: Stage::Writing(Box::new(moving)),
+            stage: Stage::Writing(Box::new(moving), format),
             ..job
         }));
         fx.push(Effect::Host(match whole {
@@ -207,10 +208,17 @@ impl Model {
         let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
         let review = self.reviews.get_mut(&job.path);
         match (job.stage, review, buf) {
-            (Stage::Writing(moving), Some(review), None) => {
+            (Stage::Writing(moving, format), Some(review), None) => {
                 if let Some(whole) = moving.whole() {
                     review.now = whole.clone();
                     review.restored = stamp.filter(|_| whole.mode.is_some());
+                } else {
+                    let text = moving.moved.text.1.clone();
+                    let mode = review.now.mode;
+                    review.now = FileState {
+                        mode,
+                        ..FileState::of_text(text, format)
+                    };
                 }
                 review.now.stamp = stamp;
                 review.decision_wrote(moving.moved.text.1.clone());
@@ -227,7 +235,7 @@ impl Model {
                 }
                 self.reviews.touch(&job.path);
             }
-            (Stage::Writing(moving), _, _) => {
+            (Stage::Writing(moving, _), _, _) => {
                 // Loaded just before the file was replaced.
                 self.reread(job.path.clone(), Then::Reread, fx);
                 self.shift_ended(&job.path, *moving, fx);

@@ -226,9 +226,26 @@ fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
         editor.saves(buf, disk, out);
         editor.wipes(buf, out);
     });
+    let checkpoint = w.shadow.tells().expect("a checkpoint");
+    w.happens(checkpoint);
+    // What the agent does to it at once is seen together with that.
+    w.disk.put(F, "mine\na\nY\n");
     tells(&mut w);
-    writes(&mut w, "2", "a\nX\n");
-    check(&w, "mine\na\nX\n", "mine\na\n");
+    writes(&mut w, "2", "a\nY\nX\n");
+    check(&w, "mine\na\nY\nX\n", "mine\na\n");
+    w.skip();
+}
+
+#[test]
+fn what_is_decided_is_kept_no_more_when_the_last_news_has_come() {
+    let mut w = running(Place::Disk, Some("a\r\nb"));
+    holds_news(&mut w);
+    writes(&mut w, "1", "");
+    let action = ReviewAction::Reject;
+    let scope = Scope::Turn { session: None };
+    w.happens(Event::Review { action, scope });
+    tells(&mut w);
+    assert_eq!(w.kept, []);
     w.skip();
 }
 
