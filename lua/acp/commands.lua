@@ -162,6 +162,7 @@ local subcommands = {
 }
 
 --- Subcommands that do something else with a `!`.
+---@type table<string, boolean?>
 local with_bang = { review = true, ["undo-turn"] = true }
 
 --- Runs `work`; what it raises becomes a message.
@@ -225,7 +226,12 @@ function M.run(command)
     else
       local names = vim.tbl_keys(subcommands)
       table.sort(names)
-      usage(("there is no `:Acp %s`; there is %s."):format(name or command.args, table.concat(names, ", ")))
+      usage(
+        ("there is no `:Acp %s`; there is %s."):format(
+          name or command.args,
+          table.concat(names, ", ")
+        )
+      )
     end
   end)
 end

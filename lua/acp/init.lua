@@ -214,6 +214,7 @@ end
 
 M.review = {}
 
+---@type table<string, boolean?>
 local scopes = { hunk = true, file = true, turn = true, all = true }
 
 ---@param name string

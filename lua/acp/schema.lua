@@ -181,14 +181,20 @@ local review_keys = {
   switch = true,
   doc = "In normal mode, in a buffer with hunks to review, as long as it has any.",
   fields = {
-    field("accept_hunk", keys(
-      "<LocalLeader>a",
-      "Accepts the hunk at the cursor; in visual mode what lies in the selected lines."
-    )),
-    field("reject_hunk", keys(
-      "<LocalLeader>r",
-      "Rejects the hunk at the cursor; in visual mode what lies in the selected lines."
-    )),
+    field(
+      "accept_hunk",
+      keys(
+        "<LocalLeader>a",
+        "Accepts the hunk at the cursor; in visual mode what lies in the selected lines."
+      )
+    ),
+    field(
+      "reject_hunk",
+      keys(
+        "<LocalLeader>r",
+        "Rejects the hunk at the cursor; in visual mode what lies in the selected lines."
+      )
+    ),
     field("accept_file", keys("<LocalLeader>A", "Accepts all hunks of the buffer.")),
     field("reject_file", keys("<LocalLeader>R", "Rejects all hunks of the buffer.")),
     field("next_hunk", keys("]a", "Goes to the next hunk.")),

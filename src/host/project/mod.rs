@@ -1,6 +1,6 @@
 //! Projects: what is in a folder, how that changes, and what it was at each checkpoint.
 //!
-//! A [`Shadow`] holds the last known state of every file below a root; whoever thinks that
+//! A [`shadow::Shadow`] holds the last known state of every file below a root; whoever thinks that
 //! something has changed (the watcher, a checkpoint) has it look again, and the core is told the
 //! difference. What files contain lies in one [`Store`] for all projects and all Neovims.
 //!
