@@ -190,6 +190,12 @@ fn reviewed(nvim: &Nvim, turns: usize) -> String {
                 table.concat(hunk.old, '|'), table.concat(hunk.new, '|')))
         end
         return table.concat(lines, '\\n')";
+    // What was told with the last checkpoint may still be read.
+    nvim.wait("both files", || {
+        let both = nvim.lua(hunks, ());
+        both.as_str()
+            .is_some_and(|both| both.contains("hello.txt") && both.contains("new.txt"))
+    });
     let hunks = nvim.lua(hunks, ());
     hunks.as_str().unwrap_or_default().to_owned()
 }

@@ -97,7 +97,8 @@ fn a_write_of_the_agents_over_a_half_written_file_merges_with_the_whole() {
     let (old, new) = (version(0), version(1));
     let theirs = format!("above\n{old}");
     // A command that goes on while the agent writes by itself.
-    let command = "({ head -n 10 ../v; sleep 0.3; tail -n +11 ../v; } > a.txt) >/dev/null 2>&1 &";
+    let command = "exec 3>a.txt; head -n 10 ../v >&3; \
+                   ({ sleep 0.3; tail -n +11 ../v; } >&3) >/dev/null 2>&1 &";
     let script = Script::new()
         .reads("a.txt", &format!("{old}mine\n"))
         .step(json!({ "touch": { "path": "${cwd}/../v", "content": theirs } }))
