@@ -162,11 +162,15 @@ impl Shadow {
             .iter()
             .filter_map(|path| self.root.key(path))
             .collect();
-        let is_new = |path: &PathBuf| !self.entries.contains_key(path);
+        let mut rules = self.rules();
+        // One in sight that is not known has just been made: that is still to be told.
+        let mut is_new = |path: &PathBuf| {
+            let is_hidden = path.is_absolute() || rules.hides(path, false);
+            is_hidden && !self.entries.contains_key(path)
+        };
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
         self.included.extend(paths);
         if !new.is_empty() {
-            let mut rules = self.rules();
             let folders = RealFolders::default();
             self.update(Scan::default(), &new, &mut rules, folders, News::Taken);
         }
