@@ -68,9 +68,11 @@ impl Changes {
         self.unsure.insert(real.to_owned(), text.clone());
     }
 
-    /// No window is open any more: all that agents did has been told.
+    /// No window is open any more: all that agents did has been told, if not taken in.
     pub fn all_is_told(&mut self) {
-        self.unsure.clear();
+        let (waiting, active) = (&self.waiting, &self.active);
+        self.unsure
+            .retain(|path, _| waiting.contains_key(path) || active.contains(path));
     }
 }
 
@@ -121,6 +123,9 @@ impl Model {
                     Some(change) => self.take_change(change, fx),
                     None => {
                         self.changes.waiting.remove(&path);
+                        if !self.windows.is_any_open() {
+                            self.changes.unsure.remove(&path);
+                        }
                         self.resume_held(fx);
                     }
                 }
