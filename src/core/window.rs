@@ -44,6 +44,11 @@ struct Window {
 }
 
 impl Windows {
+    /// Returns whether any agent's changes on disk may still be told.
+    pub(super) fn is_any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Returns whether a session's changes on disk may still be told.
     pub(super) fn is_open(&self, key: SessionKey) -> bool {
         self.open.iter().any(|open| open.session == key)
@@ -149,7 +154,7 @@ impl Model {
             );
             fx.push(log(Level::Debug, line));
         }
-        if self.windows.open.is_empty() {
+        if !self.windows.is_any_open() {
             self.changes.all_is_told();
         }
         match self.sessions.get_mut(&key) {

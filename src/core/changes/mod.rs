@@ -110,9 +110,11 @@ impl Changes {
         (Some(first), false)
     }
 
-    /// No window is open any more: all that agents did has been told.
+    /// No window is open any more: all that agents did has been told, if not taken in.
     pub fn all_is_told(&mut self) {
-        self.unsure.clear();
+        let (waiting, active) = (&self.waiting, &self.active);
+        self.unsure
+            .retain(|path, _| waiting.contains_key(path) || active.contains(path));
     }
 }
 
@@ -175,6 +177,9 @@ impl Model {
                     Some(change) => self.take_change(change, fx),
                     None => {
                         self.changes.waiting.remove(&path);
+                        if !self.windows.is_any_open() {
+                            self.changes.unsure.remove(&path);
+                        }
                         self.resume_held(fx);
                     }
                 }

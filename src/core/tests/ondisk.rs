@@ -505,3 +505,20 @@ fn each_thing_that_is_not_seen_of_a_project_is_told_once() {
         assert_eq!(told(&mut w), [""; 0]);
     }
 }
+
+#[test]
+fn what_an_agent_had_changed_in_a_file_that_was_opened_then_is_reviewed_though_the_turn_is_over() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.prompts("go");
+    w.holds(Part::Watcher);
+    w.disk.put(F, "A\nb\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    // The checkpoint is told of before the disk has answered for the change.
+    w.holds(Part::Disk);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.ledger.base().to_string(), "a\nb\n");
+    assert_eq!(review.ledger.hunks().len(), 1);
+}
