@@ -194,3 +194,14 @@ fn hidden_files_are_known_when_they_are_tracked() {
         ["out/a: \"2\" > -", "out/none: \"2\" > -"]
     );
 }
+
+#[test]
+fn a_file_in_sight_that_is_named_before_it_is_seen_is_told() {
+    let work = Work::open(&[("a", "1")]);
+    work.file("new", "2");
+    work.run.host.run(HostEffect::Track {
+        root: work.root.clone(),
+        paths: vec![work.path("new")],
+    });
+    assert_eq!(work.changes(), ["new: - > \"2\""]);
+}
