@@ -3,6 +3,7 @@
 //! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
 //! review bears the buffer's name.
 
+mod carried;
 mod commits;
 mod decide;
 mod decided;

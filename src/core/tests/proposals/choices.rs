@@ -1,0 +1,240 @@
+//! Choices made hunk by hunk, carried out on what comes of them.
+
+use super::*;
+
+#[test]
+fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    w.model.feedback = true;
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    assert_eq!(answered(&w, "0"), "yes");
+    writes(&mut w, F, NEW);
+    assert_eq!(w.buffer(F), MIXED);
+    assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
+    assert_eq!(hunks(&w), 0);
+    w.ends_turn("end_turn");
+    assert!(
+        w.chat().contains("told with the next prompt"),
+        "{}",
+        w.chat()
+    );
+    assert!(w.chat().contains("+FOUR"), "{}", w.chat());
+}
+
+#[test]
+fn a_choice_is_carried_out_on_lines_that_have_moved() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    decide(&mut w, Reject, 1);
+    types(&mut w, 0, 0, &["mine"]);
+    decide(&mut w, Accept, 4);
+    types(&mut w, 0, 0, &["too"]);
+    writes(&mut w, F, NEW);
+    let want = "too\nmine\none\ntwo\nthree\nFOUR\nfive\n";
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (want, 0));
+}
+
+#[test]
+fn a_choice_is_carried_out_on_a_file_in_no_buffer() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.prompts("hi");
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff(F, Some(OLD), NEW)]),
+        &options(),
+    );
+    assert_eq!(told(&w), ["/p/f:1 proposed", "/p/f:3 proposed"]);
+    for (action, row) in [(Accept, 1), (Reject, 3)] {
+        let path = F.into();
+        let scope = Scope::At { path, row };
+        w.happens(Event::Review { action, scope });
+    }
+    writes(&mut w, F, NEW);
+    assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
+    assert_eq!(hunks(&w), 0);
+}
+
+#[test]
+fn a_created_file_that_was_rejected_beside_another_is_deleted() {
+    let mut w = asked(
+        OLD,
+        &[diff(F, Some("two"), "TWO"), diff("/p/new", None, "a\n")],
+    );
+    assert_eq!(told(&w), ["/p/f:1 proposed", "/p/new:0 proposed"]);
+    decide(&mut w, Accept, 1);
+    let path = "/p/new".into();
+    w.happens(Event::Review {
+        action: Reject,
+        scope: Scope::File { path },
+    });
+    assert_eq!(answered(&w, "0"), "yes");
+    writes(&mut w, F, "one\nTWO\nthree\nfour\nfive\n");
+    writes(&mut w, "/p/new", "a\n");
+    assert_eq!(w.disk.get("/p/new"), None);
+    assert_eq!(hunks(&w), 0);
+}
+
+#[test]
+fn a_choice_that_nothing_comes_of_is_forgotten_with_the_turn() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    w.ends_turn("end_turn");
+    w.prompts("again");
+    writes(&mut w, F, NEW);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (NEW, 2));
+}
+
+#[test]
+fn what_was_written_instead_of_the_rejected_is_left_to_be_reviewed() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    w.skip();
+    writes(&mut w, F, "one\nTWO\nthree\n4\nfive\n");
+    assert_eq!(hunks(&w), 1);
+    assert!(w.was_told("something else than what you rejected"));
+}
+
+#[test]
+fn a_rejected_part_of_a_change_of_a_change_goes_back_to_the_first_change() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    open(&mut w, F);
+    w.prompts("hi");
+    writes(&mut w, F, NEW);
+    let newer = "one\nTwo!\nthree\nFour!\nfive\n";
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff(F, Some(NEW), newer)]),
+        &options(),
+    );
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    writes(&mut w, F, newer);
+    assert_eq!(w.buffer(F), "one\nTwo!\nthree\nFOUR\nfive\n");
+    assert_eq!(hunks(&w), 1);
+}
+
+#[test]
+fn a_conflict_is_decided_as_it_was_proposed() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    open(&mut w, F);
+    types(&mut w, 1, 1, &["mine"]);
+    w.prompts("hi");
+    asks(&mut w, "0", &edit("t", &[diff(F, None, NEW)]), &options());
+    assert_eq!(
+        drawn(&w, F),
+        ["1+1 proposed 1/2: TWO", "3+1 proposed 2/2: FOUR"]
+    );
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    writes(&mut w, F, NEW);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+/// Checks what is left of `NEW`, written straight to disk, when its second hunk was rejected.
+#[track_caller]
+fn check_on_disk(is_open: bool) {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.settle();
+    if is_open {
+        open(&mut w, F);
+    }
+    w.prompts("hi");
+    let diffs = [diff(F, Some("two"), "TWO"), diff(F, Some("four"), "FOUR")];
+    asks(&mut w, "0", &edit("t", &diffs), &options());
+    for (action, row) in [(Accept, 1), (Reject, 3)] {
+        let path = F.into();
+        let scope = Scope::At { path, row };
+        w.happens(Event::Review { action, scope });
+    }
+    assert_eq!(answered(&w, "0"), "yes");
+    w.disk.put(F, NEW);
+    w.settle();
+    assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
+    assert_eq!(hunks(&w), 0);
+    if is_open {
+        assert_eq!(w.buffer(F), MIXED);
+    }
+    w.ends_turn("end_turn");
+    assert_eq!(hunks(&w), 0);
+}
+
+#[test]
+fn a_choice_is_carried_out_on_what_the_agent_writes_to_disk() {
+    check_on_disk(true);
+    check_on_disk(false);
+}
+
+#[test]
+fn a_choice_waits_for_what_is_told_after_the_turn() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    w.holds(Part::Shadow);
+    w.disk.put(F, NEW);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+#[test]
+fn a_proposal_is_located_in_what_others_write_meanwhile() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.settle();
+    w.prompts("hi");
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff(F, Some("two"), "TWO")]),
+        &options(),
+    );
+    assert_eq!(told(&w), ["/p/f:1 proposed"]);
+    w.disk.put(F, "more\none\ntwo\n");
+    w.settle();
+    assert_eq!(told(&w), ["/p/f:2 proposed"]);
+}
+
+#[test]
+fn a_deletion_is_decided_as_it_was_proposed() {
+    for (is_open, action) in [
+        (true, Accept),
+        (false, Accept),
+        (true, Reject),
+        (false, Reject),
+    ] {
+        let mut w = World::ready();
+        w.disk.put(F, "a\nb\n");
+        w.disk.put("/p/g", "g\n");
+        w.settle();
+        if is_open {
+            open(&mut w, F);
+        }
+        w.prompts("hi");
+        let diffs = [
+            diff(F, Some("[file deleted]"), ""),
+            diff("/p/g", Some("g"), "G"),
+        ];
+        asks(&mut w, "0", &edit("t", &diffs), &options());
+        for (path, action) in [(F, action), ("/p/g", Accept)] {
+            let path = path.into();
+            let scope = Scope::File { path };
+            w.happens(Event::Review { action, scope });
+        }
+        w.disk.put("/p/g", "G\n");
+        w.disk.removes(F);
+        w.settle();
+        w.ends_turn("end_turn");
+        let left = (action == Reject).then_some("a\nb\n");
+        assert_eq!(w.disk.get(F).as_deref(), left, "{is_open} {action:?}");
+        let reviews = w.model.snapshot().reviews;
+        assert!(reviews.is_empty(), "{is_open} {action:?}: {reviews:?}");
+    }
+}

@@ -1,0 +1,169 @@
+//! What the agent does in a random life, and what others do to its files.
+
+use super::*;
+
+impl Story {
+    pub(super) fn note_reads(&mut self) {
+        let agent = self.session().1;
+        for (id, answer) in &self.w.agents[&agent].answers {
+            if let (Some(key), Ok(value)) = (self.reading.remove(id), answer) {
+                let text = value["content"].as_str().unwrap();
+                let lines = text.lines().map(str::to_owned);
+                self.seen.insert(key, lines.collect());
+            }
+        }
+    }
+
+    /// The agent writes what it has seen, with changes at some places.
+    ///
+    /// It leaves the user's lines alone: what it deletes knowingly is the user's to bring back.
+    /// Nor does it overwrite what is there unseen, or before it has the answer to a read.
+    pub(super) fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let key = (self.session().2, file);
+        if let Some(lines) = self.changed(&key, places) {
+            self.write_lines(key, lines);
+        }
+    }
+
+    /// The agent asks to write what it has seen, with changes at some places.
+    pub(super) fn propose(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let key = (self.session().2, file);
+        let Some(lines) = self.changed(&key, places) else {
+            return;
+        };
+        let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect();
+        let old: Option<String> = self.seen.get(&key).map(|lines| text(lines));
+        let new: String = text(&lines);
+        let diff = json!({ "type": "diff", "path": FILES[file], "oldText": old, "newText": new });
+        let tool = json!({ "toolCallId": "p", "content": [diff] });
+        let options = json!([
+            { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+            { "optionId": "n", "name": "No", "kind": "reject_once" },
+        ]);
+        self.ids += 1;
+        let params = json!({ "toolCall": tool, "options": options });
+        self.ask(self.ids, "session/request_permission", params);
+        let seen = self.seen.get(&key).cloned();
+        self.proposed.insert(key, (seen, lines));
+    }
+
+    /// Returns what the agent has seen of a file, with changes at some places.
+    pub(super) fn changed(
+        &mut self,
+        key: &(String, usize),
+        places: &[(usize, usize, usize)],
+    ) -> Option<Vec<String>> {
+        let is_reading = self.reading.values().any(|reading| reading == key);
+        let is_there = self.w.disk.get(FILES[key.1]).is_some() || self.buf(key.1).is_some();
+        if is_reading || !self.seen.contains_key(key) && is_there {
+            return None;
+        }
+        let mut lines = self.seen.get(key).cloned().unwrap_or_default();
+        self.change(&mut lines, places);
+        Some(lines)
+    }
+
+    pub(super) fn write_lines(&mut self, key: (String, usize), lines: Vec<String>) {
+        if self
+            .w
+            .disk
+            .get(FILES[key.1])
+            .is_some_and(|text| text.contains('\0'))
+        {
+            // Nobody merges text with what is none.
+            return;
+        }
+        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let params = json!({ "path": FILES[key.1], "content": content });
+        self.ids += 1;
+        if self.ask(self.ids, "fs/write_text_file", params).is_some() {
+            self.seen.insert(key, lines);
+        }
+    }
+
+    /// The agent writes to disk itself, with changes at some places; it leaves the user's lines
+    /// alone, and does nothing between its turns.
+    pub(super) fn shell(&mut self, file: usize, places: &[(usize, usize, usize)]) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        self.change(&mut lines, places);
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        self.w.disk.put(FILES[file], &content);
+    }
+
+    /// The agent changes a file as a whole.
+    pub(super) fn whole(&mut self, file: usize, what: &str) {
+        let Some(text) = self.shell_may(file) else {
+            return;
+        };
+        let has_users = text.lines().any(|line| line.starts_with(['u', 'x']));
+        let path = FILES[file];
+        if !self.w.disk.files.contains_key(&PathBuf::from(path)) {
+            return;
+        }
+        // What comes and goes between two looks nobody can tell of.
+        let is_known = self.w.shadow.knows(path.as_ref());
+        match what {
+            "delete" if !has_users && is_known => self.w.disk.removes(path),
+            "bytes" if !has_users => self.w.disk.set(path.into(), b"\0bytes".to_vec()),
+            "mode" => {
+                let mode = self.w.disk.modes.get(&PathBuf::from(path)).copied();
+                let mode = if mode == Some(0o755) { 0o644 } else { 0o755 };
+                self.w.disk.chmods(path, mode);
+            }
+            "crlf" if !text.contains(['\r', '\0']) => {
+                self.w.disk.put(path, &text.replace('\n', "\r\n"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what is on disk, if the agent is at work and nothing of ours is under way there.
+    fn shell_may(&mut self, file: usize) -> Option<String> {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        self.w.model.agent_at(&path)?;
+        let text = self.w.disk.get(FILES[file]);
+        text.or_else(|| (FILES[file] == "/p/new").then(String::new))
+    }
+
+    /// Changes lines at some places, but for those of the user's.
+    fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
+        for (start, removed, added) in places {
+            let start = start % (lines.len() + 1);
+            let end = (start + removed).min(lines.len());
+            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let users = lines[start..end].iter();
+            let users = users.filter(|line| line.starts_with(['u', 'x']));
+            new.extend(users.cloned());
+            lines.splice(start..end, new);
+        }
+    }
+
+    /// Another program puts a line into a file.
+    pub(super) fn foreign(&mut self, file: usize, start: usize) {
+        let path = PathBuf::from(FILES[file]);
+        while self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        let Some(text) = self.w.disk.get(FILES[file]) else {
+            return;
+        };
+        // In a turn nobody can tell it from the agent.
+        let is_agents = self.w.model.agent_at(&path).is_some() || self.w.shadow.has_checked();
+        let line = self.new_line(if is_agents { "a" } else { "x" });
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let new = format!("{line}{end}");
+        lines.insert(start % (lines.len().max(1)), &new);
+        self.w.disk.put(FILES[file], &lines.concat());
+        if !is_agents {
+            self.typed.entry(file).or_default().insert(line);
+        }
+    }
+}

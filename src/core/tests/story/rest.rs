@@ -1,0 +1,102 @@
+//! The end of a random life: nothing of the user's is lost, and all that is there agrees.
+
+use super::*;
+
+impl Story {
+    /// Lets everything come to its end, and looks for what the user has typed.
+    pub fn rests(mut self) -> World {
+        self.w.disk.broken.clear();
+        self.comes_to_rest();
+        for (file, typed) in &self.typed {
+            let mut kept = self.base_lines(*file);
+            let review = self.w.model.reviews.get(FILES[*file].as_ref());
+            let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+            kept.extend(hunks.filter_map(|hunk| hunk.conflict.clone()).flatten());
+            match self.buf(*file) {
+                Some(_) => {
+                    kept.extend(self.buffer_lines(*file));
+                    kept.extend(self.disk_lines(*file));
+                }
+                None => kept.extend(self.disk_lines(*file)),
+            }
+            // What others wrote may give way to what the user typed there, but not in silence.
+            let warning = format!("{} was changed on disk where", FILES[*file]);
+            let is_told = self.w.was_told(&warning);
+            let lost = typed.difference(&kept);
+            let lost: Vec<&String> = lost
+                .filter(|line| !is_told || line.starts_with('u'))
+                .collect();
+            assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
+        }
+        self.check_agreed();
+        // Where a conflict lies in a hunk, it is decided first.
+        for _ in 0..2 {
+            self.user("reject");
+            self.comes_to_rest();
+        }
+        self.check_agreed();
+        self.check_rejected();
+        self.w
+    }
+
+    fn comes_to_rest(&mut self) {
+        self.w.shadow.looks(&mut self.w.disk);
+        while self.w.shadow.is_busy()
+            || !self.w.to_editor.is_empty()
+            || !self.w.disk.busy().is_empty()
+        {
+            self.live(&Step::Check);
+            self.live(&Step::Tell);
+            self.editor_moves();
+            (0..FILES.len()).for_each(|file| self.disk_moves(file));
+        }
+    }
+
+    /// Buffers that are not modified have what the disk has, and so have the ledgers of files in no
+    /// buffer.
+    fn check_agreed(&self) {
+        if self.w.shadow.has_slept {
+            return;
+        }
+        for (file, path) in FILES.iter().enumerate() {
+            let path = PathBuf::from(path);
+            let state = self.w.disk.read(&path).unwrap();
+            let bytes = self.w.disk.files.get(&path);
+            if bytes.is_some_and(|bytes| bytes.contains(&0)) {
+                continue;
+            }
+            let disk = state.content.map(|content| content.text);
+            let disk = disk.unwrap_or_default();
+            match self.buf(file) {
+                Some(buf) => {
+                    let buffer = &self.w.editor.buffers[&buf];
+                    let document = &self.w.model.documents.get(buf).unwrap().text;
+                    // A buffer keeps what somebody else has deleted.
+                    let review = self.w.model.reviews.get(&path);
+                    let is_agents = review.is_some_and(|review| review.now.is_missing());
+                    let is_kept = bytes.is_none() && !is_agents;
+                    assert!(
+                        buffer.modified || is_kept || *document == disk,
+                        "{path:?} {buffer:?} {disk:?}"
+                    );
+                }
+                None => {
+                    let review = self.w.model.reviews.get(&path);
+                    let current = review.map(|review| review.ledger.current());
+                    assert!(
+                        current.is_none_or(|current| *current == disk),
+                        "{path:?} {current:?} {disk:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// When all is rejected, nothing is left to decide.
+    fn check_rejected(&self) {
+        for (path, review) in self.w.model.reviews.iter() {
+            let left = (review.whole(), review.ledger.hunks());
+            assert!(!review.is_pending(), "{path:?}: {left:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What the user does in a random life, and which lines they take away by will.
+
+use super::*;
+
+impl Story {
+    /// The agent answers a call of the client's, or gives an answer nobody waits for.
+    pub(super) fn answer(&mut self, at: usize, kind: u8) {
+        let agent = self.session().1;
+        if self.is_dead(agent) {
+            return;
+        }
+        let calls = &self.w.agents[&agent].calls;
+        if calls.is_empty() || kind == 9 {
+            let line = r#"{"jsonrpc":"2.0","id":77,"result":{}}"#;
+            return self.w.prints(agent, line);
+        }
+        let method = calls[at % calls.len()].1.clone();
+        let result = match (kind, method.as_str()) {
+            (0, _) => Err(json!({ "code": -32000, "message": "log in" })),
+            (1, _) => Ok(json!({ "odd": true })),
+            (_, "session/prompt") => Ok(json!({ "stopReason": "end_turn" })),
+            (_, method) => Ok(self.w.usual_answer(method)),
+        };
+        self.w.answers(agent, &method, result);
+    }
+
+    pub(super) fn user(&mut self, what: &str) {
+        let session = self.session().0;
+        let open = self.w.model.permissions.iter().next().map(|open| open.id);
+        let id = open.unwrap_or(PermissionId(0));
+        let option = |option: &str| Event::PermissionAnswer {
+            id,
+            option: option.into(),
+        };
+        let event = match what {
+            "cancel" => Event::Cancel { session },
+            "stop" => Event::Stop { session },
+            "restart" => Event::Restart { session },
+            "yes" => option("y"),
+            "odd" => option("?"),
+            "frame" => Event::FrameWanted,
+            "folds" => Event::FoldsWanted { session },
+            "open" => {
+                self.sessions += 1;
+                return self.w.opens(self.sessions, "bot");
+            }
+            "close" => Event::Close { session },
+            "prompt" => return self.w.prompts_in(session, "do **it**"),
+            "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
+            "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
+                return self.turns(what);
+            }
+            other => panic!("the user does not {other}"),
+        };
+        self.w.happens(event);
+    }
+
+    pub(super) fn turns(&mut self, what: &str) {
+        let session = None;
+        let turn = |action| Event::Review {
+            action,
+            scope: Scope::Turn { session },
+        };
+        let undo = |step| Event::UndoTurn { session, step };
+        let event = match what {
+            "accept turn" => turn(ReviewAction::Accept),
+            "reject turn" => turn(ReviewAction::Reject),
+            "undo turn" => undo(UndoStep::Undo(None)),
+            "turn back" => undo(UndoStep::Back),
+            _ => Event::List(ListEvent::Undo),
+        };
+        self.decided(event);
+    }
+
+    fn review(&mut self, what: &str) {
+        let action = match what.starts_with("accept") {
+            true => ReviewAction::Accept,
+            false => ReviewAction::Reject,
+        };
+        let scope = match (self.buf(0), what.ends_with("row")) {
+            (Some(buf), true) => Scope::Hunk { buf, row: 2 },
+            _ => Scope::All,
+        };
+        self.decided(Event::Review { action, scope });
+    }
+
+    /// The user decides about what agents have changed, in any file.
+    fn decided(&mut self, event: Event) {
+        let lines = Self::base_lines;
+        self.willed(0, lines, |life| {
+            life.willed(1, lines, |life| {
+                life.willed(2, lines, |life| {
+                    life.w.happens(event);
+                })
+            })
+        });
+    }
+
+    pub(super) fn buffer(&mut self, file: usize, what: &str) {
+        let path = PathBuf::from(FILES[file]);
+        if what == "open" {
+            if self.w.disk.broken.contains(&path) {
+                return;
+            }
+            self.w
+                .edits(|editor, disk, out| editor.open(&path, disk, out));
+            return;
+        }
+        let Some(buf) = self.buf(file) else { return };
+        let act = |life: &mut Self| {
+            life.w.edits(|editor, disk, out| match what {
+                "undo" => editor.travels(buf, Travel::Undo, out),
+                "redo" => editor.travels(buf, Travel::Redo, out),
+                "save" => editor.saves(buf, disk, out),
+                "reload" => editor.reloads(buf, disk, out),
+                "tick" => editor.ticks(buf, out),
+                "wipe" => {
+                    editor.saves(buf, disk, out);
+                    if !editor.buffers[&buf].modified {
+                        editor.wipes(buf, out);
+                    }
+                }
+                other => panic!("a buffer has no {other}"),
+            });
+        };
+        // The host is done with a file long before a user can open, change and save it.
+        while matches!(what, "save" | "wipe") && self.w.disk.next(&path).is_some() {
+            self.disk_moves(file);
+        }
+        match what {
+            // What others wrote is overwritten by the user's will.
+            "save" | "wipe" => self.willed(file, Self::disk_lines, act),
+            _ => self.willed(file, Self::buffer_lines, act),
+        }
+    }
+}
