@@ -30,6 +30,10 @@ pub struct SessionId(pub Arc<str>);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolCallId(pub Arc<str>);
 
+/// The id of a terminal (`terminalId`): the client's own, or one the agent made up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TerminalId(pub Arc<str>);
+
 /// One message from an agent's stdout.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
@@ -108,6 +112,36 @@ pub enum AgentRequest {
         session: SessionId,
         tool_call: ToolCallPatch,
         options: Vec<PermissionOption>,
+    },
+    /// `terminal/create`.
+    CreateTerminal {
+        session: SessionId,
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        cwd: Option<PathBuf>,
+        /// `outputByteLimit`.
+        limit: Option<u64>,
+    },
+    /// `terminal/output`.
+    TerminalOutput {
+        session: SessionId,
+        terminal: TerminalId,
+    },
+    /// `terminal/wait_for_exit`.
+    WaitForTerminalExit {
+        session: SessionId,
+        terminal: TerminalId,
+    },
+    /// `terminal/kill`.
+    KillTerminal {
+        session: SessionId,
+        terminal: TerminalId,
+    },
+    /// `terminal/release`.
+    ReleaseTerminal {
+        session: SessionId,
+        terminal: TerminalId,
     },
     /// A method this client does not know: answered `-32601`.
     Unknown { method: String },
@@ -277,7 +311,7 @@ pub enum ToolContent {
         new: String,
     },
     Terminal {
-        id: String,
+        id: TerminalId,
     },
     Unknown {
         kind: String,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::event::{AgentSpec, Stamp};
+use super::event::{AgentSpec, Stamp, TerminalSpec};
 use super::format::Format;
-use super::ids::{AgentKey, BufId, PermissionId, SessionKey, Token, TurnKey};
+use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::{Frame, UndoView};
@@ -77,6 +77,25 @@ pub enum HostEffect {
         from: PathBuf,
         to: PathBuf,
     },
+    /// Runs a command on a terminal of its own; answered by `TerminalStarted` or
+    /// `TerminalFailed`, and later by `TerminalOutput`s and one `TerminalExited`.
+    StartTerminal {
+        terminal: TerminalKey,
+        spec: TerminalSpec,
+    },
+    /// Types into a terminal.
+    TerminalInput {
+        terminal: TerminalKey,
+        bytes: Vec<u8>,
+    },
+    ResizeTerminal {
+        terminal: TerminalKey,
+        columns: u16,
+        rows: u16,
+    },
+    /// SIGTERM, then SIGKILL, to the whole process group; answered by `TerminalExited`. One that
+    /// has ended already is left alone.
+    KillTerminal { terminal: TerminalKey },
     /// Answered by `Timer` after `ms` milliseconds.
     Timer { token: Token, ms: u64 },
     /// Runs [`super::markdown::preload`] for a language; answered by `LanguageReady`.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::format::Format;
-use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, Token, TurnKey};
+use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
@@ -79,6 +79,27 @@ pub enum Event {
     },
     /// Neovim quits: every agent is shut down.
     Quit,
+
+    /// Windows show a terminal's output now, all of which is wanted; or none does any more.
+    TerminalShown {
+        terminal: TerminalKey,
+        is_shown: bool,
+    },
+    /// The user types into a terminal.
+    TerminalInput {
+        terminal: TerminalKey,
+        bytes: Vec<u8>,
+    },
+    /// A terminal has another size on the screen.
+    TerminalResized {
+        terminal: TerminalKey,
+        columns: u16,
+        rows: u16,
+    },
+    /// The user ends what runs in a terminal.
+    TerminalKill {
+        terminal: TerminalKey,
+    },
 
     // From the editor itself.
     /// The main thread is ready for a frame.
@@ -201,6 +222,26 @@ pub enum Event {
         root: PathBuf,
         why: String,
     },
+    /// The command runs.
+    TerminalStarted {
+        terminal: TerminalKey,
+        pid: u32,
+    },
+    /// It does not, and never will; `why` is a sentence with the next step.
+    TerminalFailed {
+        terminal: TerminalKey,
+        why: String,
+    },
+    /// What the command has printed, escape codes and all, cut anywhere.
+    TerminalOutput {
+        terminal: TerminalKey,
+        bytes: Vec<u8>,
+    },
+    /// The command has ended; all that it printed has been told before.
+    TerminalExited {
+        terminal: TerminalKey,
+        exit: TerminalExit,
+    },
     Timer {
         token: Token,
     },
@@ -227,6 +268,27 @@ pub struct AgentSpec {
     /// Added to the user's whole environment.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
+}
+
+/// A command to be run in a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalSpec {
+    /// A program; without arguments also a whole command line, which a shell takes apart.
+    pub command: String,
+    pub args: Vec<String>,
+    /// Added to the user's whole environment.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+    pub columns: u16,
+    pub rows: u16,
+}
+
+/// How a command has ended: one of both, or neither if nobody knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TerminalExit {
+    pub code: Option<u32>,
+    /// `SIGKILL` and the like.
+    pub signal: Option<String>,
 }
 
 /// A prompt: a text, lines of files that go along, content blocks as the protocol has them.

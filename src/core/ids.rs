@@ -16,6 +16,10 @@ pub struct BufId(pub i32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
+/// A terminal, one that a command of an agent's runs in or one that only shows what the agent tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TerminalKey(pub u32);
+
 /// An open permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PermissionId(pub u64);

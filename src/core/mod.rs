@@ -30,6 +30,7 @@ pub mod removed;
 pub mod reviewlist;
 pub mod reviews;
 pub mod snapshot;
+pub mod terminals;
 #[cfg(test)]
 mod tests;
 pub mod text;

@@ -106,7 +106,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
             lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));
             lines
         }
-        ToolContent::Terminal { id } => vec![whole_line(format!("terminal {id}"), "AcpDim")],
+        ToolContent::Terminal { id } => vec![whole_line(format!("terminal {}", id.0), "AcpDim")],
         ToolContent::Unknown { kind, raw } => {
             let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
             lines.extend(rawview::json_lines(raw));

@@ -139,6 +139,14 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::Committed { files } => model.committed(files),
         Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
+        Event::TerminalStarted { .. }
+        | Event::TerminalFailed { .. }
+        | Event::TerminalOutput { .. }
+        | Event::TerminalExited { .. }
+        | Event::TerminalShown { .. }
+        | Event::TerminalInput { .. }
+        | Event::TerminalResized { .. }
+        | Event::TerminalKill { .. } => model.terminal_event(event, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
@@ -304,6 +312,11 @@ fn agent_request(
             };
             model.permission_requested(agent, question, fx);
         }
+        AgentRequest::CreateTerminal { .. }
+        | AgentRequest::TerminalOutput { .. }
+        | AgentRequest::WaitForTerminalExit { .. }
+        | AgentRequest::KillTerminal { .. }
+        | AgentRequest::ReleaseTerminal { .. } => model.terminal_request(agent, id, call, fx),
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
             let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::event::ReviewAction;
-use super::ids::{BufId, ItemKey, PermissionId, SessionKey};
+use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
 pub type Group = &'static str;
@@ -50,6 +50,14 @@ pub enum Patch {
         buf: BufId,
         tick: u64,
         hunks: Vec<HunkView>,
+    },
+    /// More output of a terminal that is shown.
+    Terminal {
+        terminal: TerminalKey,
+        /// What was shown before is over: this is all there is.
+        is_anew: bool,
+        /// As the command has printed it, escape codes and all.
+        bytes: Vec<u8>,
     },
     /// All lines of the review list.
     ReviewList(ListView),

@@ -27,6 +27,7 @@ mod reviewlist;
 mod spans;
 mod state;
 mod swap;
+mod terminal;
 mod trace;
 mod wake;
 mod walk;

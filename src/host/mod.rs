@@ -19,6 +19,7 @@ mod pipes;
 mod process;
 mod project;
 mod still;
+mod terminal;
 mod write;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use self::project::Limits as ProjectLimits;
 use self::project::Projects;
 pub use self::still::Stillness;
 use self::still::Writers;
+use self::terminal::Terminals;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
 use crate::core::ids::AgentKey;
@@ -123,6 +125,7 @@ pub struct Host {
     tools: Tools,
     disk: Disk,
     projects: Projects,
+    terminals: Terminals,
 }
 
 impl Host {
@@ -157,6 +160,7 @@ impl Host {
             runtime: Some(runtime),
             disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
             projects,
+            terminals: Terminals::default(),
             tools,
         })
     }
@@ -177,6 +181,16 @@ impl Host {
                     agent.end();
                 }
             }
+            HostEffect::StartTerminal { terminal, spec } => {
+                self.terminals.start(terminal, spec, &self.tools);
+            }
+            HostEffect::TerminalInput { terminal, bytes } => self.terminals.input(terminal, bytes),
+            HostEffect::ResizeTerminal {
+                terminal,
+                columns,
+                rows,
+            } => self.terminals.resize(terminal, columns, rows),
+            HostEffect::KillTerminal { terminal } => self.terminals.kill(terminal),
             HostEffect::ReadDisk { token, path } => self.file(path, Operation::Read { token }),
             HostEffect::WriteDisk {
                 token,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::message::{
-    Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus,
+    Content, Location, TerminalId, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus,
 };
 use super::super::raw;
 use super::content;
@@ -171,7 +171,7 @@ fn tool_content(raw: &RawValue) -> ToolContent {
             new: diff.new_text,
         },
         Some(v1::ToolCallContent::Terminal(terminal)) => ToolContent::Terminal {
-            id: terminal.terminal_id.0.as_ref().to_owned(),
+            id: TerminalId(terminal.terminal_id.0),
         },
         _ => mended_content(raw),
     }
@@ -198,7 +198,9 @@ fn mended_content(raw: &RawValue) -> ToolContent {
         return ToolContent::Diff { path, old, new };
     }
     if let ("terminal" | "", Some(id)) = (&*kind, terminal.and_then(raw::text)) {
-        return ToolContent::Terminal { id };
+        return ToolContent::Terminal {
+            id: TerminalId(id.into()),
+        };
     }
     if let ("content" | "", Some(block)) = (&*kind, block) {
         return ToolContent::Content(content::block(block));

@@ -203,7 +203,9 @@ fn diffs_are_given_on_as_they_came() {
 
 #[test]
 fn items_of_content_are_read_in_every_wrapping() {
-    let terminal = |id: &str| ToolContent::Terminal { id: id.to_owned() };
+    let terminal = |id: &str| ToolContent::Terminal {
+        id: TerminalId(id.into()),
+    };
     check_content(
         r#"[{"type":"content","content":{"type":"text","text":"a"}},
             {"type":"terminal","terminalId":"x"},

@@ -94,6 +94,11 @@ fn complaint(message: &Message) -> Option<String> {
                         .iter()
                         .any(|option| matches!(option.kind, OptionKind::Unknown(_)))
             }
+            AgentRequest::CreateTerminal { .. }
+            | AgentRequest::TerminalOutput { .. }
+            | AgentRequest::WaitForTerminalExit { .. }
+            | AgentRequest::KillTerminal { .. }
+            | AgentRequest::ReleaseTerminal { .. } => false,
             AgentRequest::ReadTextFile { path, .. } | AgentRequest::WriteTextFile { path, .. } => {
                 !path.is_absolute()
             }

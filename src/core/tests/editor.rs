@@ -370,6 +370,7 @@ impl Editor {
                     self.titles.insert(session, parts.join(" · "));
                 }
                 Patch::Permission(view) => self.permission = view,
+                Patch::Terminal { .. } => {}
                 Patch::ReviewList(view) => {
                     self.list = view;
                     self.lists += 1;

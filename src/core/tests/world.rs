@@ -355,6 +355,10 @@ impl World {
                 self.kept.extend(files);
                 self.kept.sort_by(|a, b| a.path.cmp(&b.path));
             }
+            HostEffect::StartTerminal { .. }
+            | HostEffect::TerminalInput { .. }
+            | HostEffect::ResizeTerminal { .. }
+            | HostEffect::KillTerminal { .. } => self.log.push(format!("{effect:?}")),
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }

@@ -1,0 +1,13 @@
+//! Buffers that show what terminals print.
+
+use nvim_oxi::mlua;
+
+use crate::core::ids::TerminalKey;
+
+/// Shows more of a terminal's output.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn output(_terminal: TerminalKey, _is_anew: bool, _bytes: &[u8]) -> mlua::Result<()> {
+    Ok(())
+}
