@@ -38,11 +38,7 @@ const FILES: [(&str, Option<&str>, Option<&str>); 9] = [
         Some(NUMBERS),
         Some("one\n2\nthree\nfour\nfive\nsix\n"),
     ),
-    (
-        "src/moved.txt",
-        None,
-        Some("a new\nfile of\nthree lines\n"),
-    ),
+    ("src/moved.txt", None, Some("a new\nfile of\nthree lines\n")),
     (
         "unformatted.txt",
         Some("  a\nb\n    c\n"),
