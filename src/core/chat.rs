@@ -8,11 +8,11 @@
 use super::effect::Level;
 use super::markdown::{Change, Languages};
 use super::ops::Ops;
+use super::plan;
 use super::rawview;
 use super::toolview;
 use super::transcript::{Entry, Message, ToolCall, Transcript};
 use super::view::{Line, Span};
-use crate::acp::{PlanEntry, PlanStatus};
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -200,7 +200,7 @@ impl Block {
                 self.sync_message(message, Style::Thought, first, budget, languages, ops)
             }
             Entry::Tool(tool) => self.sync_tool(tool, first, budget, languages, ops),
-            Entry::Plan(plan) => self.sync_whole(plan_lines(plan), Fold::None, first, budget, ops),
+            Entry::Plan(plan) => self.sync_whole(plan::lines(plan), Fold::None, first, budget, ops),
             Entry::Notice { level, text } => {
                 self.sync_whole(notice_lines(*level, text), Fold::None, first, budget, ops)
             }
@@ -376,35 +376,6 @@ impl Style {
             );
         }
     }
-}
-
-fn plan_lines(plan: &[PlanEntry]) -> Vec<Line> {
-    let done = |entry: &&PlanEntry| entry.status == PlanStatus::Completed;
-    let done = plan.iter().filter(done).count();
-    let mut lines = vec![toolview::whole_line(
-        format!("Plan {done}/{}", plan.len()),
-        "AcpTitle",
-    )];
-    lines.extend(plan.iter().map(|entry| {
-        let (mark, group) = match entry.status {
-            PlanStatus::Pending => ("○", "AcpPlanPending"),
-            PlanStatus::InProgress => ("◐", "AcpPlanRunning"),
-            PlanStatus::Completed => ("✓", "AcpPlanDone"),
-        };
-        let text = entry.text.replace('\n', " ");
-        let high = match entry.priority {
-            crate::acp::Priority::High => " !",
-            _ => "",
-        };
-        let mut line = toolview::whole_line(format!("  {mark} {text}{high}"), group);
-        if entry.status != PlanStatus::Pending
-            && let Some(span) = line.spans.first_mut()
-        {
-            span.end = 2 + u32::try_from(mark.len()).unwrap_or(0);
-        }
-        line
-    }));
-    lines
 }
 
 fn notice_lines(level: Level, text: &str) -> Vec<Line> {

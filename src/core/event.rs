@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
+use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
 use super::text::{LineEdit, Text};
@@ -77,6 +78,8 @@ pub enum Event {
         /// What the user rejects is told to the agent.
         feedback: bool,
     },
+    /// Where plans are shown while their turns run.
+    PlacePlans(Place),
     /// Neovim quits: every agent is shut down.
     Quit,
 

@@ -69,10 +69,9 @@ impl Model {
             || !self.reviews.dirty.is_empty()
             || self.list.is_dirty()
             || !self.frame.folds_wanted.is_empty()
-            || self
-                .sessions
-                .values()
-                .any(|session| !session.transcript.dirty().is_empty())
+            || self.sessions.values().any(|session| {
+                !session.transcript.dirty().is_empty() || session.transcript.plans.is_dirty()
+            })
             || self
                 .sessions
                 .keys()
@@ -105,6 +104,14 @@ impl Model {
         self.chat_patches(composing.chats, &mut frame);
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
+        for (key, session) in &mut self.sessions {
+            if let Some(view) = session.transcript.plans.take_view() {
+                frame.patches.push(Patch::Plan {
+                    session: *key,
+                    view,
+                });
+            }
+        }
         self.title_patches(&mut frame);
         self.permission_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {

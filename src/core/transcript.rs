@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::contents::Contents;
 use super::effect::Level;
 use super::markdown::Markdown;
+use super::plan::Plans;
 use super::view::Line;
 use crate::acp::{
     Content, Location, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolKind,
@@ -21,8 +22,7 @@ use crate::acp::{
 pub struct Transcript {
     entries: Vec<Entry>,
     tools: HashMap<ToolCallId, usize>,
-    /// The plan of the current turn.
-    plan: Option<usize>,
+    pub(super) plans: Plans,
     dirty: BTreeSet<usize>,
 }
 
@@ -253,34 +253,9 @@ impl Transcript {
         }
     }
 
-    /// Shows a plan in place of the turn's last one.
-    pub fn plan(&mut self, entries: Vec<PlanEntry>) {
-        if let Some(index) = self.plan
-            && let Some(Entry::Plan(plan)) = self.entries.get_mut(index)
-        {
-            *plan = entries;
-            self.dirty.insert(index);
-        } else if !entries.is_empty() {
-            self.plan = Some(self.push(Entry::Plan(entries)));
-        }
-    }
-
-    /// Returns how many entries of the current plan are done, and how many there are.
-    pub fn plan_progress(&self) -> Option<(usize, usize)> {
-        match self.entries.get(self.plan?)? {
-            Entry::Plan(plan) => {
-                let done = |entry: &&PlanEntry| entry.status == crate::acp::PlanStatus::Completed;
-                Some((plan.iter().filter(done).count(), plan.len()))
-            }
-            _ => None,
-        }
-    }
-
     /// Ends the turn: its plan stays, the next turn's plan is a new one.
     pub fn end_turn(&mut self) {
-        if self.plan_progress().is_some_and(|(done, all)| done == all) {
-            self.plan = None;
-        }
+        self.end_plan();
         self.finish_last();
     }
 
@@ -296,7 +271,7 @@ impl Transcript {
 
     /// Begins a turn with what the user said.
     pub fn begin_turn(&mut self, prompt: &str) {
-        self.plan = None;
+        self.plans.begin_turn();
         let mut message = Message::new(None, prompt);
         message.whole = true;
         message.markdown.finish();

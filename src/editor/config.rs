@@ -6,6 +6,7 @@ use nvim_oxi::mlua::{Table, Value};
 
 use crate::core::effect::Level;
 use crate::core::model::Limits;
+use crate::core::plan::Place;
 use crate::core::proposals::Preview;
 
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct Config {
     pub layout: String,
     pub width: f64,
     pub input_height: f64,
+    /// Where a plan is shown while its turn runs.
+    pub plan: Place,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
@@ -35,6 +38,7 @@ impl Default for Config {
             layout: "right".into(),
             width: 0.4,
             input_height: 6.0,
+            plan: Place::Panel,
             signs: true,
             virtual_lines: true,
             word_diff: true,
@@ -59,6 +63,9 @@ impl Config {
         config.layout = get(&chat, "layout").unwrap_or(config.layout);
         config.width = get(&chat, "width").unwrap_or(config.width);
         config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
+        if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
+            config.plan = Place::Transcript;
+        }
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);

@@ -17,6 +17,7 @@ mod lifecycle;
 mod panics;
 mod permission;
 mod picture;
+mod plan;
 mod proposals;
 mod review;
 mod review_list;
