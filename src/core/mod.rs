@@ -19,6 +19,7 @@ pub mod hunkview;
 pub mod ids;
 mod jobs;
 pub mod ledger;
+pub mod links;
 pub mod markdown;
 pub mod model;
 pub mod ops;
