@@ -10,6 +10,7 @@ pub mod diffview;
 pub mod documents;
 pub mod effect;
 pub mod event;
+pub mod family;
 pub mod feedback;
 pub mod files;
 pub mod format;
@@ -35,6 +36,7 @@ pub mod terminals;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod toolcall;
 pub mod toolview;
 pub mod tracked;
 pub mod transcript;

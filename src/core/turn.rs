@@ -266,6 +266,7 @@ impl Model {
             Update::Chunk {
                 role,
                 message,
+                parent,
                 content,
             } => {
                 let content = match role {
@@ -273,7 +274,7 @@ impl Model {
                     Role::Agent | Role::Thought => Some(content),
                 };
                 if let Some(content) = content {
-                    session.transcript.chunk(role, message, &content);
+                    session.transcript.chunk(role, message, parent, &content);
                 }
             }
             Update::ToolCall(patch) => {
