@@ -4,6 +4,14 @@ use nvim_oxi::mlua;
 
 use crate::core::ids::TerminalKey;
 
+/// Shows a terminal in a window of its own, and goes there.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn open(_terminal: TerminalKey) -> mlua::Result<()> {
+    Ok(())
+}
+
 /// Shows more of a terminal's output.
 ///
 /// # Errors

@@ -28,6 +28,7 @@ use super::rawview;
 use super::snapshot::TerminalInfo;
 use super::toolview;
 use super::transcript::Entry;
+use super::view::Link;
 use crate::acp::{
     RequestId, TerminalId, ToolCallPatch, ToolContent, ToolStatus, client, take_terminal_news,
 };
@@ -420,8 +421,11 @@ impl Model {
         for (key, id) in std::mem::take(&mut self.terminals.dirty) {
             let name = (key, id);
             let named = self.terminals.names.get(&name);
-            let terminal = named.and_then(|named| self.terminals.all.get(&named.terminal?));
-            let (Some(named), Some(terminal)) = (named, terminal) else {
+            let shown = named.and_then(|named| {
+                let link = Link::Terminal(named.terminal?);
+                Some((self.terminals.all.get(&named.terminal?)?, link))
+            });
+            let (Some(named), Some((terminal, link))) = (named, shown) else {
                 continue;
             };
             let Some(session) = self.sessions.get_mut(&key) else {
@@ -430,10 +434,12 @@ impl Model {
             let asked = self.permissions.shown();
             for &index in &named.entries {
                 if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
-                    && tool.terminals.set(&name.1, terminal, &session.spec.cwd)
+                    && tool
+                        .terminals
+                        .set(&name.1, terminal, &session.spec.cwd, &link)
                 {
                     self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
-                    session.transcript.touch(index);
+                    session.transcript.set_dirty(index);
                 }
             }
         }
