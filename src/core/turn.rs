@@ -269,6 +269,7 @@ impl Model {
             Update::Chunk {
                 role,
                 message,
+                parent,
                 content,
             } => {
                 let content = match role {
@@ -276,7 +277,7 @@ impl Model {
                     Role::Agent | Role::Thought => Some(content),
                 };
                 if let Some(content) = content {
-                    session.transcript.chunk(role, message, &content);
+                    session.transcript.chunk(role, message, parent, &content);
                 }
             }
             Update::ToolCall(patch) => {

@@ -15,6 +15,7 @@ mod hunk;
 mod keys;
 mod layout;
 mod lines;
+mod links;
 mod loading;
 mod moved;
 mod nvim;
