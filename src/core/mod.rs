@@ -12,6 +12,7 @@ pub mod effect;
 pub mod event;
 pub mod feedback;
 pub mod files;
+pub mod follow;
 pub mod format;
 pub mod frame;
 pub mod groups;

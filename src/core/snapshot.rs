@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::follow::Follow;
 use super::ids::SessionKey;
 use super::ledger::Review;
 use super::model::{Model, Phase, Usage};
@@ -40,6 +41,7 @@ pub struct SessionInfo {
     pub review: (usize, usize),
     pub usage: Option<Usage>,
     pub title: Option<String>,
+    pub follow: Follow,
 }
 
 #[derive(Debug, Clone)]
@@ -148,6 +150,7 @@ impl Model {
             review: self.reviews.counts(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
+            follow: self.following.mode(key),
         })
     }
 

@@ -69,6 +69,7 @@ impl Model {
         };
         session.transcript.begin_turn(&shown(&prompt));
         session.stop_reason = None;
+        self.following.turn_begins(key);
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
             cancelled: false,
@@ -201,6 +202,7 @@ impl Model {
             return;
         };
         let turn = session.turn.take();
+        self.following.turn_ends(key);
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
@@ -283,6 +285,7 @@ impl Model {
                 self.tracked.named(&patch);
                 session.transcript.tool(patch);
                 self.tool_proposes(key, &id);
+                self.follow_tool(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,
