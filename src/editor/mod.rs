@@ -10,6 +10,7 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod follow;
 mod guard;
 mod hunk;
 mod keys;
@@ -83,6 +84,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         limits: config.limits(),
         preview: config.preview,
         feedback: config.feedback,
+        follow: config.follow,
     };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
