@@ -84,9 +84,14 @@ fn replay_cancel(name: &str, shown: &str) -> String {
     nvim.cmd("Acp cancel");
     nvim.wait("the end of the turn", || ended(&nvim) == ["cancelled"]);
     check_answered(&nvim, &report);
-    let is_over = |line: &String| line.contains("in progress") || line.contains("pending");
+    nvim.wait("the last line of each", || {
+        transcript(&nvim)
+            .last()
+            .is_some_and(|line| line == "Cancelled.")
+    });
+    let is_open = |line: &String| line.contains("in progress") || line.contains("pending");
     nvim.wait("each call to be over", || {
-        !transcript(&nvim).iter().any(is_over)
+        !transcript(&nvim).iter().any(is_open)
     });
     let chat = chat(&nvim);
     nvim.quit();
