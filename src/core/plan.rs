@@ -63,6 +63,7 @@ impl Transcript {
     /// `place` is where it goes while it is not finished; outside of a turn nobody works on it,
     /// and that is the transcript.
     pub fn plan(&mut self, plan: Vec<PlanEntry>, place: Place) {
+        self.end_message();
         let is_finished = plan.iter().all(is_done);
         match place {
             // Nothing is left to do: the agent has taken it back, or tidies up after itself.
@@ -201,6 +202,7 @@ fn bytes(text: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acp::{Content, Role};
 
     /// Returns a plan by its entries: `x` done, `>` in progress, `-` pending; then `!` high or
     /// `v` low; then the text.
@@ -333,6 +335,21 @@ mod tests {
         check(&[&["> a"], &[], &["> b"]], &[&["> b"]]);
         check(&[&["x a"], &[]], &[&["x a"]]);
         check(&[&[]], &[]);
+    }
+
+    #[test]
+    fn what_is_said_before_a_plan_and_behind_it_is_not_one_message() {
+        let said = |id: Option<&str>| {
+            let mut all = Transcript::default();
+            for text in ["One.", "Two."] {
+                let id = id.map(str::to_owned);
+                all.chunk(Role::Agent, id, None, &Content::Text(text.into()));
+                all.plan(plan(&["> a"]), Place::Panel);
+            }
+            all.entries().len()
+        };
+        assert_eq!(said(None), 2);
+        assert_eq!(said(Some("m")), 1);
     }
 
     #[test]

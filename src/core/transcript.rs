@@ -309,6 +309,20 @@ impl Transcript {
         }
     }
 
+    /// Ends what the agent is saying, unless its id will tell whether more belongs to it: it has
+    /// done something that is no entry of its own.
+    pub(super) fn end_message(&mut self) {
+        let Some(&last) = self.last.get(&None) else {
+            return;
+        };
+        if let Some(Entry::Agent(message) | Entry::Thought(message)) = self.entries.get_mut(last)
+            && message.id.is_none()
+        {
+            message.whole = true;
+            finish(&mut self.entries, last, &mut self.dirty);
+        }
+    }
+
     /// Completes what the agent itself or a sub-agent has said last.
     fn finish_last(&mut self, parent: &Option<ToolCallId>) {
         if let Some(last) = self.last.get(parent) {

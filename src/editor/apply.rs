@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, moved, outside, permission, plan, review, reviewlist, terminal};
+use super::{chat, follow, moved, outside, permission, plan, review, reviewlist, terminal};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -25,6 +25,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
             Patch::Plan { session, view } => plan::show(session, view),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
+            Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
                 terminal,
                 is_anew,

@@ -10,6 +10,7 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod follow;
 mod guard;
 mod hunk;
 mod keys;
@@ -85,6 +86,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         limits: config.limits(),
         preview: config.preview,
         feedback: config.feedback,
+        follow: config.follow,
     };
     let place_plans = Event::PlacePlans(config.plan);
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {

@@ -19,6 +19,7 @@ mod permission;
 mod picture;
 mod plan;
 mod proposals;
+mod recordings;
 mod review;
 mod review_list;
 mod stories;

@@ -13,7 +13,7 @@ use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
-    Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
+    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
 };
 
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ pub struct Editor {
     pub preview: PreviewView,
     /// What windows show of terminals.
     pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
+    /// Where each agent was, as it was told frame by frame.
+    pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
@@ -389,6 +391,9 @@ impl Editor {
                         shown.clear();
                     }
                     shown.extend(bytes);
+                }
+                Patch::Follow { session, view } => {
+                    self.follows.entry(session).or_default().push(view);
                 }
                 Patch::ReviewList(view) => {
                     self.list = view;
