@@ -24,5 +24,6 @@ mod review;
 mod review_list;
 mod stories;
 mod talk;
+mod terminal_window;
 mod turns;
 mod tutor;
