@@ -225,6 +225,16 @@ impl Terminals {
             .collect()
     }
 
+    /// Returns what windows should show of commands that have printed little.
+    #[cfg(test)]
+    pub(super) fn windows(&self) -> Vec<(TerminalKey, Vec<u8>)> {
+        let shown = self.shown.iter().filter_map(|key| {
+            let terminal = self.all.get(key).filter(|terminal| terminal.has_process)?;
+            Some((*key, terminal.tail.read(0, tail::TAIL).to_vec()))
+        });
+        shown.collect()
+    }
+
     fn insert(&mut self, terminal: Terminal) -> TerminalKey {
         self.next += 1;
         let key = TerminalKey(self.next);

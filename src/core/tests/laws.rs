@@ -214,6 +214,10 @@ fn check_screen(world: &mut World) {
         assert_eq!(lines, want.lines, "the chat of {key:?}");
         assert_eq!(folds, want.folds, "the folds of {key:?}");
     }
+    for (terminal, text) in world.model.terminals.windows() {
+        let shown = world.editor.terminals.get(&terminal);
+        assert_eq!(shown, Some(&text), "the window of {terminal:?}");
+    }
     let permission = world.model.permission_view();
     for line in permission.iter().flat_map(|view| &view.lines) {
         check_line(line);
