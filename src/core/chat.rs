@@ -169,12 +169,13 @@ impl ChatView {
         for &entry in moved.iter().filter(is_known) {
             self.take_away(entry, transcript, ops);
         }
-        if moved.iter().any(|entry| *entry < known) {
-            self.order.arrange(transcript.family());
-        }
+        let mut is_arranged = !moved.iter().any(|entry| *entry < known);
         while self.order.entries() < transcript.entries().len() {
-            self.order.add(transcript.family());
+            is_arranged &= self.order.add(transcript.family());
             self.blocks.push(Block::default());
+        }
+        if !is_arranged {
+            self.order.arrange(transcript.family());
         }
     }
 

@@ -48,17 +48,19 @@ impl Order {
             .map_or(end..end, |&(head, tail)| head + 1..tail)
     }
 
-    /// Adds the next entry.
-    pub fn add(&mut self, family: &Family) {
+    /// Adds the next entry; `false` when what it belongs to is not here yet, so that they have to
+    /// be arranged anew.
+    pub fn add(&mut self, family: &Family) -> bool {
         let entry = self.places.len();
-        let above = family
-            .parent(entry)
-            .and_then(|above| self.places.get(above));
+        let parent = family.parent(entry);
+        let above = parent.and_then(|above| self.places.get(above));
+        let is_placed = parent.is_some() == above.is_some();
         let at = above.map_or(self.slots.len(), |&(_, tail)| tail);
         self.slots
             .splice(at..at, [Slot::Head(entry), Slot::Tail(entry)]);
         self.places.push((at, at + 1));
         self.number(at);
+        is_placed
     }
 
     /// Puts all entries where they belong by now.
@@ -111,7 +113,9 @@ mod tests {
                 }
             }
             let mut order = Order::default();
-            parents.iter().for_each(|_| order.add(&family));
+            for _ in &parents {
+                prop_assert!(order.add(&family));
+            }
             let (slots, places) = (order.slots.clone(), order.places.clone());
             order.arrange(&family);
             prop_assert_eq!(&order.slots, &slots);
