@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chat::Budget;
+use super::chat::{Budget, Means};
 use super::effect::{EditorEffect, Effect};
 use super::ids::SessionKey;
 use super::model::{Effects, Model, Phase, Session};
@@ -152,10 +152,13 @@ impl Model {
         let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
             return false;
         };
-        let ops = composing.chats.entry(*key).or_default();
-        let (transcript, budget) = (&mut session.transcript, &mut composing.budget);
-        let languages = &mut self.languages;
-        session.chat.render(transcript, budget, languages, ops)
+        let mut means = Means {
+            budget: &mut composing.budget,
+            languages: &mut self.languages,
+            ops: composing.chats.entry(*key).or_default(),
+            cwd: &session.spec.cwd,
+        };
+        session.chat.render(&mut session.transcript, &mut means)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
 

@@ -107,6 +107,11 @@ impl Transcript {
         &self.family
     }
 
+    #[cfg(test)]
+    pub fn set_family(&mut self, family: Family) {
+        self.family = family;
+    }
+
     /// Returns the entries that belong to another call than when this was asked last.
     pub fn take_moved(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.moved)
@@ -129,6 +134,23 @@ impl Transcript {
         if index < self.entries.len() {
             self.dirty.insert(index);
         }
+    }
+
+    /// Says that what comes next to an entry has changed: the entry behind it, both where it
+    /// belongs by now and among those that belong to none.
+    pub fn set_siblings_dirty(&mut self, index: usize) {
+        let siblings = self
+            .family
+            .parent(index)
+            .map(|above| self.family.children(above));
+        let next = siblings
+            .unwrap_or_default()
+            .iter()
+            .find(|sibling| **sibling > index);
+        self.dirty.extend(next);
+        let mut others = index + 1..self.entries.len();
+        self.dirty
+            .extend(others.find(|&other| self.family.parent(other).is_none()));
     }
 
     pub fn set_all_dirty(&mut self) {
@@ -182,7 +204,11 @@ impl Transcript {
                 if self.family.belong(index, above) {
                     self.moved.push(index);
                     self.dirty.extend([index, above]);
-                    self.dirty.extend(before);
+                    let before = before.map(|before| (before, self.family.children(before)));
+                    if let Some((before, siblings)) = before {
+                        self.dirty.insert(before);
+                        self.dirty.extend(siblings);
+                    }
                     self.dirty.extend(self.family.above(above));
                 }
             }

@@ -159,8 +159,25 @@ pub enum ChatOp {
         removed: usize,
         lines: Vec<Line>,
     },
-    /// Lets rows `start..end` be a fold, closed from the start; its first row stays visible.
-    Fold { start: usize, end: usize },
+    /// Lets rows `start..end` be a fold; its first row stays visible. Folds lie in folds.
+    Fold {
+        start: usize,
+        end: usize,
+        state: FoldState,
+    },
+    /// Opens or closes the fold of rows `start..end`; none is closed that the user is reading in.
+    TurnFold {
+        start: usize,
+        end: usize,
+        state: FoldState,
+    },
+}
+
+/// How a fold is from the start; from then on it is the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoldState {
+    Closed,
+    Open,
 }
 
 /// A plan under way: a line for each entry.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::folds;
 use super::guard;
 use super::layout;
 use super::lines;
@@ -237,7 +238,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
             } => {
                 result = result.and(splice(&chat, &mut rows, start, removed, &lines));
             }
-            ChatOp::Fold { start, end } => folds.push((start + 1, end)),
+            fold => folds.push(fold),
         }
     }
     nvim::set_buf_option(buf, "modifiable", false)?;
@@ -248,7 +249,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     });
     result?;
     for &win in &windows {
-        fold(win, &folds)?;
+        folds::apply(win, &folds, following.contains(&win))?;
     }
     for win in following {
         go_to_end(win, buf)?;
@@ -318,24 +319,6 @@ fn splice(
         _ if removed == 1 && start + 1 == before => lines::replace_last(buf, start, &texts),
         _ => lines::replace(buf, start, removed, &texts),
     }
-}
-
-/// Makes closed folds, in lines that count from 1, in a window that shows the transcript.
-fn fold(win: i32, folds: &[(usize, usize)]) -> mlua::Result<()> {
-    if folds.is_empty() {
-        return Ok(());
-    }
-    let commands: Vec<String> = folds
-        .iter()
-        .map(|(first, last)| format!("silent! {first},{last}fold"))
-        .collect();
-    let run = guard::callback("fold", move |()| {
-        for command in &commands {
-            api::<()>("nvim_command", command.as_str())?;
-        }
-        Ok(())
-    })?;
-    api("nvim_win_call", (win, run))
 }
 
 /// Shows in the transcript's window bar how the session stands.

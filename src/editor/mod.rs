@@ -10,6 +10,7 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod folds;
 mod follow;
 mod guard;
 mod hunk;

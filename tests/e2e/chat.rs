@@ -76,7 +76,7 @@ fn everything_an_agent_says_has_its_place() {
             "",
             "Hello there.",
             "",
-            "✓ execute  cargo test  completed",
+            "✓ $ cargo test  completed",
             "  $ cargo test",
             "  ok",
             "",
@@ -94,8 +94,8 @@ fn everything_an_agent_says_has_its_place() {
     check_group(&nvim, "❯", "Special");
     check_group(&nvim, "hi", "Title");
     check_group(&nvim, "∴ Thought", "Folded+Comment");
-    check_group(&nvim, "✓ execute", "Folded+DiagnosticOk");
-    check_group(&nvim, "execute", "Folded+Identifier");
+    check_group(&nvim, "✓ $", "Folded+DiagnosticOk");
+    check_group(&nvim, "$", "Folded+Identifier");
     check_group(&nvim, "Plan 1/2", "Title");
     check_group(&nvim, "! First", "DiagnosticWarn");
     nvim.quit();
@@ -228,11 +228,11 @@ fn a_transcript_that_was_deleted_comes_back_whole() {
 #[test]
 fn what_the_user_unfolds_stays_open_when_it_changes() {
     let nvim = talk::start(&[
-        r#"{"tool":{"id":"t1","title":"build","kind":"execute","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
+        r#"{"tool":{"id":"t1","title":"build","kind":"search","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
 {"tool":{"id":"t2","title":"other","kind":"read","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"other"}}]}}
 {"wait_file":"${cwd}/../go"}
 {"tool_update":{"id":"t1","content":[{"type":"content","content":{"type":"text","text":"one\ntwo\nthree"}}]}}
-{"tool_update":{"id":"t2","status":"failed","content":[{"type":"content","content":{"type":"text","text":"other\nmore"}}]}}
+{"tool_update":{"id":"t2","status":"completed","content":[{"type":"content","content":{"type":"text","text":"other\nmore"}}]}}
 {"tool_update":{"id":"t1","status":"completed"}}"#,
     ]);
     talk::prompt(&nvim, "hi");
@@ -241,19 +241,19 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
     nvim.keys("3G<CR>");
     nvim.wait("one fold", || hidden(&nvim) == [7, 8]);
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
-    wait_said(&nvim, "✓ execute  build  completed");
-    wait_said(&nvim, "✗ read  other  failed");
+    wait_said(&nvim, "✓ ⌕ build  completed");
+    wait_said(&nvim, "✓ ≡ other  completed");
     check_lines(
         &nvim,
         &[
             "❯ hi",
             "",
-            "✓ execute  build  completed",
+            "✓ ⌕ build  completed",
             "  one",
             "  two",
             "  three",
             "",
-            "✗ read  other  failed",
+            "✓ ≡ other  completed",
             "  other",
             "  more",
             "",

@@ -50,6 +50,8 @@ pub struct Terminals {
     dirty: BTreeSet<Name>,
     /// Those that windows show.
     shown: BTreeSet<TerminalKey>,
+    /// One has come, gone or ended: lists and window bars shall say so.
+    has_news: bool,
     next: u32,
 }
 
@@ -212,7 +214,7 @@ impl Terminals {
 
     /// Tells whether a frame has something to bring.
     pub(super) fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty() || self.is_shown_dirty()
+        self.has_news || !self.dirty.is_empty() || self.is_shown_dirty()
     }
 
     /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.
@@ -225,8 +227,19 @@ impl Terminals {
             .collect()
     }
 
+    /// Returns what windows should show of commands that have printed little.
+    #[cfg(test)]
+    pub(super) fn windows(&self) -> Vec<(TerminalKey, Vec<u8>)> {
+        let shown = self.shown.iter().filter_map(|key| {
+            let terminal = self.all.get(key).filter(|terminal| terminal.has_process)?;
+            Some((*key, terminal.tail.read(0, tail::TAIL).to_vec()))
+        });
+        shown.collect()
+    }
+
     fn insert(&mut self, terminal: Terminal) -> TerminalKey {
         self.next += 1;
+        self.has_news = true;
         let key = TerminalKey(self.next);
         let name = (terminal.session, terminal.id.clone());
         self.names.entry(name).or_default().terminal = Some(key);
@@ -276,6 +289,7 @@ impl Terminals {
     /// Forgets a terminal; what the transcript shows of it stays.
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
+        self.has_news = true;
         if let Some(terminal) = self.all.remove(&key)
             && let Some(named) = self.names.get_mut(&(terminal.session, terminal.id))
             && named.terminal == Some(key)
@@ -288,6 +302,12 @@ impl Terminals {
 impl Model {
     /// Something happened in a terminal.
     pub(super) fn terminal_event(&mut self, event: Event, fx: &mut Effects) {
+        self.terminals.has_news |= matches!(
+            event,
+            Event::TerminalStarted { .. }
+                | Event::TerminalFailed { .. }
+                | Event::TerminalExited { .. }
+        );
         match event {
             Event::TerminalStarted { terminal, .. } => self.terminal_started(terminal, fx),
             Event::TerminalFailed { terminal, why } => self.terminal_failed(terminal, why, fx),
@@ -418,6 +438,8 @@ impl Model {
 
     /// Puts what terminals show now into the transcript.
     pub(super) fn refresh_terminals(&mut self) {
+        // The snapshot that goes along with a frame has all of it.
+        self.terminals.has_news = false;
         for (key, id) in std::mem::take(&mut self.terminals.dirty) {
             let name = (key, id);
             let named = self.terminals.names.get(&name);

@@ -48,6 +48,7 @@ impl Terminals {
                 if is_known || !terminal.state.is_over() {
                     terminal.state = State::Exited(exit);
                     terminal.plain.finish();
+                    self.has_news = true;
                     self.tidy();
                 }
             }
@@ -66,6 +67,7 @@ impl Terminals {
         terminal.state = State::Exited(TerminalExit::default());
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
+        self.has_news = true;
         self.mark(session, &id);
         self.tidy();
     }
@@ -77,7 +79,9 @@ impl Terminals {
         {
             terminal.is_of_turn |= is_in_turn;
             if !title.is_empty() {
-                terminal.title = super::lines::title(title).into();
+                let title = super::lines::title(title).into();
+                self.has_news |= terminal.title != title;
+                terminal.title = title;
             }
         }
     }

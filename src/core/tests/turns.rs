@@ -109,7 +109,7 @@ fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
     w.updates(tool("c", "failed"));
     assert_eq!(
         w.chat(),
-        "❯ hi\n\n✓ tool  a  completed\n✓ tool  b  completed\n✗ tool  c  failed\n\n\
+        "❯ hi\n\n✓ ◦ a  completed\n✓ ◦ b  completed\n✗ ◦ c  failed\n\n\
          so far\n\nCancelled."
     );
 }
@@ -139,7 +139,7 @@ fn what_comes_after_the_end_of_a_turn_is_shown() {
     w.says("P.S.");
     assert_eq!(
         w.chat(),
-        "Good morning. What is it?\n\n❯ hi\n\nHello\n\n✓ tool  late  completed\n\nP.S."
+        "Good morning. What is it?\n\n❯ hi\n\nHello\n\n✓ ◦ late  completed\n\nP.S."
     );
 }
 
