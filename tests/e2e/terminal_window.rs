@@ -189,7 +189,7 @@ fn without_a_terminal_it_is_said_and_several_are_a_list() {
     nvim.cmd(&format!("Acp terminal {}", ids[0]));
     wait_shown(&nvim, "two");
     assert_eq!(windows(&nvim).len(), count);
-    nvim.cmd("Acp terminal 99");
+    nvim.keys(":Acp terminal 99<CR>");
     nvim.wait("the message", || {
         nvim.messages().contains("there is no terminal 99")
     });
@@ -200,18 +200,18 @@ fn without_a_terminal_it_is_said_and_several_are_a_list() {
 #[test]
 fn the_window_follows_the_end_and_stays_where_one_reads() {
     let command = format!(
-        "seq 1 300; {}; seq 301 600; {}; echo last",
+        "seq -f n%g 1 300; {}; seq -f n%g 301 600; {}; echo l''ast",
         gate("more"),
         gate("end")
     );
     let nvim = running(|project| project, &command);
     nvim.cmd("Acp terminal");
-    nvim.wait_text("300");
+    nvim.wait_text("n300");
     // In another window it goes along as well.
     go(&nvim, "acp-input");
     nvim.keys("ihello");
     go_on(&nvim, "more");
-    nvim.wait_text("600");
+    nvim.wait_text("n600");
     assert_eq!(
         (nvim.mode().as_str(), here(&nvim).as_str()),
         ("i", "acp-input")
@@ -220,7 +220,7 @@ fn the_window_follows_the_end_and_stays_where_one_reads() {
     nvim.keys("<Esc>");
     go(&nvim, "acp-terminal");
     nvim.keys("100Gzt");
-    nvim.wait_text("100");
+    nvim.wait_text("n100");
     let top = || nvim.lua("return { vim.fn.line('w0'), vim.fn.line('.') }", ());
     assert_eq!(top(), json!([100, 100]));
     go_on(&nvim, "end");
@@ -235,19 +235,19 @@ fn the_window_follows_the_end_and_stays_where_one_reads() {
 #[test]
 fn a_flood_waits_for_who_reads_and_is_shown_whole_at_the_end() {
     let command = format!(
-        "seq 1 50; {}; yes 'a line of many that nobody can read' | head -n 120000; echo last",
+        "seq -f n%g 1 50; {}; yes 'a line of many that nobody can read' | head -n 120000; echo l''ast",
         gate("more")
     );
     let nvim = running(|project| project, &command);
     nvim.cmd("Acp terminal");
-    nvim.wait_text("50");
+    nvim.wait_text("n50");
     nvim.keys("gg10Gzt");
     let top = || nvim.lua("return { vim.fn.line('w0'), vim.fn.getline(10) }", ());
-    assert_eq!(top(), json!([10, "10"]));
+    assert_eq!(top(), json!([10, "n10"]));
     go_on(&nvim, "more");
     talk::wait_phase(&nvim, "idle");
     nvim.wait_text("more below");
-    assert_eq!(top(), json!([10, "10"]));
+    assert_eq!(top(), json!([10, "n10"]));
     nvim.keys("G");
     nvim.wait_text("last");
     nvim.wait("the bar", || !nvim.screen().has("more below"));
@@ -265,10 +265,14 @@ fn a_flood_waits_for_who_reads_and_is_shown_whole_at_the_end() {
 
 #[test]
 fn what_is_hidden_is_shown_whole_again() {
-    let command = format!("seq 1 200; {}; seq 201 400; {}", gate("more"), gate("end"));
+    let command = format!(
+        "seq -f n%g 1 200; {}; seq -f n%g 201 400; touch ../agents/printed; {}",
+        gate("more"),
+        gate("end")
+    );
     let nvim = running(|project| project, &command);
     nvim.cmd("Acp terminal");
-    nvim.wait_text("200");
+    nvim.wait_text("n200");
     nvim.keys("q");
     let buffers = || {
         nvim.lua(
@@ -278,9 +282,11 @@ fn what_is_hidden_is_shown_whole_again() {
     };
     nvim.wait("the buffer to go", || buffers() == 0);
     go_on(&nvim, "more");
-    talk::wait_said(&nvim, "400");
+    nvim.wait("all to be printed", || {
+        nvim.project.root().join("agents/printed").exists()
+    });
     nvim.cmd("Acp terminal");
-    nvim.wait_text("400");
+    nvim.wait_text("n400");
     assert_eq!(shown(&nvim).len(), 400);
     // In two windows, of which one is closed, and in another tab page.
     nvim.cmd("split");
