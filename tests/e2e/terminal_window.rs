@@ -330,7 +330,7 @@ fn what_is_typed_reaches_the_command() {
 
 #[test]
 fn a_key_ends_what_runs() {
-    let nvim = running(|project| project, "echo begin; sleep 1000");
+    let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
     nvim.keys("<C-c>");
@@ -346,7 +346,7 @@ fn a_key_ends_what_runs() {
 #[test]
 fn the_command_is_as_large_as_its_window() {
     let command = format!(
-        "{}; stty size; {}; stty size; sleep 1000",
+        "{}; stty size; {}; stty size; exec sleep 1000",
         gate("one"),
         gate("two")
     );
@@ -400,7 +400,7 @@ fn looking_does_not_change_what_is_in_it() {
 fn quitting_asks_nothing() {
     let nvim = running(
         |project| project.before("set confirm"),
-        "echo begin; sleep 1000",
+        "echo begin; exec sleep 1000",
     );
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
@@ -415,7 +415,7 @@ fn quitting_asks_nothing() {
 
 #[test]
 fn a_restored_session_is_no_terminal_and_opens_one_again() {
-    let nvim = running(|project| project, "echo begin; sleep 1000");
+    let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
     nvim.cmd("mksession! session.vim");
@@ -431,7 +431,7 @@ fn a_restored_session_is_no_terminal_and_opens_one_again() {
 
 #[test]
 fn the_windows_have_their_sizes_again_when_it_closes() {
-    let nvim = running(|project| project, "echo begin; sleep 1000");
+    let nvim = running(|project| project, "echo begin; exec sleep 1000");
     let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
     let before = sizes();
     for close in ["q", ":q<CR>", ":bwipeout!<CR>"] {
@@ -445,7 +445,7 @@ fn the_windows_have_their_sizes_again_when_it_closes() {
 
 #[test]
 fn a_terminal_goes_with_its_session() {
-    let nvim = running(|project| project, "echo begin; sleep 1000");
+    let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
     nvim.lua("require('acp').close()", ());
