@@ -384,6 +384,28 @@ fn a_kill_reaches_the_whole_group() {
     );
 }
 
+/// As an interactive shell has them.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kill_reaches_jobs_in_groups_of_their_own() {
+    let own_group = |job: &str| {
+        format!(
+            "set -m; ({job}) & echo $!; test \"$(ps -o pgid= -p $! | tr -d ' ')\" = $! || exit 1; \
+             echo ready; {FOR_EVER}"
+        )
+    };
+    check_kill(&own_group(FOR_EVER), signal("SIGHUP"));
+    check_kill(
+        &own_group(&format!("trap '' HUP TERM; {FOR_EVER}")),
+        signal("SIGHUP"),
+    );
+    // Stopped.
+    check_kill(
+        &own_group("exec sh -c 'kill -STOP $$; sleep 100'"),
+        signal("SIGHUP"),
+    );
+}
+
 #[test]
 fn a_kill_of_what_has_ended_or_never_was_does_nothing() {
     let run = Run::new();
