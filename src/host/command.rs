@@ -372,4 +372,41 @@ mod tests {
             Err("`./bin` is a folder; set agents.x.command"),
         );
     }
+
+    #[test]
+    fn what_the_system_refuses_is_said_with_the_next_step() {
+        let spec = TerminalSpec {
+            command: "make \nall".to_owned(),
+            args: vec![],
+            env: vec![],
+            cwd: "/".into(),
+            columns: 80,
+            rows: 24,
+        };
+        let check = |errno: Errno, expected: &str| {
+            let why = start_failure(&Program::of_terminal(&spec), &errno.into());
+            let shown = why.strip_prefix("The command `make …` could not be run: ");
+            let number = errno.raw_os_error();
+            let expected = expected.replace("ERROR", &format!("os error {number}"));
+            assert_eq!(shown, Some(expected.as_str()), "{why}");
+        };
+        check(
+            Errno::MFILE,
+            "too many files are open (Too many open files (ERROR)); end other commands or raise \
+             the limit (`ulimit -n`).",
+        );
+        check(
+            Errno::NOSPC,
+            "the system has no terminal left (No space left on device (ERROR)); end other commands.",
+        );
+        check(
+            Errno::AGAIN,
+            "the system has no process left (Resource temporarily unavailable (ERROR)); end \
+             others or raise the limit (`ulimit -u`).",
+        );
+        check(
+            Errno::IO,
+            "Input/output error (ERROR); see the log (:Acp log).",
+        );
+    }
 }
