@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::contents::Contents;
 use super::effect::Level;
 use super::markdown::Markdown;
+use super::terminals::ShownTerminals;
 use super::view::Line;
 use crate::acp::{
     Content, Location, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolKind,
@@ -103,6 +104,8 @@ pub struct ToolCall {
     pub content: Vec<ToolContent>,
     /// What of the content is text, as it is shown.
     pub texts: Contents,
+    /// What the terminals show that it names.
+    pub terminals: ShownTerminals,
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
@@ -125,6 +128,11 @@ impl Transcript {
 
     pub fn set_clean(&mut self, index: usize) {
         self.dirty.remove(&index);
+    }
+
+    /// Says that an entry has changed.
+    pub fn touch(&mut self, index: usize) {
+        self.dirty.insert(index);
     }
 
     pub fn set_all_dirty(&mut self) {
@@ -229,6 +237,7 @@ impl Transcript {
         {
             tool.content.clear();
             tool.texts.set(&[]);
+            tool.terminals = ShownTerminals::default();
             tool.raw_input = None;
             tool.locations.clear();
         }
@@ -313,6 +322,7 @@ impl ToolCall {
             status: ToolStatus::Pending,
             content: Vec::new(),
             texts: Contents::default(),
+            terminals: ShownTerminals::default(),
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
@@ -346,7 +356,9 @@ impl ToolCall {
         }
         self.raw_input = patch.raw_input.or(self.raw_input.take());
         self.raw_output = patch.raw_output.or(self.raw_output.take());
-        self.meta = patch.meta.or(self.meta.take());
+        if let Some(meta) = patch.meta {
+            merge_meta(&mut self.meta, meta);
+        }
     }
 
     fn replace_content(&mut self, content: Vec<ToolContent>) {
@@ -357,6 +369,25 @@ impl ToolCall {
         }
         self.content.retain(is_diff);
         self.content.extend(content);
+    }
+}
+
+/// Merges what is told aside key by key, also inside of what one agent keeps under its name.
+fn merge_meta(known: &mut Option<Value>, news: Value) {
+    let (Some(Value::Object(known)), Value::Object(news)) = (&mut *known, &news) else {
+        *known = Some(news);
+        return;
+    };
+    for (key, value) in news {
+        match (known.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(news)) => {
+                let news = news.iter();
+                known.extend(news.map(|(key, value)| (key.clone(), value.clone())));
+            }
+            _ => {
+                known.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 
