@@ -24,6 +24,7 @@ mod permission;
 mod rest;
 mod review;
 mod reviewlist;
+mod room;
 mod spans;
 mod state;
 mod swap;
@@ -107,6 +108,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         float: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
+        terminals: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
