@@ -96,6 +96,12 @@
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
 ---@field input? string|string[]|false
+--- Goes where the line leads: to the file and line, to the terminal, to the whole of what is cut. A
+--- line that leads nowhere: opens or closes the fold at the cursor.
+---@field open? string|string[]|false
+--- Goes to the file of the line, at its line. On another line of a tool call: to the first place
+--- the call names.
+---@field file? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
 --- Cancels the turn.
@@ -215,6 +221,8 @@
 
 ---@class acp.Config.Keymaps.Chat.Resolved
 ---@field input string[]
+---@field open string[]
+---@field file string[]
 ---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]

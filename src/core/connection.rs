@@ -20,6 +20,7 @@ impl Model {
             return;
         }
         self.sessions.insert(key, session);
+        self.following.opened(key);
         self.open_project(key, fx);
         self.connect(key, fx);
     }
@@ -198,6 +199,7 @@ impl Model {
         let Some(session) = self.sessions.remove(&key) else {
             return;
         };
+        self.following.closed(key);
         self.abandon_window(key, &session, fx);
         if let Some(agent) = session.agent
             && self.sessions_of(agent).is_empty()

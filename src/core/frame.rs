@@ -69,6 +69,7 @@ impl Model {
             || !self.reviews.dirty.is_empty()
             || self.list.is_dirty()
             || self.terminals.is_dirty()
+            || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
             || self
                 .sessions
@@ -111,6 +112,7 @@ impl Model {
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
         self.permission_patch(&mut frame);
+        self.follow_patches(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }
@@ -213,6 +215,9 @@ impl Model {
         match session.queue.len() {
             0 => {}
             waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
+        if let Some(follow) = self.following.mode(key).title() {
+            title.push((follow.into(), "AcpAgentMark"));
         }
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));

@@ -11,6 +11,7 @@ use super::documents::Documents;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
+use super::follow::Following;
 use super::frame::FrameState;
 use super::ids::{AgentKey, SessionKey, Token};
 pub use super::jobs::Job;
@@ -49,6 +50,7 @@ pub struct Model {
     pub(super) writes: WriteQueue,
     pub(super) windows: Windows,
     pub(super) changes: Changes,
+    pub(super) following: Following,
     /// Requests for files whose buffers are still coming in.
     pub(super) held: Vec<FileJob>,
     pub(super) frame: FrameState,

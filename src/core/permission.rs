@@ -131,6 +131,7 @@ impl Model {
             options,
         });
         self.tool_proposes(key, &tool);
+        self.follow_tool(key, &tool);
         self.frame.permission_dirty = true;
         fx.push(emit(Announcement::PermissionRequested {
             session: key,

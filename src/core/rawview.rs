@@ -149,10 +149,7 @@ fn labelled(name: &str, text: &str) -> Line {
 }
 
 fn plain(text: &str) -> Line {
-    Line {
-        text: text.to_owned(),
-        spans: Vec::new(),
-    }
+    Line::plain(text.to_owned())
 }
 
 /// Returns a value as lines of indented JSON.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::follow::Follow;
 use super::ids::{SessionKey, TerminalKey};
 use super::ledger::Review;
 use super::model::{Model, Phase, Usage};
@@ -45,6 +46,7 @@ pub struct SessionInfo {
     pub terminals: usize,
     pub usage: Option<Usage>,
     pub title: Option<String>,
+    pub follow: Follow,
 }
 
 #[derive(Debug, Clone)]
@@ -173,6 +175,7 @@ impl Model {
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
+            follow: self.following.mode(key),
         })
     }
 

@@ -124,10 +124,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
 }
 
 fn plain(text: String) -> Line {
-    Line {
-        text,
-        spans: Vec::new(),
-    }
+    Line::plain(text)
 }
 
 fn indented(mut line: Line) -> Line {

@@ -69,6 +69,7 @@ impl Model {
         };
         session.transcript.begin_turn(&shown(&prompt));
         session.stop_reason = None;
+        self.following.turn_begins(key);
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
             cancelled: false,
@@ -203,6 +204,7 @@ impl Model {
         };
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+        self.following.turn_ends(key);
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
@@ -269,6 +271,7 @@ impl Model {
             Update::Chunk {
                 role,
                 message,
+                parent,
                 content,
             } => {
                 let content = match role {
@@ -276,7 +279,7 @@ impl Model {
                     Role::Agent | Role::Thought => Some(content),
                 };
                 if let Some(content) = content {
-                    session.transcript.chunk(role, message, &content);
+                    session.transcript.chunk(role, message, parent, &content);
                 }
             }
             Update::ToolCall(patch) => {
@@ -286,6 +289,7 @@ impl Model {
                 self.tracked.named(&patch);
                 self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
+                self.follow_tool(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,

@@ -10,11 +10,13 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod follow;
 mod guard;
 mod hunk;
 mod keys;
 mod layout;
 mod lines;
+mod links;
 mod loading;
 mod moved;
 mod nvim;
@@ -82,6 +84,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         limits: config.limits(),
         preview: config.preview,
         feedback: config.feedback,
+        follow: config.follow,
     };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);

@@ -30,6 +30,8 @@ pub struct ShownTerminals {
 struct Entry {
     id: TerminalId,
     lines: Option<Vec<Line>>,
+    /// Something was printed there.
+    has_output: bool,
     /// What is run in it, if this client runs it.
     command: Option<String>,
 }
@@ -41,6 +43,7 @@ impl ShownTerminals {
             self.all.push(Entry {
                 id: id.clone(),
                 lines: None,
+                has_output: false,
                 command: None,
             });
         }
@@ -54,6 +57,7 @@ impl ShownTerminals {
         if entry.command.is_none() && terminal.has_process {
             entry.command = Some(terminal.command.clone());
         }
+        entry.has_output = terminal.plain.last_lines(1) != (Vec::new(), 0);
         let lines = Some(terminal.lines(cwd));
         let is_new = entry.lines != lines;
         entry.lines = lines;
@@ -68,9 +72,11 @@ impl ShownTerminals {
         self.all.iter().map(|entry| &entry.id)
     }
 
-    /// Returns whether anything is known of a terminal.
+    /// Returns whether a terminal shows any output, or is still to: of some that agents tell of
+    /// nothing is told but how it ended.
     pub fn has(&self, id: &TerminalId) -> bool {
-        self.get(id).is_some_and(|entry| entry.lines.is_some())
+        let is_said = |entry: &Entry| entry.has_output || entry.command.is_some();
+        self.get(id).is_some_and(is_said)
     }
 
     /// Returns a terminal's lines.

@@ -433,7 +433,7 @@ impl Model {
                     && tool.terminals.set(&name.1, terminal, &session.spec.cwd)
                 {
                     self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
-                    session.transcript.touch(index);
+                    session.transcript.set_dirty(index);
                 }
             }
         }

@@ -12,7 +12,9 @@ use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError
 use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
-use crate::core::view::{Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView};
+use crate::core::view::{
+    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView,
+};
 
 #[derive(Debug, Default)]
 pub struct Editor {
@@ -27,6 +29,8 @@ pub struct Editor {
     pub preview: PreviewView,
     /// What windows show of terminals.
     pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
+    /// Where each agent was, as it was told frame by frame.
+    pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
@@ -382,6 +386,9 @@ impl Editor {
                         shown.clear();
                     }
                     shown.extend(bytes);
+                }
+                Patch::Follow { session, view } => {
+                    self.follows.entry(session).or_default().push(view);
                 }
                 Patch::ReviewList(view) => {
                     self.list = view;

@@ -19,6 +19,7 @@ mod world;
 
 mod feedback;
 mod files;
+mod follow;
 mod frames;
 mod languages;
 mod lifecycle;
