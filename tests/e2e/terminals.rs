@@ -143,9 +143,7 @@ fn a_command_that_is_killed_ends_with_all_it_has_started_and_who_waits_is_answer
     fs::write(nvim.project.path("go"), "").expect("the agent waits for it");
     nvim.wait("the end of the turn", || ended(&nvim) == ["end_turn"]);
     nvim.wait_script("scripted");
-    nvim.wait("the commands to be gone", || {
-        running(&nvim, "sleep 1000").is_empty()
-    });
+    wait_gone(&nvim);
     wait_said(&nvim, "killed by SIG");
     nvim.quit();
 }
@@ -232,41 +230,54 @@ fn a_cancel_ends_what_the_turn_has_left_running() {
     });
     nvim.cmd("Acp cancel");
     nvim.wait("the end of the turn", || ended(&nvim) == ["cancelled"]);
-    nvim.wait("the command to be gone", || {
-        running(&nvim, "sleep 1000").is_empty()
-    });
+    wait_gone(&nvim);
     wait_said(&nvim, "killed by SIG");
     nvim.wait_script("scripted");
     nvim.quit();
 }
 
-#[test]
-fn everything_ends_with_neovim_and_with_the_chat() {
+/// Starts commands and checks that none is left when they have ended some way, and Neovim too.
+#[track_caller]
+fn check_nothing_is_left(end: impl FnOnce(&Nvim)) {
     let steps = run("sleep 1000 & echo started; sleep 1000");
-    for end in ["close", "stop", "quit"] {
-        let nvim = start(&[&format!(
-            "{steps}\n{}",
-            json!({ "wait_file": "${cwd}/never" })
-        )]);
-        talk::prompt(&nvim, "build");
-        nvim.wait("the output", || {
-            entry(&nvim).contains(&"started".to_owned())
-        });
-        match end {
-            "close" => {
-                nvim.lua("require('acp').close()", ());
-            }
-            "stop" => nvim.cmd("Acp stop"),
-            _ => {}
-        }
-        if end != "quit" {
-            nvim.wait("the commands to be gone", || {
-                running(&nvim, "sleep 1000").is_empty()
-            });
-        }
-        // Which makes sure that no process is left.
-        nvim.quit();
-    }
+    let nvim = start(&[&format!(
+        "{steps}\n{}",
+        json!({ "wait_file": "${cwd}/never" })
+    )]);
+    talk::prompt(&nvim, "build");
+    nvim.wait("the output", || {
+        entry(&nvim).contains(&"started".to_owned())
+    });
+    end(&nvim);
+    nvim.quit();
+}
+
+#[track_caller]
+fn wait_gone(nvim: &Nvim) {
+    nvim.wait("the commands to be gone", || {
+        running(nvim, "sleep 1000").is_empty()
+    });
+}
+
+#[test]
+fn commands_end_with_neovim() {
+    check_nothing_is_left(|_| {});
+}
+
+#[test]
+fn commands_end_with_their_agent() {
+    check_nothing_is_left(|nvim| {
+        nvim.cmd("Acp stop");
+        wait_gone(nvim);
+    });
+}
+
+#[test]
+fn commands_end_with_their_chat() {
+    check_nothing_is_left(|nvim| {
+        nvim.lua("require('acp').close()", ());
+        wait_gone(nvim);
+    });
 }
 
 #[test]
