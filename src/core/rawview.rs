@@ -89,7 +89,7 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
 }
 
 /// Returns the text a tool printed, from the shapes known agents give it.
-fn output(raw: &Value) -> Option<String> {
+pub fn output(raw: &Value) -> Option<String> {
     match raw {
         Value::String(text) => Some(text.clone()),
         Value::Object(fields) => OUTPUTS

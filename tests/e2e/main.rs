@@ -25,5 +25,6 @@ mod review_list;
 mod stories;
 mod talk;
 mod terminal_window;
+mod terminals;
 mod turns;
 mod tutor;

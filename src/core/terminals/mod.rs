@@ -29,9 +29,7 @@ use super::snapshot::TerminalInfo;
 use super::toolview;
 use super::transcript::Entry;
 use super::view::Link;
-use crate::acp::{
-    RequestId, TerminalId, ToolCallPatch, ToolContent, ToolStatus, client, take_terminal_news,
-};
+use crate::acp::{RequestId, TerminalId, ToolCallPatch, ToolContent, client, take_terminal_news};
 
 /// How much text an agent gets that names no limit, and the most one may ask for.
 const DEFAULT_LIMIT: usize = 1 << 20;
@@ -90,6 +88,8 @@ pub struct Terminal {
     is_of_turn: bool,
     /// It is to end as soon as it has begun.
     is_doomed: bool,
+    /// What it shows is what the tool call said of its output, for want of more.
+    is_stand_in: bool,
     shown: Option<Shown>,
 }
 
@@ -165,6 +165,7 @@ impl Terminal {
             is_released: false,
             is_of_turn: false,
             is_doomed: false,
+            is_stand_in: false,
             shown: None,
         }
     }
@@ -417,7 +418,9 @@ impl Model {
             return;
         }
         let title = rawview::command(tool).unwrap_or_else(|| toolview::title(tool));
-        let is_over = !matches!(tool.status, ToolStatus::Pending | ToolStatus::InProgress);
+        let is_over = !tool.is_open();
+        let output = tool.raw_output.as_ref().filter(|_| is_over);
+        let output = output.and_then(rawview::output);
         let is_in_turn = state.turn.is_some();
         for news in news {
             self.terminals.told(session, news, &state.spec.cwd);
@@ -428,6 +431,9 @@ impl Model {
             named.entries.insert(index);
             if let Some(key) = named.terminal {
                 self.terminals.is_called(key, &title, is_in_turn);
+                if let Some(output) = &output {
+                    self.terminals.stand_in(key, output);
+                }
                 if is_over {
                     self.terminals.end_told(key);
                 }

@@ -397,6 +397,26 @@ fn all_of_the_output_sent_again_replaces_it() {
 }
 
 #[test]
+fn what_a_call_says_of_its_output_stands_in_for_what_was_not_told() {
+    let mut world = World::ready();
+    world.shows("x");
+    world.tells("t", json!({ "terminal_info": { "terminal_id": "x" } }));
+    world.updates(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t",
+        "status": "failed",
+        "rawOutput": { "formatted_output": "one\ntwo\n", "exit_code": 3 },
+        "_meta": { "terminal_exit": { "terminal_id": "x", "exit_code": 3 } },
+    }));
+    assert_eq!(world.entry(), ["one", "two", "exit code 3"]);
+    world.tells(
+        "t",
+        json!({ "terminal_output": { "terminal_id": "x", "data": "one\n" } }),
+    );
+    assert_eq!(world.entry(), ["one", "exit code 3"]);
+}
+
+#[test]
 fn what_is_told_aside_is_merged_and_an_update_with_nothing_else_is_kept() {
     let mut world = World::ready();
     world.tells("t", json!({ "one": { "a": 1, "b": 2 }, "x": 1 }));
