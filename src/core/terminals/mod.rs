@@ -284,11 +284,17 @@ impl Terminals {
     /// Forgets a terminal; what the transcript shows of it stays.
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
-        if let Some(terminal) = self.all.remove(&key)
-            && let Some(named) = self.names.get_mut(&(terminal.session, terminal.id))
+        let Some(terminal) = self.all.remove(&key) else {
+            return;
+        };
+        let name = (terminal.session, terminal.id);
+        if let Some(named) = self.names.get_mut(&name)
             && named.terminal == Some(key)
         {
             named.terminal = None;
+            if named.entries.is_empty() {
+                self.names.remove(&name);
+            }
         }
     }
 }
