@@ -109,6 +109,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         float: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
+        trails: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

@@ -254,6 +254,7 @@ impl Model {
             Follow::Edits => trail.edited.as_ref(),
         };
         FollowView {
+            mode: trail.mode,
             mark: mark.and_then(|place| {
                 Some(AgentMark {
                     number: place.number,
