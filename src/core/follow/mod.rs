@@ -4,6 +4,7 @@
 //! before; what is told of a place again is no new one. Nothing is marked while no turn runs: an
 //! agent that does nothing is nowhere.
 
+pub mod pace;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -6,7 +6,7 @@
 
 mod going;
 mod mark;
-mod pace;
+mod moment;
 mod swap;
 mod window;
 
@@ -18,12 +18,12 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use self::going::Outcome;
 use self::mark::Mark;
-use self::pace::{Facts, Next};
 use self::window::Home;
 use super::guard;
 use super::nvim::{self, api};
 use super::{chat, state};
 use crate::core::follow::Follow;
+use crate::core::follow::pace::{self, Facts, Next};
 use crate::core::ids::SessionKey;
 use crate::core::view::{FollowTarget, FollowView};
 
@@ -115,7 +115,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     let here: i32 = api("nvim_get_current_win", ())?;
     let facts = Facts {
         now: Instant::now(),
-        moment: pace::moment()?,
+        moment: moment::now()?,
         went,
         touched: home.as_ref().and_then(|home| home.touched),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
@@ -227,7 +227,7 @@ fn watch() -> mlua::Result<()> {
     let free = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
     on(group, &free, |_| match is_pending() {
         // Another mode may come right after this one.
-        true => wait(pace::SOON),
+        true => wait(moment::SOON),
         false => Ok(()),
     })
 }
