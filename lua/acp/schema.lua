@@ -9,7 +9,7 @@
 ---@field default? any Of everything but records and maps of records.
 ---@field required? boolean A record without it is dropped.
 ---@field unused? boolean Accepted, without effect in this version.
----@field values? (string|false)[] Of an enum.
+---@field values? (string|boolean)[] Of an enum.
 ---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
 ---@field fields? acp.schema.Field[] Of a record, in the order of the help.
 ---@field class? string Of a record: its type's name.
@@ -347,10 +347,11 @@ local root = {
       },
     }),
     field("follow", {
-      kind = "boolean",
+      kind = "enum",
+      values = { false, true, "edits" },
       default = false,
-      unused = true,
-      doc = "The editor goes along with the agent from file to file.",
+      doc = "A window goes along with the agent from file to file (|acp-follow|), in sessions that "
+        .. 'are opened from now on: with "edits" only where it changes something.',
     }),
     field("chat", {
       kind = "record",

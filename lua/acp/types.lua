@@ -15,8 +15,9 @@
 ---@field permissions? acp.Config.Permissions
 --- How hunks look in a buffer. See |acp-review|.
 ---@field review? acp.Config.Review
---- The editor goes along with the agent from file to file.
----@field follow? boolean
+--- A window goes along with the agent from file to file (|acp-follow|), in sessions that are opened
+--- from now on: with "edits" only where it changes something.
+---@field follow? false|true|"edits"
 ---@field chat? acp.Config.Chat
 --- MCP servers that the agents shall connect to.
 ---@field mcp_servers? table[]
@@ -180,7 +181,7 @@
 ---@field library? string
 ---@field permissions acp.Config.Permissions.Resolved
 ---@field review acp.Config.Review.Resolved
----@field follow boolean
+---@field follow false|true|"edits"
 ---@field chat acp.Config.Chat.Resolved
 ---@field mcp_servers table[]
 ---@field keymaps acp.Config.Keymaps.Resolved

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::event::ReviewAction;
+use super::follow::Follow;
 use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
@@ -269,6 +270,7 @@ pub struct PreviewView {
 /// Where a session's agent is, and where the editor shall go along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowView {
+    pub mode: Follow,
     /// `None` while the agent does nothing, and where no buffer has the file.
     pub mark: Option<AgentMark>,
     /// `None` while the agent is not followed.

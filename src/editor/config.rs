@@ -132,6 +132,15 @@ pub fn follow(value: &Value) -> Follow {
     }
 }
 
+/// Returns what [`follow`] reads.
+pub fn follow_value(follow: Follow) -> Value {
+    match follow {
+        Follow::Off => Value::Boolean(false),
+        Follow::On => Value::Boolean(true),
+        Follow::Edits => super::nvim::value("edits"),
+    }
+}
+
 fn sub(table: &Table, name: &str) -> Option<Table> {
     table.get(name).ok()
 }

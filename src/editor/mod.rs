@@ -113,6 +113,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         marks: RefCell::default(),
         list: RefCell::default(),
         terminals: RefCell::default(),
+        trails: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

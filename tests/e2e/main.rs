@@ -10,6 +10,7 @@ mod chat_windows;
 mod cost;
 mod disk_door;
 mod files;
+mod follow;
 mod harness;
 mod harness_tests;
 mod killed;

@@ -4,6 +4,7 @@
 //! before; what is told of a place again is no new one. Nothing is marked while no turn runs: an
 //! agent that does nothing is nowhere.
 
+pub mod pace;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -254,6 +255,7 @@ impl Model {
             Follow::Edits => trail.edited.as_ref(),
         };
         FollowView {
+            mode: trail.mode,
             mark: mark.and_then(|place| {
                 Some(AgentMark {
                     number: place.number,
