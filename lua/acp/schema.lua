@@ -377,6 +377,14 @@ local root = {
           default = 6,
           doc = "How many lines the input window has.",
         }),
+        field("plan", {
+          kind = "enum",
+          values = { "panel", "transcript" },
+          default = "panel",
+          doc = "Where the agent's plan is shown while it works it off: in a panel between the "
+            .. "transcript and the input, or in the transcript alone. What has become of it is in the "
+            .. "transcript either way.",
+        }),
       },
     }),
     field("mcp_servers", {

@@ -79,6 +79,9 @@
 ---@field width? number
 --- How many lines the input window has.
 ---@field input_height? number
+--- Where the agent's plan is shown while it works it off: in a panel between the transcript and the
+--- input, or in the transcript alone. What has become of it is in the transcript either way.
+---@field plan? "panel"|"transcript"
 
 ---@class acp.Config.Keymaps
 --- In the transcript, in normal mode.
@@ -211,6 +214,7 @@
 ---@field layout "right"|"left"|"bottom"|"tab"
 ---@field width number
 ---@field input_height number
+---@field plan "panel"|"transcript"
 
 ---@class acp.Config.Keymaps.Resolved
 ---@field chat acp.Config.Keymaps.Chat.Resolved

@@ -6,6 +6,7 @@ use super::follow::Follow;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
+use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
 use super::text::{LineEdit, Text};
@@ -85,6 +86,8 @@ pub enum Event {
         /// Whether new sessions' agents are followed.
         follow: Follow,
     },
+    /// Where plans are shown while their turns run.
+    PlacePlans(Place),
     /// Neovim quits: every agent is shut down.
     Quit,
 

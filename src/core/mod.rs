@@ -26,6 +26,7 @@ pub mod markdown;
 pub mod model;
 pub mod ops;
 pub mod permission;
+pub mod plan;
 pub mod project;
 pub mod proposals;
 pub mod rawview;

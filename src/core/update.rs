@@ -73,6 +73,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
+        Event::PlacePlans(place) => model.plan_place = place,
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {

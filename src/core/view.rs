@@ -119,6 +119,11 @@ pub enum Patch {
         session: SessionKey,
         title: Vec<(String, Group)>,
     },
+    /// The plan an agent works off, or none: the one before is finished, or its turn has ended.
+    Plan {
+        session: SessionKey,
+        view: Option<PlanView>,
+    },
     /// The permission at the head of the queue, or none.
     Permission(Option<PermissionView>),
     /// All hunks of one buffer.
@@ -174,6 +179,14 @@ pub enum ChatOp {
 pub enum FoldState {
     Closed,
     Open,
+}
+
+/// A plan under way: a line for each entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanView {
+    pub lines: Vec<Line>,
+    /// The row of what is in progress, or next.
+    pub current: usize,
 }
 
 /// A permission request, ready to be shown.

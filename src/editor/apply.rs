@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, follow, moved, outside, permission, review, reviewlist, terminal};
+use super::{chat, follow, moved, outside, permission, plan, review, reviewlist, terminal};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -22,6 +22,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
         let applied = match patch {
             Patch::Chat { session, ops } => chat::apply(session, ops),
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
+            Patch::Plan { session, view } => plan::show(session, view),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),

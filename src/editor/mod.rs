@@ -22,8 +22,10 @@ mod loading;
 mod moved;
 mod nvim;
 mod outside;
+mod painted;
 mod pen;
 mod permission;
+mod plan;
 mod rest;
 mod review;
 mod reviewlist;
@@ -87,8 +89,10 @@ fn setup(table: &Table) -> mlua::Result<()> {
         feedback: config.feedback,
         follow: config.follow,
     };
+    let place_plans = Event::PlacePlans(config.plan);
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
+        state::send(place_plans);
         return Ok(());
     }
     let Some(start) = START.get() else {
@@ -114,10 +118,12 @@ fn setup(table: &Table) -> mlua::Result<()> {
         list: RefCell::default(),
         terminals: RefCell::default(),
         trails: RefCell::default(),
+        plans: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
     state::send(configure);
+    state::send(place_plans);
     wake::start()?;
     decor::start()?;
     documents::start()?;

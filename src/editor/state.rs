@@ -11,6 +11,7 @@ use super::config::Config;
 use super::documents::Attached;
 use super::follow::Trails;
 use super::permission::Float;
+use super::plan::Panels;
 use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
@@ -35,6 +36,7 @@ pub struct Editor {
     pub list: RefCell<List>,
     pub terminals: RefCell<Terminals>,
     pub trails: RefCell<Trails>,
+    pub plans: RefCell<Panels>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
     pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),

@@ -18,6 +18,7 @@ mod lifecycle;
 mod panics;
 mod permission;
 mod picture;
+mod plan;
 mod proposals;
 mod recordings;
 mod review;

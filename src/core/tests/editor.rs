@@ -13,7 +13,7 @@ use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
-    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView,
+    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
 };
 
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub struct Editor {
     pub buffers: BTreeMap<BufId, Buffer>,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub titles: BTreeMap<SessionKey, String>,
+    pub plans: BTreeMap<SessionKey, PlanView>,
     pub permission: Option<PermissionView>,
     pub hunks: BTreeMap<BufId, Vec<HunkView>>,
     /// The review list, how often it came, and the preview beside it.
@@ -374,6 +375,10 @@ impl Editor {
                 Patch::ChatTitle { session, title } => {
                     let parts: Vec<String> = title.into_iter().map(|(text, _)| text).collect();
                     self.titles.insert(session, parts.join(" · "));
+                }
+                Patch::Plan { session, view } => {
+                    self.plans.remove(&session);
+                    self.plans.extend(view.map(|view| (session, view)));
                 }
                 Patch::Permission(view) => self.permission = view,
                 Patch::Terminal {
