@@ -36,6 +36,8 @@ pub enum HostEffect {
         text: Text,
         format: Format,
     },
+    /// Looks where paths lead, symbolic links followed; answered by `Resolved`.
+    Resolve { token: Token, paths: Vec<PathBuf> },
     /// Deletes a file; answered by `DiskWritten`.
     DeleteDisk { token: Token, path: PathBuf },
     /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
@@ -197,6 +199,8 @@ pub enum Announcement {
         session: SessionKey,
         id: u64,
         option: Option<String>,
+        /// The number of the rule that has answered in the user's place.
+        rule: Option<usize>,
     },
     ReviewChanged {
         path: PathBuf,

@@ -7,6 +7,7 @@ use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey
 use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
+use super::rules::Rules;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -76,6 +77,8 @@ pub enum Event {
         preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        /// What is answered without the user.
+        rules: Rules,
     },
     /// Neovim quits: every agent is shut down.
     Quit,
@@ -197,6 +200,11 @@ pub enum Event {
     DiskWritten {
         token: Token,
         result: Result<Option<Stamp>, WriteError>,
+    },
+    /// Where the paths of a `Resolve` lead, in their order.
+    Resolved {
+        token: Token,
+        paths: Vec<PathBuf>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {

@@ -29,6 +29,7 @@ pub mod rawview;
 pub mod removed;
 pub mod reviewlist;
 pub mod reviews;
+pub mod rules;
 pub mod snapshot;
 pub mod terminals;
 #[cfg(test)]

@@ -152,7 +152,7 @@ impl Model {
     }
 
     fn permission_infos(&self) -> Vec<PermissionInfo> {
-        let open = self.permissions.iter();
+        let open = self.permissions.asked();
         open.map(|open| {
             let tool = self.permission_tool(open);
             let title = tool.map(toolview::title).unwrap_or_default();

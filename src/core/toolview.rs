@@ -69,6 +69,19 @@ pub fn title(tool: &ToolCall) -> String {
     }
 }
 
+/// Returns what the tool call does in one line: the command, else the title.
+pub fn in_short(tool: &ToolCall) -> String {
+    let Some(command) = rawview::command(tool) else {
+        return title(tool);
+    };
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.next() {
+        Some(_) => first + " …",
+        None => first,
+    }
+}
+
 fn header(tool: &ToolCall) -> Line {
     let (mark, group, status) = match tool.status {
         ToolStatus::Pending => ("○", "AcpToolPending", "pending"),

@@ -221,7 +221,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         if let Some(key) = self.session_of(agent, &id) {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
             return;
         }
         let Some(state) = self.agents.get_mut(&agent) else {
@@ -237,7 +237,13 @@ impl Model {
     }
 
     /// Applies the updates that came before the session's id was known.
-    pub(super) fn take_early_updates(&mut self, agent: AgentKey, key: SessionKey, id: &SessionId) {
+    pub(super) fn take_early_updates(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        id: &SessionId,
+        fx: &mut Effects,
+    ) {
         let Some(state) = self.agents.get_mut(&agent) else {
             return;
         };
@@ -245,11 +251,11 @@ impl Model {
         let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
         state.early = others;
         for (_, update) in mine {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
         }
     }
 
-    fn apply_update(&mut self, key: SessionKey, update: Update) {
+    fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -283,6 +289,7 @@ impl Model {
                 self.tracked.named(&patch);
                 session.transcript.tool(patch);
                 self.tool_proposes(key, &id);
+                self.consult_again(key, &id, fx);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,

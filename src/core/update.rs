@@ -64,7 +64,9 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             limits,
             feedback,
             preview,
+            rules,
         } => {
+            model.permissions.rules = rules;
             model.limits = limits;
             model.proposals.preview = preview;
             model.feedback = feedback;
@@ -152,6 +154,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
+        | Event::Resolved { token, .. }
         | Event::CheckpointTaken { token, .. }
         | Event::Timer { token } => job_done(model, token, event, fx),
     }
@@ -210,6 +213,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Change(job)), Event::Edited { result, .. }) => {
             model.change_merged(job, result, fx);
+        }
+        (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
+            model.rules_checked(token, check, paths, fx);
         }
         (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
             model.checkpoint_taken(session, &root, result, fx);

@@ -180,12 +180,14 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
             session,
             id,
             option,
+            rule,
         } => (
             "AcpPermissionAnswered",
             vec![
                 ("session", nvim::value(session.0)),
                 ("id", nvim::value(id)),
                 ("option", nvim::value(option)),
+                ("rule", nvim::value(rule)),
             ],
         ),
         Announcement::ReviewChanged { path, hunks } => (

@@ -29,6 +29,7 @@ mod races;
 mod random;
 mod review_list;
 mod reviews;
+mod rules;
 mod slices;
 mod tracked;
 mod turns;

@@ -56,6 +56,8 @@ pub struct World {
     pub timers: VecDeque<Token>,
     /// Languages that were asked for.
     pub to_load: VecDeque<String>,
+    /// Paths that were asked about.
+    to_resolve: VecDeque<(Token, Vec<PathBuf>)>,
     held: Vec<Part>,
     pub log: Vec<String>,
     /// Every event and effect, if a test wants to compare them.
@@ -96,6 +98,7 @@ impl World {
             to_editor: VecDeque::new(),
             timers: VecDeque::new(),
             to_load: VecDeque::new(),
+            to_resolve: VecDeque::new(),
             held: Vec::new(),
             log: Vec::new(),
             journal: None,
@@ -182,6 +185,9 @@ impl World {
     }
 
     fn disk_moves(&mut self) -> bool {
+        if self.resolves() {
+            return true;
+        }
         let path = self.disk.busy().into_iter().next();
         let event = path.and_then(|path| self.disk.work(&path));
         let moved = event.is_some();
@@ -339,6 +345,7 @@ impl World {
                 let path = path.clone();
                 self.disk.queue(path, effect);
             }
+            HostEffect::Resolve { token, paths } => self.to_resolve.push_back((token, paths)),
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Preload { language } => self.to_load.push_back(language),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
@@ -362,6 +369,16 @@ impl World {
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }
+    }
+
+    /// Tells where the paths lead that were asked about first.
+    fn resolves(&mut self) -> bool {
+        let Some((token, paths)) = self.to_resolve.pop_front() else {
+            return false;
+        };
+        let paths = paths.iter().map(|path| self.disk.leads_to(path)).collect();
+        self.to_core.push_back(Event::Resolved { token, paths });
+        true
     }
 
     /// Loads the language that was asked for first.
@@ -415,9 +432,12 @@ fn in_short(announcement: &Announcement) -> String {
             session,
             id,
             option,
+            rule,
         } => {
             let option = option.as_deref().unwrap_or("-");
-            format!("permission {id} of {} answered: {option}", session.0)
+            let by = rule.map(|rule| format!(" by rule {rule}"));
+            let by = by.unwrap_or_default();
+            format!("permission {id} of {} answered{by}: {option}", session.0)
         }
         Announcement::ReviewChanged { path, hunks } => {
             format!("review of {}: {hunks}", path.display())
