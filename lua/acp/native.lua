@@ -36,6 +36,7 @@ local M = {}
 ---@field command string
 ---@field args string[]
 ---@field env table<string, string>
+---@field missing_file? "error"|"empty"
 ---@field cwd string Absolute.
 ---@field new boolean
 ---@field context? acp.Context

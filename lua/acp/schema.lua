@@ -57,6 +57,7 @@ local presets = {
   gemini = {
     command = "gemini",
     args = { "--acp" },
+    missing_file = "empty",
     install = "npm install -g @google/gemini-cli",
   },
   opencode = {
@@ -83,6 +84,7 @@ local presets = {
 for _, preset in pairs(presets) do
   preset.args = preset.args or {}
   preset.env = {}
+  preset.missing_file = preset.missing_file or "error"
 end
 
 ---@type acp.schema.Node
@@ -113,6 +115,14 @@ local agent = {
       kind = "string",
       doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the "
         .. "session starts.",
+    }),
+    field("missing_file", {
+      kind = "enum",
+      values = { "error", "empty" },
+      default = "error",
+      doc = "What the agent is answered when it reads a file that does not exist: the protocol's "
+        .. "error, or an empty text. The preset of Gemini CLI has the latter, because an error keeps "
+        .. "it from making new files.",
     }),
     field("install", {
       kind = "string",

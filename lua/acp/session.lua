@@ -31,6 +31,7 @@ function M.open(opts)
     command = found.path or found.agent.command,
     args = found.agent.args,
     env = found.agent.env,
+    missing_file = found.agent.missing_file,
     cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false }),
     new = opts.new == true,
     context = opts.context,

@@ -41,6 +41,10 @@
 --- The folder its sessions work in. Without it: the current folder (|:pwd|) when the session
 --- starts.
 ---@field cwd? string
+--- What the agent is answered when it reads a file that does not exist: the protocol's error, or an
+--- empty text. The preset of Gemini CLI has the latter, because an error keeps it from making new
+--- files.
+---@field missing_file? "error"|"empty"
 --- What to do when the command is not found, shown by |:checkhealth| and `:Acp agents`.
 ---@field install? string
 
@@ -188,6 +192,7 @@
 ---@field args string[]
 ---@field env table<string, string>
 ---@field cwd? string
+---@field missing_file "error"|"empty"
 ---@field install? string
 
 ---@class acp.Config.Permissions.Resolved

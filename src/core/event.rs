@@ -276,6 +276,9 @@ pub struct AgentSpec {
     /// Added to the user's whole environment.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
+    /// A file that is not there is read as an empty one: the agent takes an error for the end of
+    /// what it was about to make.
+    pub missing_is_empty: bool,
 }
 
 /// A command to be run in a terminal.

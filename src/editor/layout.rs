@@ -17,6 +17,9 @@ const MIN_WIDTH: i64 = 40;
 /// On a screen narrower than this there is no room beside the text: the chat opens below it.
 const MIN_SCREEN: i64 = 60;
 
+/// The window variable with the width a chat was given, as long as the user has not changed it.
+const GIVEN: &str = "acp_width";
+
 /// What of a chat is in a tab page.
 struct Windows {
     transcript: Option<i32>,
@@ -163,31 +166,80 @@ fn place() -> mlua::Result<Place> {
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let on_resize = guard::callback("VimResized", |_: Table| give_way())?;
-    let opts = nvim::table([("callback", Value::Function(on_resize))])?;
-    api::<i32>("nvim_create_autocmd", ("VimResized", opts))?;
+    let on_screen = guard::callback("VimResized", |_: Table| screen_resized())?;
+    let on_windows = guard::callback("WinResized", |_: Table| windows_resized())?;
+    for (event, callback) in [("VimResized", on_screen), ("WinResized", on_windows)] {
+        let opts = nvim::table([("callback", Value::Function(callback))])?;
+        api::<i32>("nvim_create_autocmd", (event, opts))?;
+    }
     Ok(())
 }
 
-/// Narrows the chats that stand beside the text on a screen that has become too small for both.
-fn give_way() -> mlua::Result<()> {
-    let columns: i64 = nvim::vim()?.get::<Table>("o")?.get("columns")?;
+/// Gives the chats that stand beside the text the width they would be opened with now; those the
+/// user has given a width are narrowed where the screen has become too small for both.
+fn screen_resized() -> mlua::Result<()> {
+    let columns = columns()?;
     let widest = match place()? {
         Place::Side { width, .. } => width,
         _ => columns / 2,
     };
-    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
-    for chat in chats.unwrap_or_default().values() {
-        for win in nvim::windows_of(chat.transcript)? {
-            let scope = nvim::table([("win", nvim::value(win))])?;
-            let is_beside: bool = api("nvim_get_option_value", ("winfixwidth", scope))?;
-            let width: i64 = api("nvim_win_get_width", win)?;
-            if is_beside && width > widest {
-                api::<()>("nvim_win_set_width", (win, widest))?;
-            }
+    for win in beside()? {
+        let width: i64 = api("nvim_win_get_width", win)?;
+        let is_ours = given(win)?.is_some();
+        if width > widest || is_ours && width != widest {
+            api::<()>("nvim_win_set_width", (win, widest))?;
+        }
+        if is_ours {
+            note_given(win)?;
         }
     }
     Ok(())
+}
+
+/// Learns which chats the user has given another width.
+fn windows_resized() -> mlua::Result<()> {
+    let columns = columns()?;
+    for win in beside()? {
+        let width: i64 = api("nvim_win_get_width", win)?;
+        // On another screen it is Neovim that has made it so.
+        if given(win)?.is_some_and(|given| given.1 == columns && given.0 != width) {
+            api::<()>("nvim_win_del_var", (win, GIVEN))?;
+        }
+    }
+    Ok(())
+}
+
+fn columns() -> mlua::Result<i64> {
+    nvim::vim()?.get::<Table>("o")?.get("columns")
+}
+
+/// Returns the windows of transcripts that stand beside the text.
+fn beside() -> mlua::Result<Vec<i32>> {
+    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
+    let mut found = Vec::new();
+    for chat in chats.unwrap_or_default().values() {
+        for win in nvim::windows_of(chat.transcript)? {
+            let scope = nvim::table([("win", nvim::value(win))])?;
+            if api("nvim_get_option_value", ("winfixwidth", scope))? {
+                found.push(win);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the width that a window was given here, and on how many columns.
+fn given(win: i32) -> mlua::Result<Option<(i64, i64)>> {
+    // Without such a variable it is an empty text.
+    Ok(match nvim::vim_fn("getwinvar", (win, GIVEN))? {
+        Value::Table(given) => Some((given.get(1)?, given.get(2)?)),
+        _ => None,
+    })
+}
+
+fn note_given(win: i32) -> mlua::Result<()> {
+    let width: i64 = api("nvim_win_get_width", win)?;
+    api("nvim_win_set_var", (win, GIVEN, vec![width, columns()?]))
 }
 
 fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Result<i32> {
@@ -224,6 +276,9 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
     dress(win)?;
     let is_beside = matches!(place, Place::Side { .. });
     nvim::set_win_option(win, "winfixwidth", is_beside)?;
+    if is_beside {
+        note_given(win)?;
+    }
     for (name, to) in [
         ("foldmethod", "manual"),
         ("foldtext", ""),

@@ -270,6 +270,7 @@ mod tests {
             args: vec![],
             env: vec![],
             cwd: cwd.to_owned(),
+            missing_is_empty: false,
         };
         let found = find(command, path.map(OsStr::new), cwd);
         let shown = match &found {

@@ -333,7 +333,7 @@ fn a_chat_in_a_tab_page_of_its_own_is_found_again() {
 }
 
 #[test]
-fn the_chat_gives_way_on_a_screen_that_shrinks() {
+fn the_chat_goes_along_with_the_screen() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");
     nvim.resize(160, 40);
@@ -346,8 +346,25 @@ fn the_chat_gives_way_on_a_screen_that_shrinks() {
     nvim.resize(40, 20);
     nvim.wait("the new size", || width() == 20);
     nvim.resize(100, 20);
-    nvim.wait("the new size", || nvim.screen().width == 100);
-    assert_eq!(width(), 20, "the user may have made it so");
+    nvim.wait("the new size", || width() == 40);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn a_width_the_user_has_given_the_chat_stays_unless_the_screen_is_too_small() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    nvim.resize(160, 40);
+    nvim.wait("the new size", || nvim.screen().width == 160);
+    let width = || nvim.lua("return vim.fn.winwidth(0)", ());
+    nvim.wait("the width", || width() == 64);
+    nvim.keys("30<C-w>|");
+    nvim.wait("the width", || width() == 30);
+    nvim.resize(150, 40);
+    nvim.wait("the new size", || nvim.screen().width == 150);
+    assert_eq!(width(), 30);
+    nvim.resize(40, 20);
+    nvim.wait("the new size", || width() == 20);
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }

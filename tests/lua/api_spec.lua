@@ -84,6 +84,7 @@ return function(test)
       command = dir .. "/my-agent",
       args = { "acp" },
       env = { A = "b" },
+      missing_file = "error",
       cwd = vim.fs.normalize(vim.fn.getcwd()),
       new = true,
     }, open_call(calls))

@@ -88,7 +88,12 @@ impl Model {
         if let Some((buf, _)) = self.documents.find(&disk.real) {
             return self.read_buffer(&read, buf, fx);
         }
+        let session = self.sessions.get(&read.session);
         let Some(content) = disk.content else {
+            if session.is_some_and(|session| session.spec.missing_is_empty) {
+                let answer = Ok(String::new());
+                return self.answer_read(&read, disk.real, Text::default(), answer, fx);
+            }
             let mut error = RpcError::new(
                 rpc::RESOURCE_NOT_FOUND,
                 format!("Resource not found: {}", read.path.display()),

@@ -478,3 +478,19 @@ fn a_dead_agents_write_does_not_stop_the_next_ones() {
     w.prints(crate::core::ids::AgentKey(2), &line.to_string());
     assert_eq!(w.disk.get(F).as_deref(), Some("d\n"));
 }
+
+#[test]
+fn a_missing_file_is_an_empty_one_to_agents_that_need_it_so() {
+    let mut w = World::ready();
+    let session = w.model.sessions.get_mut(&S1).unwrap();
+    session.spec.missing_is_empty = true;
+    let path = "/p/none";
+    reads(&mut w, "1", json!({ "path": path }));
+    assert_eq!(content(&w, "1"), "");
+    // It still is not there, and what others make of it meanwhile stays.
+    assert_eq!(w.disk.get(path), None);
+    w.disk.put(path, "theirs\n");
+    writes(&mut w, "2", path, "the agent's\n");
+    let text = w.disk.get(path).unwrap();
+    assert!(text.contains("theirs"), "{text}");
+}

@@ -82,6 +82,7 @@ pub fn spec(name: &str) -> AgentSpec {
         args: Vec::new(),
         env: Vec::new(),
         cwd: "/p".into(),
+        missing_is_empty: false,
     }
 }
 

@@ -142,6 +142,8 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
             args: spec.get::<Option<Vec<String>>>("args")?.unwrap_or_default(),
             env: env.unwrap_or_default(),
             cwd,
+            missing_is_empty: spec.get::<Option<String>>("missing_file")?.as_deref()
+                == Some("empty"),
         },
         roots,
         project,

@@ -2,11 +2,13 @@
 //!
 //! Invariant: [`differences`], applied to what was known, give what was read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
+use super::alike;
 use super::manifest::{Entries, Entry, What};
+use super::store::Store;
 use crate::core::project::Blob;
 
 /// What a change without any text counts for.
@@ -56,6 +58,7 @@ pub(super) fn differences(
     known: &Entries,
     read: Vec<(PathBuf, Entry)>,
     gone: &[PathBuf],
+    store: &Store,
 ) -> Vec<Difference> {
     let mut out = Vec::new();
     let mut new = Vec::new();
@@ -75,7 +78,7 @@ pub(super) fn differences(
         .iter()
         .filter_map(|path| Some((path.as_path(), known.get(path)?)))
         .collect();
-    let moves = moves(&gone, &new);
+    let moves = moves(&gone, &new, store);
     for (path, after) in new {
         let from = moves.get(path.as_path()).copied();
         out.push(Difference {
@@ -86,7 +89,7 @@ pub(super) fn differences(
         });
     }
     let left: Vec<PathBuf> = out.iter().filter_map(|done| done.from.clone()).collect();
-    let left: std::collections::HashSet<&Path> = left.iter().map(PathBuf::as_path).collect();
+    let left: HashSet<&Path> = left.iter().map(PathBuf::as_path).collect();
     for (path, before) in gone {
         if !left.contains(path) {
             out.push(Difference {
@@ -101,37 +104,43 @@ pub(super) fn differences(
     out
 }
 
-type Named<'a> = (&'a Path, &'a Entry);
+pub(super) type Named<'a> = (&'a Path, &'a Entry);
 
 /// Returns where new files come from: first those that still are the same file, then those with
-/// the same content, each only where there is but one on either side.
-fn moves<'a>(gone: &[Named<'a>], new: &[(PathBuf, Entry)]) -> HashMap<PathBuf, &'a Path> {
-    let new: Vec<Named> = new
-        .iter()
-        .map(|(path, entry)| (path.as_path(), entry))
+/// the same content, each only where there is but one on either side; then those most alike.
+fn moves<'a>(
+    gone: &[Named<'a>],
+    new: &[(PathBuf, Entry)],
+    store: &Store,
+) -> HashMap<PathBuf, &'a Path> {
+    let mut gone = gone.to_vec();
+    let new = new.iter().map(|(path, entry)| (path.as_path(), entry));
+    let mut new: Vec<Named> = new.collect();
+    let same_file = pairs(&gone, &new, |entry| Some(entry.stat.inode))
+        .into_iter()
+        .filter(|(old, now)| is_link(old.1) == is_link(now.1) && old.1.stat.same_file(&now.1.stat))
+        .map(|(old, now)| (now.0.to_owned(), old.0))
         .collect();
     let mut moves = HashMap::new();
-    let mut from = std::collections::HashSet::new();
-    for (old, now) in pairs(gone, &new, |entry| Some(entry.stat.inode)) {
-        if is_link(old.1) == is_link(now.1) && old.1.stat.same_file(&now.1.stat) {
-            moves.insert(now.0.to_owned(), old.0);
-            from.insert(old.0);
-        }
-    }
-    let gone: Vec<Named> = gone
-        .iter()
-        .filter(|old| !from.contains(old.0))
-        .copied()
-        .collect();
-    let new: Vec<Named> = new
-        .iter()
-        .filter(|now| !moves.contains_key(now.0))
-        .copied()
-        .collect();
-    for (old, now) in pairs(&gone, &new, content) {
-        moves.insert(now.0.to_owned(), old.0);
-    }
+    take(same_file, &mut gone, &mut new, &mut moves);
+    let same_content = pairs(&gone, &new, content).into_iter();
+    let same_content = same_content.map(|(old, now)| (now.0.to_owned(), old.0));
+    take(same_content.collect(), &mut gone, &mut new, &mut moves);
+    moves.extend(alike::pairs(&gone, &new, store));
     moves
+}
+
+/// Adds moves that were found, and leaves their files out of what is looked at next.
+fn take<'a>(
+    found: Vec<(PathBuf, &'a Path)>,
+    gone: &mut Vec<Named<'a>>,
+    new: &mut Vec<Named>,
+    moves: &mut HashMap<PathBuf, &'a Path>,
+) {
+    let from: HashSet<&Path> = found.iter().map(|(_, from)| *from).collect();
+    moves.extend(found);
+    gone.retain(|old| !from.contains(old.0));
+    new.retain(|now| !moves.contains_key(now.0));
 }
 
 /// Returns the pairs that have a key in common which nobody else has.

@@ -8,6 +8,7 @@
 //! they were issued, on threads that may block. Nothing below a root is written to by looking at
 //! it. Each checkpoint is answered once, after the changes it has found.
 
+mod alike;
 mod asking;
 mod attend;
 mod checkpoints;

@@ -77,6 +77,7 @@ impl Run {
             args: vec!["-c".to_owned(), script.to_owned()],
             env: vec![],
             cwd: self.folder.path().to_owned(),
+            missing_is_empty: false,
         }
     }
 

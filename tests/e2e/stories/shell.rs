@@ -12,7 +12,7 @@ use crate::harness::{Nvim, Project};
 const COMMANDS: &str = "set -e
     sed -i -e 's/^two$/TWO/' -e 's/^five$/FIVE/' notes.txt
     sed -i 's/^two$/2/' src/lib.txt
-    git mv old.txt src/moved.txt
+    sed -i 's/an old/a new/' old.txt; git mv old.txt src/moved.txt
     rm gone.txt
     chmod +x run.sh
     sed 's/^ *//' unformatted.txt > ../formatted && cat ../formatted > unformatted.txt
@@ -38,11 +38,7 @@ const FILES: [(&str, Option<&str>, Option<&str>); 9] = [
         Some(NUMBERS),
         Some("one\n2\nthree\nfour\nfive\nsix\n"),
     ),
-    (
-        "src/moved.txt",
-        None,
-        Some("an old\nfile of\nthree lines\n"),
-    ),
+    ("src/moved.txt", None, Some("a new\nfile of\nthree lines\n")),
     (
         "unformatted.txt",
         Some("  a\nb\n    c\n"),
@@ -73,7 +69,7 @@ fn done() -> Nvim {
         &nvim,
         &["one", "TWO", "three", "four", "FIVE", "six", "mine"],
     );
-    wait_review(&nvim, 8, 7);
+    wait_review(&nvim, 8, 8);
     nvim
 }
 
@@ -109,7 +105,8 @@ fn all_it_did_is_listed() {
         "run.sh  mode 644 → 755",
         "src/lib.txt +1 -1",
         "      2 ~ 2",
-        "src/moved.txt  moved from old.txt",
+        "src/moved.txt +1 -1  moved from old.txt",
+        "      1 ~ a new",
         "unformatted.txt +2 -2",
         "      1 ~ a",
         "      3 ~ c",

@@ -60,7 +60,7 @@ impl Shadow {
             self.set_aside(&mut found, &mut gone, &was_there);
         }
         let read = self.read(found, news, &mut gone);
-        let mut changes = differences(&self.entries, read.changed, &gone);
+        let mut changes = differences(&self.entries, read.changed, &gone, &self.store);
         changes.retain(|change| {
             let after = change.after.as_ref().filter(|_| change.before.is_none());
             !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))

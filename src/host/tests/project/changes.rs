@@ -120,6 +120,40 @@ fn a_move_is_one_change() {
 }
 
 #[test]
+fn a_file_that_was_moved_and_changed_at_once_is_one_change() {
+    let old = "first line\\nsecond line\\nthird line\\n";
+    let text = old.replace("\\n", "\n");
+    let changed = old.replace("second", "another");
+    check(
+        &[("a", &text)],
+        sh("sed -i s/second/another/ a; mv a d"),
+        &["a", "d"],
+        &[&format!("a => d: \"{old}\" > \"{changed}\"")],
+    );
+    // Less than half of it is left.
+    check(
+        &[("a", &text)],
+        sh("rm a; printf 'first line\\nother words\\nand more of them\\n' >d"),
+        &["a", "d"],
+        &[
+            &format!("a: \"{old}\" > -"),
+            "d: - > \"first line\\nother words\\nand more of them\\n\"",
+        ],
+    );
+    // Which of them it is cannot be told.
+    check(
+        &[("a", &text)],
+        sh("cp a b; cp a c; rm a"),
+        &["a", "b", "c"],
+        &[
+            &format!("a: \"{old}\" > -"),
+            &format!("b: - > \"{old}\""),
+            &format!("c: - > \"{old}\""),
+        ],
+    );
+}
+
+#[test]
 fn what_may_be_several_moves_is_none() {
     check(
         &[("a", "1")],
