@@ -8,6 +8,7 @@ use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, 
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::{Frame, UndoView};
+use crate::acp::Location;
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -201,6 +202,21 @@ pub enum Announcement {
         option: Option<String>,
         /// The number of the rule that has answered in the user's place.
         rule: Option<usize>,
+    },
+    /// A tool call began, or has another status.
+    ToolCall {
+        session: SessionKey,
+        id: String,
+        kind: String,
+        status: &'static str,
+        title: String,
+        locations: Vec<Location>,
+    },
+    /// The plan is another one, or further on.
+    PlanChanged {
+        session: SessionKey,
+        done: usize,
+        total: usize,
     },
     ReviewChanged {
         path: PathBuf,

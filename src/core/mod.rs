@@ -23,6 +23,7 @@ pub mod markdown;
 pub mod model;
 pub mod ops;
 pub mod permission;
+pub mod progress;
 pub mod project;
 pub mod proposals;
 pub mod rawview;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::contents::Contents;
 use super::effect::Level;
 use super::markdown::Markdown;
+use super::progress::Progress;
 use super::view::Line;
 use crate::acp::{
     Content, Location, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolKind,
@@ -24,6 +25,7 @@ pub struct Transcript {
     /// The plan of the current turn.
     plan: Option<usize>,
     dirty: BTreeSet<usize>,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
@@ -210,7 +212,9 @@ impl Transcript {
     pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
+                let before = tool.status;
                 tool.merge(patch);
+                self.progress.tool(index, Some(before), tool.status);
             }
             self.dirty.insert(index);
             return index;
@@ -218,7 +222,9 @@ impl Transcript {
         let id = patch.id.clone();
         let mut tool = ToolCall::new(id.clone());
         tool.merge(patch);
+        let status = tool.status;
         let index = self.push(Entry::Tool(Box::new(tool)));
+        self.progress.tool(index, None, status);
         self.tools.insert(id, index);
         index
     }
@@ -247,6 +253,8 @@ impl Transcript {
             if let Entry::Tool(tool) = entry
                 && matches!(tool.status, ToolStatus::Pending | ToolStatus::InProgress)
             {
+                self.progress
+                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
                 tool.status = ToolStatus::Cancelled;
                 self.dirty.insert(index);
             }
@@ -255,6 +263,7 @@ impl Transcript {
 
     /// Shows a plan in place of the turn's last one.
     pub fn plan(&mut self, entries: Vec<PlanEntry>) {
+        self.progress.plan();
         if let Some(index) = self.plan
             && let Some(Entry::Plan(plan)) = self.entries.get_mut(index)
         {
@@ -281,6 +290,7 @@ impl Transcript {
         if self.plan_progress().is_some_and(|(done, all)| done == all) {
             self.plan = None;
         }
+        self.progress.end_turn();
         self.finish_last();
     }
 

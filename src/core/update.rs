@@ -31,6 +31,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
+    model.tell_progress(is_frame, fx);
     model.tell_tracked(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));

@@ -11,6 +11,7 @@ mod decor;
 mod documents;
 mod edit;
 mod guard;
+mod heard;
 mod hunk;
 mod keys;
 mod layout;

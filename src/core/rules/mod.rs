@@ -255,17 +255,9 @@ impl Rule {
 const NO_PATHS: [&str; 4] = ["execute", "fetch", "think", "switch_mode"];
 
 /// Returns the name that rules call a kind by; kinds that nobody knows are `other`.
-fn wire_name(kind: &ToolKind) -> &'static str {
+fn wire_name(kind: &ToolKind) -> &str {
     match kind {
-        ToolKind::Read => "read",
-        ToolKind::Edit => "edit",
-        ToolKind::Delete => "delete",
-        ToolKind::Move => "move",
-        ToolKind::Search => "search",
-        ToolKind::Execute => "execute",
-        ToolKind::Think => "think",
-        ToolKind::Fetch => "fetch",
-        ToolKind::SwitchMode => "switch_mode",
-        ToolKind::Other | ToolKind::Unknown(_) => "other",
+        ToolKind::Unknown(_) => ToolKind::Other.name(),
+        known => known.name(),
     }
 }

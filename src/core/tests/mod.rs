@@ -24,6 +24,7 @@ mod lifecycle;
 mod ondisk;
 mod outlive;
 mod permissions;
+mod progress;
 mod proposals;
 mod races;
 mod random;

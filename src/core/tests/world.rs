@@ -60,6 +60,8 @@ pub struct World {
     to_resolve: VecDeque<(Token, Vec<PathBuf>)>,
     held: Vec<Part>,
     pub log: Vec<String>,
+    /// All that was announced.
+    pub announced: Vec<Announcement>,
     /// Every event and effect, if a test wants to compare them.
     pub journal: Option<Vec<String>>,
     /// The reviews the host is to keep.
@@ -102,6 +104,7 @@ impl World {
             to_resolve: VecDeque::new(),
             held: Vec::new(),
             log: Vec::new(),
+            announced: Vec::new(),
             journal: None,
             kept: Vec::new(),
             tracked: Vec::new(),
@@ -304,7 +307,10 @@ impl World {
                         EditorEffect::Notify { level, text } => {
                             self.log.push(format!("{level:?}: {text}"));
                         }
-                        EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
+                        EditorEffect::Emit(announcement) => {
+                            self.log.extend(in_short(announcement));
+                            self.announced.push(announcement.clone());
+                        }
                         EditorEffect::AskPermission { id } => {
                             self.log
                                 .push(format!("permission {} is to be answered", id.0));
@@ -418,8 +424,10 @@ impl Drop for World {
     }
 }
 
-fn in_short(announcement: &Announcement) -> String {
-    match announcement {
+/// Returns what is announced in a line; what is told of each tool call is too much for the log.
+fn in_short(announcement: &Announcement) -> Option<String> {
+    Some(match announcement {
+        Announcement::ToolCall { .. } | Announcement::PlanChanged { .. } => return None,
         Announcement::SessionStarted { session, .. } => format!("session {} started", session.0),
         Announcement::TurnStarted { session } => format!("turn of {} started", session.0),
         Announcement::TurnEnded {
@@ -446,5 +454,5 @@ fn in_short(announcement: &Announcement) -> String {
         Announcement::AgentExited {
             session, status, ..
         } => format!("agent of {} exited: {status}", session.0),
-    }
+    })
 }
