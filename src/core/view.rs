@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows Neovim or the model; rows are 0-based and half-open, columns are bytes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::event::ReviewAction;
 use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
@@ -23,6 +24,80 @@ pub struct Span {
 pub struct Line {
     pub text: String,
     pub spans: Vec<Span>,
+    /// Where it leads to; only a transcript's lines have one.
+    pub link: Option<Link>,
+}
+
+impl Line {
+    /// Returns a line without a link.
+    pub fn new(text: impl Into<String>, spans: Vec<Span>) -> Self {
+        Self {
+            text: text.into(),
+            spans,
+            link: None,
+        }
+    }
+
+    /// Returns a line without highlights.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Vec::new())
+    }
+
+    /// Returns the line as one that leads somewhere.
+    #[must_use]
+    pub fn linked(mut self, link: Link) -> Self {
+        self.link = Some(link);
+        self
+    }
+}
+
+/// Where a line of a transcript leads to. Lines are cloned and compared often: so is this.
+///
+/// Every line of a tool call has one, and its first line has [`Link::Call`]: going up from line
+/// to line, one comes to the call a line belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Link {
+    /// The first line of a tool call, and the first place the call names.
+    Call {
+        /// The number of the entry in its transcript.
+        entry: u32,
+        path: Option<Arc<Path>>,
+        row: Option<u32>,
+    },
+    /// A line of this tool call that leads nowhere by itself.
+    Part {
+        entry: u32,
+    },
+    File {
+        path: Arc<Path>,
+        row: Option<u32>,
+    },
+    /// What is not a file: the system knows who opens it.
+    Url(Arc<str>),
+    Terminal(TerminalKey),
+    /// Something that is cut in the transcript, in full.
+    Whole(Whole),
+}
+
+/// Something of an entry that can be opened in full, in a buffer of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    /// The number of the entry in its transcript.
+    pub entry: u32,
+    pub piece: Piece,
+}
+
+/// What of an entry is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// All that is known of it, as JSON.
+    Raw,
+    /// What a tool call was given.
+    Input,
+    /// What it gave back.
+    Output,
+    /// The item of a tool call's content at this place.
+    Content(u32),
 }
 
 /// All that changed on the screen since the last frame: one patch per dirty view.
@@ -50,6 +125,11 @@ pub enum Patch {
         buf: BufId,
         tick: u64,
         hunks: Vec<HunkView>,
+    },
+    /// Where a session's agent is.
+    Follow {
+        session: SessionKey,
+        view: FollowView,
     },
     /// More output of a terminal that is shown.
     Terminal {
@@ -167,6 +247,42 @@ pub struct ListItem {
 pub struct PreviewView {
     pub title: String,
     pub lines: Vec<Line>,
+}
+
+/// Where a session's agent is, and where the editor shall go along.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowView {
+    /// `None` while the agent does nothing, and where no buffer has the file.
+    pub mark: Option<AgentMark>,
+    /// `None` while the agent is not followed.
+    pub target: Option<FollowTarget>,
+}
+
+/// The place in a buffer at which an agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentMark {
+    /// Tells a new place from one that is only told again, and has moved with the text since.
+    pub number: u64,
+    pub buf: BufId,
+    pub row: usize,
+    /// `claude edits`
+    pub label: String,
+}
+
+/// A place that the editor shall go to once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowTarget {
+    /// Higher than those of all places before.
+    pub number: u64,
+    pub path: PathBuf,
+    /// `None` where nobody knows: the file is shown as the user has left it.
+    pub row: Option<usize>,
+    /// The buffer that has the file.
+    pub buf: Option<BufId>,
+    /// The folders in which the file has to lie, links resolved.
+    pub roots: Vec<PathBuf>,
+    /// The turn is over: it is now or never.
+    pub is_over: bool,
 }
 
 /// What undoing a turn comes to.

@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, heard, moved, outside, permission, review, reviewlist, terminal};
+use super::{chat, follow, heard, moved, outside, permission, review, reviewlist, terminal};
 use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
@@ -26,6 +26,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
+            Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
                 terminal,
                 is_anew,
@@ -36,7 +37,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
         };
         result = result.and(applied);
     }
-    result
+    result.and(terminal::refresh())
 }
 
 /// Carries out an effect that is no frame.

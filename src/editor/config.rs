@@ -5,6 +5,7 @@ use std::time::Duration;
 use nvim_oxi::mlua::{Table, Value};
 
 use crate::core::effect::Level;
+use crate::core::follow::Follow;
 use crate::core::model::Limits;
 use crate::core::proposals::Preview;
 use crate::core::rules::{Action, RuleSpec, Rules};
@@ -22,6 +23,8 @@ pub struct Config {
     pub opens_previews: bool,
     /// What the user rejects is told to the agent.
     pub feedback: bool,
+    /// Whether new sessions' agents are followed.
+    pub follow: Follow,
     pub allowed_dirs: Vec<String>,
     /// What is answered without the user.
     pub rules: Rules,
@@ -46,6 +49,7 @@ impl Default for Config {
             preview: Preview::On,
             opens_previews: false,
             feedback: true,
+            follow: Follow::Off,
             allowed_dirs: Vec::new(),
             rules: Rules::default(),
             problems: Vec::new(),
@@ -75,6 +79,7 @@ impl Config {
             _ => {}
         }
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
+        config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let rules: Vec<Table> = get(&permissions, "rules").unwrap_or_default();
         config.read_rules(&rules);
@@ -180,6 +185,15 @@ fn resolved(glob: &str) -> Option<String> {
     // What is special in a glob is not so in a folder's name.
     let is_plain = !real.contains(['*', '?', '[', '{', '\\']);
     is_plain.then(|| format!("{real}{rest}"))
+}
+
+/// Reads whether agents are followed: `true`, `"edits"`, or anything else for not at all.
+pub fn follow(value: &Value) -> Follow {
+    match value {
+        Value::Boolean(true) => Follow::On,
+        Value::String(how) if how.to_string_lossy() == "edits" => Follow::Edits,
+        _ => Follow::Off,
+    }
 }
 
 fn sub(table: &Table, name: &str) -> Option<Table> {

@@ -10,12 +10,14 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod follow;
 mod guard;
 mod heard;
 mod hunk;
 mod keys;
 mod layout;
 mod lines;
+mod links;
 mod loading;
 mod moved;
 mod nvim;
@@ -25,6 +27,7 @@ mod permission;
 mod rest;
 mod review;
 mod reviewlist;
+mod room;
 mod spans;
 mod state;
 mod swap;
@@ -83,6 +86,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         preview: config.preview,
         feedback: config.feedback,
         rules: config.rules.clone(),
+        follow: config.follow,
     };
     let problems = config.problems.clone();
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
@@ -110,6 +114,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         float: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
+        terminals: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

@@ -26,7 +26,7 @@ pub struct Check {
 impl Model {
     /// Has the rules answer a question, or the user.
     pub(in crate::core) fn consult_rules(&mut self, id: PermissionId, fx: &mut Effects) {
-        let Some((asked, roots)) = self.asked(id) else {
+        let Some((asked, roots)) = self.what_is_asked(id) else {
             return;
         };
         if self.has_begun_to_answer(id) {
@@ -65,7 +65,7 @@ impl Model {
             return;
         }
         self.permissions.is_checked(id, None);
-        let Some((mut asked, roots)) = self.asked(id) else {
+        let Some((mut asked, roots)) = self.what_is_asked(id) else {
             return;
         };
         let rules = &self.permissions.rules;
@@ -108,7 +108,7 @@ impl Model {
     }
 
     /// Returns what a question shows, and the folders its session may work in.
-    fn asked(&self, id: PermissionId) -> Option<(Asked, Vec<PathBuf>)> {
+    fn what_is_asked(&self, id: PermissionId) -> Option<(Asked, Vec<PathBuf>)> {
         let open = self.permissions.iter().find(|open| open.id == id)?;
         let session = self.sessions.get(&open.session)?;
         let tool = self.permission_tool(open)?;

@@ -30,6 +30,7 @@ fn ruled(rules: &[RuleSpec]) -> World {
     w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
     let rules = Rules::new(rules).unwrap();
     w.happens(Event::Configure {
+        follow: Default::default(),
         limits: Default::default(),
         preview: Default::default(),
         feedback: false,
