@@ -52,8 +52,22 @@
 ---@class acp.Config.Permissions
 --- Folders outside the session's own in which an agent may read and write files through Neovim.
 ---@field allowed_dirs? string[]
---- Answers given without asking.
----@field rules? table[]
+--- Permission requests that are answered without you. See |acp-rules|. The list holds whole or not
+--- at all: with a mistake in it, everything is asked.
+---@field rules? acp.Rule[]
+
+---@class acp.Rule
+--- What is done with a request that the rule matches.
+---@field action "allow"|"reject"|"ask"
+--- The agent's name in the configuration; `*` stands for any characters, `?` for one.
+---@field agent? string
+--- What the agent calls the tool call, or a list of that: read, edit, delete, move, search,
+--- execute, think, fetch, switch_mode, other.
+---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|("read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other")[]
+--- A glob, or a list of them, for the files it names.
+---@field path? string|(string)[]
+--- A pattern, or a list of them, for the commands it runs.
+---@field command? string|(string)[]
 
 ---@class acp.Config.Review
 --- Signs beside changed lines.
@@ -201,7 +215,14 @@
 
 ---@class acp.Config.Permissions.Resolved
 ---@field allowed_dirs string[]
----@field rules table[]
+---@field rules acp.Rule.Resolved[]
+
+---@class acp.Rule.Resolved
+---@field action "allow"|"reject"|"ask"
+---@field agent? string
+---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|("read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other")[]
+---@field path? string|(string)[]
+---@field command? string|(string)[]
 
 ---@class acp.Config.Review.Resolved
 ---@field signs boolean

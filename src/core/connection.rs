@@ -313,7 +313,7 @@ impl Model {
                     session: key,
                     agent: name,
                 }));
-                self.take_early_updates(agent, key, &created.session);
+                self.take_early_updates(agent, key, &created.session, fx);
                 self.next_prompt(key, fx);
             }
             Err(text) => {

@@ -8,6 +8,7 @@ use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, 
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::{Frame, UndoView};
+use crate::acp::Location;
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub enum HostEffect {
         text: Text,
         format: Format,
     },
+    /// Looks where paths lead, symbolic links followed; answered by `Resolved`.
+    Resolve { token: Token, paths: Vec<PathBuf> },
     /// Deletes a file; answered by `DiskWritten`.
     DeleteDisk { token: Token, path: PathBuf },
     /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
@@ -197,6 +200,23 @@ pub enum Announcement {
         session: SessionKey,
         id: u64,
         option: Option<String>,
+        /// The number of the rule that has answered in the user's place.
+        rule: Option<usize>,
+    },
+    /// A tool call began, or has another status.
+    ToolCall {
+        session: SessionKey,
+        id: String,
+        kind: String,
+        status: &'static str,
+        title: String,
+        locations: Vec<Location>,
+    },
+    /// The plan is another one, or further on.
+    PlanChanged {
+        session: SessionKey,
+        done: usize,
+        total: usize,
     },
     ReviewChanged {
         path: PathBuf,

@@ -9,6 +9,7 @@ use super::model::Limits;
 use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
+use super::rules::Rules;
 use super::text::{LineEdit, Text};
 use crate::acp::Message;
 
@@ -83,6 +84,8 @@ pub enum Event {
         preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        /// What is answered without the user.
+        rules: Rules,
         /// Whether new sessions' agents are followed.
         follow: Follow,
     },
@@ -208,6 +211,11 @@ pub enum Event {
     DiskWritten {
         token: Token,
         result: Result<Option<Stamp>, WriteError>,
+    },
+    /// Where the paths of a `Resolve` lead, in their order.
+    Resolved {
+        token: Token,
+        paths: Vec<PathBuf>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {

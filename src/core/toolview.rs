@@ -139,6 +139,19 @@ pub fn title(tool: &ToolCall) -> String {
     }
 }
 
+/// Returns what the tool call does in one line: the command, else the title.
+pub fn in_short(tool: &ToolCall) -> String {
+    let Some(command) = rawview::command(tool) else {
+        return title(tool);
+    };
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.next() {
+        Some(_) => first + " …",
+        None => first,
+    }
+}
+
 /// Returns the line of a tool call: how it stands, what it is, where.
 fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
     let (mark, group, status) = match tool.status {

@@ -12,6 +12,7 @@ use super::effect::Level;
 use super::family::Family;
 use super::markdown::Markdown;
 use super::plan::Plans;
+use super::progress::Progress;
 pub use super::toolcall::ToolCall;
 use super::view::Line;
 use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolStatus};
@@ -28,6 +29,7 @@ pub struct Transcript {
     /// The last entry of the agent itself, and of each sub-agent by the call that started it.
     last: HashMap<Option<ToolCallId>, usize>,
     dirty: BTreeSet<usize>,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
@@ -276,9 +278,10 @@ impl Transcript {
         let parent = patch.parent();
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
-                let status = tool.status;
+                let before = tool.status;
                 tool.merge(patch);
-                if tool.status != status {
+                self.progress.tool(index, Some(before), tool.status);
+                if tool.status != before {
                     self.dirty.extend(self.family.above(index));
                 }
             }
@@ -291,7 +294,9 @@ impl Transcript {
         let id = patch.id.clone();
         let mut tool = ToolCall::new(id.clone());
         tool.merge(patch);
+        let status = tool.status;
         let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
+        self.progress.tool(index, None, status);
         self.tools.insert(id.clone(), index);
         for child in self.family.take_waiting(&id) {
             self.belong(child, id.clone());
@@ -320,6 +325,8 @@ impl Transcript {
             if let Entry::Tool(tool) = entry
                 && tool.is_open()
             {
+                self.progress
+                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
                 tool.status = ToolStatus::Cancelled;
                 self.dirty.insert(index);
                 self.dirty.extend(self.family.above(index));
@@ -330,6 +337,7 @@ impl Transcript {
     /// Ends the turn: its plan stays, the next turn's plan is a new one.
     pub fn end_turn(&mut self) {
         self.end_plan();
+        self.progress.end_turn();
         for last in self.last.values() {
             finish(&mut self.entries, *last, &mut self.dirty);
         }

@@ -31,6 +31,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
+    model.tell_progress(is_frame, fx);
     model.tell_tracked(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));
@@ -65,8 +66,10 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             limits,
             feedback,
             preview,
+            rules,
             follow,
         } => {
+            model.permissions.rules = rules;
             model.limits = limits;
             model.following.default = follow;
             model.proposals.preview = preview;
@@ -157,6 +160,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
+        | Event::Resolved { token, .. }
         | Event::CheckpointTaken { token, .. }
         | Event::Timer { token } => job_done(model, token, event, fx),
     }
@@ -215,6 +219,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Change(job)), Event::Edited { result, .. }) => {
             model.change_merged(job, result, fx);
+        }
+        (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
+            model.rules_checked(token, check, paths, fx);
         }
         (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
             model.checkpoint_taken(session, &root, result, fx);

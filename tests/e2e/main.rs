@@ -9,6 +9,7 @@ mod chat;
 mod chat_windows;
 mod cost;
 mod disk_door;
+mod events;
 mod files;
 mod follow;
 mod harness;
