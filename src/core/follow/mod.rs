@@ -30,9 +30,9 @@ impl Follow {
     /// Returns what the user is told when this is in force from now on.
     fn told(self) -> &'static str {
         match self {
-            Follow::Off => "The agent is not followed any more.",
-            Follow::On => "The agent is followed.",
-            Follow::Edits => "The agent is followed where it edits.",
+            Follow::Off => "No window follows the agent any more.",
+            Follow::On => "A window follows the agent from now on.",
+            Follow::Edits => "A window follows the agent's edits from now on.",
         }
     }
 
