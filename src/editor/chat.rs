@@ -411,7 +411,7 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
             // While one writes, no window follows the agent.
             "InsertEnter" | "TextChangedI" if super::follow::is_followed_from(buf) => {
                 format!(
-                    "{} · <Esc> lets the window follow",
+                    "<Esc> lets the window follow · {}",
                     super::keys::writing_hint()
                 )
             }
