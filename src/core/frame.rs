@@ -107,8 +107,8 @@ impl Model {
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
-        self.permission_patch(&mut frame);
         self.follow_patches(&mut frame);
+        self.permission_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }

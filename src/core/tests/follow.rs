@@ -383,6 +383,20 @@ fn an_agent_that_does_nothing_is_nowhere() {
 }
 
 #[test]
+fn an_agent_that_waits_for_the_user_is_nowhere() {
+    let mut w = followed(Follow::Off);
+    let tool = json!({ "toolCallId": "t", "kind": "edit", "locations": [at(F, 4)] });
+    let options = json!([{ "optionId": "y", "name": "Yes", "kind": "allow_once" }]);
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks("1", "session/request_permission", &params);
+    assert_eq!(mark(&w), None);
+    let id = crate::core::ids::PermissionId(1);
+    let option = "y".into();
+    w.happens(Event::PermissionAnswer { id, option });
+    assert_eq!(mark(&w), Some((3, "bot edits")));
+}
+
+#[test]
 fn what_is_told_between_turns_moves_nothing() {
     let mut w = followed(Follow::On);
     w.ends_turn("end_turn");

@@ -124,13 +124,13 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     };
     let home = window::home(key)?;
     let here: i32 = api("nvim_get_current_win", ())?;
+    let ago = |then: Option<Instant>| then.map(|then| then.elapsed());
     let facts = Facts {
-        now: Instant::now(),
         moment: moment::now()?,
-        went,
-        touched: home.as_ref().and_then(|home| home.touched),
+        went: ago(went),
+        touched: ago(home.as_ref().and_then(|home| home.touched)),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
-        over,
+        over: ago(over),
     };
     match pace::next(&facts) {
         Next::Go => {
