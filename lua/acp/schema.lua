@@ -136,7 +136,23 @@ local chat_keys = {
   doc = "In the transcript, in normal mode.",
   fields = {
     field("input", keys({ "i", "a", "o" }, "Goes to the input window and starts insert mode.")),
-    field("toggle", keys("<CR>", "Opens or closes the fold at the cursor.")),
+    field(
+      "open",
+      keys(
+        "<CR>",
+        "Goes where the line leads: to the file and line, to the terminal, to the whole of what is "
+          .. "cut. A line that leads nowhere: opens or closes the fold at the cursor."
+      )
+    ),
+    field(
+      "file",
+      keys(
+        { "gf", "gF" },
+        "Goes to the file of the line, at its line. On another line of a tool call: to the first "
+          .. "place the call names."
+      )
+    ),
+    field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session goes on.")),
   },
@@ -235,6 +251,18 @@ local review_list_keys = {
     field("preview", keys("p", "Shows or hides the preview.")),
     field("close", keys("q", "Closes the list.")),
     field("help", keys("?", "Shows these keys.")),
+  },
+}
+
+---@type acp.schema.Node
+local terminal_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Terminal",
+  switch = true,
+  doc = "In the window of a terminal (|:Acp-terminal|), in normal mode.",
+  fields = {
+    field("close", keys("q", "Closes the window. What runs in the terminal goes on.")),
+    field("kill", keys("<C-c>", "Ends what runs in the terminal.")),
   },
 }
 
@@ -369,6 +397,7 @@ local root = {
         field("permission", permission_keys),
         field("review", review_keys),
         field("review_list", review_list_keys),
+        field("terminal", terminal_keys),
       },
     }),
     field("request_timeout", {

@@ -91,10 +91,18 @@
 ---@field review? acp.Config.Keymaps.Review|false
 --- In the window of the review list (|:Acp-review|).
 ---@field review_list? acp.Config.Keymaps.ReviewList|false
+--- In the window of a terminal (|:Acp-terminal|), in normal mode.
+---@field terminal? acp.Config.Keymaps.Terminal|false
 
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
 ---@field input? string|string[]|false
+--- Goes where the line leads: to the file and line, to the terminal, to the whole of what is cut. A
+--- line that leads nowhere: opens or closes the fold at the cursor.
+---@field open? string|string[]|false
+--- Goes to the file of the line, at its line. On another line of a tool call: to the first place
+--- the call names.
+---@field file? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
 --- Cancels the turn.
@@ -161,6 +169,12 @@
 --- Shows these keys.
 ---@field help? string|string[]|false
 
+---@class acp.Config.Keymaps.Terminal
+--- Closes the window. What runs in the terminal goes on.
+---@field close? string|string[]|false
+--- Ends what runs in the terminal.
+---@field kill? string|string[]|false
+
 ---@class acp.Config.Resolved
 ---@field agents table<string, acp.Agent.Resolved>
 ---@field default_agent? string
@@ -204,9 +218,12 @@
 ---@field permission acp.Config.Keymaps.Permission.Resolved
 ---@field review acp.Config.Keymaps.Review.Resolved
 ---@field review_list acp.Config.Keymaps.ReviewList.Resolved
+---@field terminal acp.Config.Keymaps.Terminal.Resolved
 
 ---@class acp.Config.Keymaps.Chat.Resolved
 ---@field input string[]
+---@field open string[]
+---@field file string[]
 ---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]
@@ -243,3 +260,7 @@
 ---@field preview string[]
 ---@field close string[]
 ---@field help string[]
+
+---@class acp.Config.Keymaps.Terminal.Resolved
+---@field close string[]
+---@field kill string[]

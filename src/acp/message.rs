@@ -173,10 +173,12 @@ pub enum AgentNotification {
     reason = "made once and moved a few times; a box would cost each reader"
 )]
 pub enum Update {
-    /// A piece of a message; `message` is its id where the agent gives one.
+    /// A piece of a message; `message` is its id where the agent gives one, `parent` the tool
+    /// call whose sub-agent says it.
     Chunk {
         role: Role,
         message: Option<String>,
+        parent: Option<ToolCallId>,
         content: Content,
     },
     /// `tool_call` and `tool_call_update` alike.
@@ -271,6 +273,13 @@ impl ToolCallPatch {
             raw_output: None,
             meta: None,
         }
+    }
+
+    /// Returns the tool call whose sub-agent makes this one, where the agent says so.
+    pub fn parent(&self) -> Option<ToolCallId> {
+        let meta = self.meta.as_ref()?;
+        let parent = meta.get("claudeCode")?.get("parentToolUseId")?.as_str()?;
+        (!parent.is_empty()).then(|| ToolCallId(parent.into()))
     }
 }
 

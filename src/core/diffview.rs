@@ -52,14 +52,12 @@ pub fn whole(text: String, group: Group) -> Line {
         end,
         group,
     }];
-    Line { text, spans }
+    Line::new(text, spans)
 }
 
 fn context(text: &Text, rows: std::ops::Range<usize>) -> impl Iterator<Item = Line> + '_ {
-    text.lines(rows).map(|line| Line {
-        text: format!("  {line}"),
-        spans: Vec::new(),
-    })
+    text.lines(rows)
+        .map(|line| Line::plain(format!("  {line}")))
 }
 
 fn hunk_lines(old: &Text, new: &Text, hunk: &Hunk) -> Vec<Line> {

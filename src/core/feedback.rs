@@ -227,10 +227,7 @@ impl Feedback {
                 [b'+', ..] => "AcpAdd",
                 [b'@', ..] => "AcpDim",
                 _ => {
-                    return Line {
-                        text: format!("  {line}"),
-                        spans: Vec::new(),
-                    };
+                    return Line::plain(format!("  {line}"));
                 }
             };
             whole(format!("  {line}"), group)

@@ -68,6 +68,7 @@ impl Model {
         self.frame.permission_dirty
             || !self.reviews.dirty.is_empty()
             || self.list.is_dirty()
+            || self.terminals.is_dirty()
             || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
             || self
@@ -92,6 +93,9 @@ impl Model {
     /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
+        if !self.frame.is_composing() {
+            self.refresh_terminals();
+        }
         let mut composing = self.frame.composing.take().unwrap_or_else(|| Composing {
             chats: BTreeMap::new(),
             budget: Budget::new(self.frame.behind),
@@ -113,6 +117,7 @@ impl Model {
             self.list.touch();
         }
         self.list_patches(&mut frame);
+        frame.patches.extend(self.terminals.shown_patches());
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {

@@ -21,6 +21,7 @@ use super::permission::Permissions;
 use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
+use super::terminals::Terminals;
 use super::text::Text;
 use super::tracked::Tracked;
 use super::transcript::Transcript;
@@ -42,6 +43,7 @@ pub struct Model {
     pub(super) list: ReviewList,
     pub permissions: Permissions,
     pub proposals: Proposals,
+    pub terminals: Terminals,
     pub languages: Languages,
     pub(super) jobs: Jobs,
     pub(super) tracked: Tracked,

@@ -117,10 +117,7 @@ mod tests {
     }
 
     fn line(text: &str) -> Line {
-        Line {
-            text: text.into(),
-            spans: Vec::new(),
-        }
+        Line::plain(text)
     }
 
     #[test]

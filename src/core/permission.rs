@@ -107,7 +107,10 @@ impl Model {
             state.transcript.forget_content(&tool);
         }
         self.tracked.named(&patch);
-        state.transcript.tool(patch);
+        self.merge_tool(key, patch);
+        let Some(state) = self.sessions.get_mut(&key) else {
+            return;
+        };
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
         }
@@ -225,6 +228,8 @@ impl Model {
         if let Some(open) = self.permissions.take(mine) {
             let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
             self.settle(open, None, Err::<(), _>(error), fx);
+        } else {
+            self.waiter_cancelled(agent, id, fx);
         }
     }
 

@@ -40,7 +40,7 @@ pub fn command(tool: &ToolCall) -> Option<String> {
 }
 
 /// Returns a word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -83,7 +83,7 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
         ToolContent::Content(content) => content_markdown(content)
             .lines()
             .any(|line| line.trim() == first),
-        ToolContent::Terminal { .. } => true,
+        ToolContent::Terminal { id } => tool.terminals.has(id),
         _ => false,
     })
 }
@@ -149,10 +149,7 @@ fn labelled(name: &str, text: &str) -> Line {
 }
 
 fn plain(text: &str) -> Line {
-    Line {
-        text: text.to_owned(),
-        spans: Vec::new(),
-    }
+    Line::plain(text.to_owned())
 }
 
 /// Returns a value as lines of indented JSON.

@@ -108,13 +108,13 @@ mod tests {
     #[track_caller]
     fn check(text: &str, word: std::ops::Range<u32>, layout: (usize, bool), want: &[&str]) {
         let span = |start, end, group| Span { start, end, group };
-        let line = Line {
-            text: text.to_owned(),
-            spans: vec![
+        let line = Line::new(
+            text,
+            vec![
                 span(0, text.len() as u32, "AcpDelete"),
                 span(word.start, word.end, "AcpDeleteWord"),
             ],
-        };
+        );
         let layout = Layout {
             tab: 4,
             width: layout.0,

@@ -5,7 +5,7 @@ pub use super::diffview::whole as whole_line;
 use super::rawview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, Span};
-use crate::acp::{ToolContent, ToolKind, ToolStatus};
+use crate::acp::{TerminalId, ToolContent, ToolKind, ToolStatus};
 
 /// Content lines shown of one tool call; the rest is named by its number.
 const MAX_LINES: usize = 2000;
@@ -28,7 +28,8 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
     if tool.title.contains('\n') {
         lines.extend(tool.title.lines().map(|line| plain(line.to_owned())));
     }
-    if let Some(command) = rawview::command(tool) {
+    let command = rawview::command(tool);
+    if let Some(command) = command.filter(|command| !tool.terminals.show_command(command)) {
         for (row, line) in command.lines().enumerate() {
             let mark = if row == 0 { "$ " } else { "  " };
             lines.push(whole_line(format!("{mark}{line}"), "AcpCommand"));
@@ -37,6 +38,13 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
     lines.extend(rawview::input_lines(tool));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
+    }
+    let named = |id: &&TerminalId| {
+        let is_it = |item: &ToolContent| matches!(item, ToolContent::Terminal { id: named } if named == *id);
+        !tool.content.iter().any(is_it)
+    };
+    for id in tool.terminals.ids().filter(named) {
+        lines.extend(tool.terminals.lines(id));
     }
     lines.extend(rawview::output_lines(tool));
     lines
@@ -106,7 +114,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
             lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));
             lines
         }
-        ToolContent::Terminal { id } => vec![whole_line(format!("terminal {}", id.0), "AcpDim")],
+        ToolContent::Terminal { id } => tool.terminals.lines(id),
         ToolContent::Unknown { kind, raw } => {
             let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
             lines.extend(rawview::json_lines(raw));
@@ -116,10 +124,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
 }
 
 fn plain(text: String) -> Line {
-    Line {
-        text,
-        spans: Vec::new(),
-    }
+    Line::plain(text)
 }
 
 fn indented(mut line: Line) -> Line {

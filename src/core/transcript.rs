@@ -1,26 +1,30 @@
 //! The transcript of a session: entries in the order in which they began, keyed by id.
 //!
-//! Invariant: entries are added and changed, never removed or moved; a tool call's status
-//! never goes back (see [`ToolCall::merge`]).
+//! Invariant: entries are added and changed, never removed or moved. What belongs to a tool call
+//! (see [`Family`]) is an entry like any other; where it stands on the screen is the view's
+//! business.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::contents::Contents;
 use super::effect::Level;
+use super::family::Family;
 use super::markdown::Markdown;
+pub use super::toolcall::ToolCall;
 use super::view::Line;
-use crate::acp::{
-    Content, Location, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolKind,
-    ToolStatus,
-};
+use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolStatus};
 
 /// The entries of a session.
 #[derive(Debug, Default)]
 pub struct Transcript {
     entries: Vec<Entry>,
     tools: HashMap<ToolCallId, usize>,
+    family: Family,
+    /// Entries that belong to another call than before, or to one at last.
+    moved: Vec<usize>,
+    /// The last entry of the agent itself, and of each sub-agent by the call that started it.
+    last: HashMap<Option<ToolCallId>, usize>,
     /// The plan of the current turn.
     plan: Option<usize>,
     dirty: BTreeSet<usize>,
@@ -93,25 +97,19 @@ impl Message {
     }
 }
 
-/// What is known of a tool call.
-#[derive(Debug, Clone)]
-pub struct ToolCall {
-    pub id: ToolCallId,
-    pub title: String,
-    pub kind: ToolKind,
-    pub status: ToolStatus,
-    pub content: Vec<ToolContent>,
-    /// What of the content is text, as it is shown.
-    pub texts: Contents,
-    pub locations: Vec<Location>,
-    pub raw_input: Option<Value>,
-    pub raw_output: Option<Value>,
-    pub meta: Option<Value>,
-}
-
 impl Transcript {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Returns which entries belong to which.
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Returns the entries that belong to another call than when this was asked last.
+    pub fn take_moved(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.moved)
     }
 
     pub fn entry_mut(&mut self, index: usize) -> Option<&mut Entry> {
@@ -125,6 +123,12 @@ impl Transcript {
 
     pub fn set_clean(&mut self, index: usize) {
         self.dirty.remove(&index);
+    }
+
+    pub fn set_dirty(&mut self, index: usize) {
+        if index < self.entries.len() {
+            self.dirty.insert(index);
+        }
     }
 
     pub fn set_all_dirty(&mut self) {
@@ -153,11 +157,36 @@ impl Transcript {
 
     /// Appends an entry; a message before it is complete.
     pub fn push(&mut self, entry: Entry) -> usize {
-        self.finish_last();
+        self.push_below(None, entry)
+    }
+
+    /// Appends an entry of a sub-agent's, or of the agent's own; a message before it is complete.
+    fn push_below(&mut self, parent: Option<ToolCallId>, entry: Entry) -> usize {
+        self.finish_last(&parent);
         let index = self.entries.len();
         self.entries.push(entry);
         self.dirty.insert(index);
+        self.last.insert(parent.clone(), index);
+        if let Some(parent) = parent {
+            self.belong(index, parent);
+        }
         index
+    }
+
+    /// Says to which call an entry belongs.
+    fn belong(&mut self, index: usize, parent: ToolCallId) {
+        match self.tools.get(&parent) {
+            None => self.family.wait(index, parent),
+            Some(&above) => {
+                let before = self.family.parent(index);
+                if self.family.belong(index, above) {
+                    self.moved.push(index);
+                    self.dirty.extend([index, above]);
+                    self.dirty.extend(before);
+                    self.dirty.extend(self.family.above(above));
+                }
+            }
+        }
     }
 
     /// Puts another entry of its kind in the place of one.
@@ -174,10 +203,19 @@ impl Transcript {
     }
 
     /// Appends to the message that is being said, or begins a new one; line ends alone begin none.
-    pub fn chunk(&mut self, role: Role, id: Option<String>, content: &Content) {
+    ///
+    /// A sub-agent's goes on whatever others say in between.
+    pub fn chunk(
+        &mut self,
+        role: Role,
+        id: Option<String>,
+        parent: Option<ToolCallId>,
+        content: &Content,
+    ) {
         let text = content_markdown(content);
-        let last = self.entries.len().wrapping_sub(1);
-        let open = match (self.entries.last_mut(), role) {
+        let last = self.last.get(&parent).copied();
+        let entry = last.and_then(|last| self.entries.get_mut(last));
+        let open = match (entry, role) {
             (Some(Entry::User(message)), Role::User)
             | (Some(Entry::Agent(message)), Role::Agent)
             | (Some(Entry::Thought(message)), Role::Thought)
@@ -191,7 +229,7 @@ impl Transcript {
             message.end_line_at(content);
             message.push(&text);
             message.end_line_at(content);
-            self.dirty.insert(last);
+            self.dirty.extend(last);
             return;
         }
         if text.trim_matches(['\n', '\r']).is_empty() {
@@ -199,27 +237,39 @@ impl Transcript {
         }
         let mut message = Message::new(id, &text);
         message.end_line_at(content);
-        self.push(match role {
+        let entry = match role {
             Role::User => Entry::User(message),
             Role::Agent => Entry::Agent(message),
             Role::Thought => Entry::Thought(message),
-        });
+        };
+        self.push_below(parent, entry);
     }
 
     /// Merges what a message says of a tool call into the entry with its id, made if need be.
     pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
+        let parent = patch.parent();
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
+                let status = tool.status;
                 tool.merge(patch);
+                if tool.status != status {
+                    self.dirty.extend(self.family.above(index));
+                }
             }
             self.dirty.insert(index);
+            if let Some(parent) = parent {
+                self.belong(index, parent);
+            }
             return index;
         }
         let id = patch.id.clone();
         let mut tool = ToolCall::new(id.clone());
         tool.merge(patch);
-        let index = self.push(Entry::Tool(Box::new(tool)));
-        self.tools.insert(id, index);
+        let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
+        self.tools.insert(id.clone(), index);
+        for child in self.family.take_waiting(&id) {
+            self.belong(child, id.clone());
+        }
         index
     }
 
@@ -227,10 +277,7 @@ impl Transcript {
     pub fn forget_content(&mut self, id: &ToolCallId) {
         if let Some(Entry::Tool(tool)) = self.tools.get(id).and_then(|&at| self.entries.get_mut(at))
         {
-            tool.content.clear();
-            tool.texts.set(&[]);
-            tool.raw_input = None;
-            tool.locations.clear();
+            tool.forget_content();
         }
     }
 
@@ -245,10 +292,11 @@ impl Transcript {
     pub fn cancel_tools(&mut self) {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             if let Entry::Tool(tool) = entry
-                && matches!(tool.status, ToolStatus::Pending | ToolStatus::InProgress)
+                && tool.is_open()
             {
                 tool.status = ToolStatus::Cancelled;
                 self.dirty.insert(index);
+                self.dirty.extend(self.family.above(index));
             }
         }
     }
@@ -281,16 +329,15 @@ impl Transcript {
         if self.plan_progress().is_some_and(|(done, all)| done == all) {
             self.plan = None;
         }
-        self.finish_last();
+        for last in self.last.values() {
+            finish(&mut self.entries, *last, &mut self.dirty);
+        }
     }
 
-    fn finish_last(&mut self) {
-        let last = self.entries.len().wrapping_sub(1);
-        if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
-            self.entries.last_mut()
-        {
-            message.markdown.finish();
-            self.dirty.insert(last);
+    /// Completes what the agent itself or a sub-agent has said last.
+    fn finish_last(&mut self, parent: &Option<ToolCallId>) {
+        if let Some(last) = self.last.get(parent) {
+            finish(&mut self.entries, *last, &mut self.dirty);
         }
     }
 
@@ -304,68 +351,12 @@ impl Transcript {
     }
 }
 
-impl ToolCall {
-    fn new(id: ToolCallId) -> Self {
-        Self {
-            id,
-            title: String::new(),
-            kind: ToolKind::Other,
-            status: ToolStatus::Pending,
-            content: Vec::new(),
-            texts: Contents::default(),
-            locations: Vec::new(),
-            raw_input: None,
-            raw_output: None,
-            meta: None,
-        }
-    }
-
-    /// Takes over the fields the patch carries.
-    ///
-    /// A status never goes back: agents announce a call as `pending` after it was `in_progress`,
-    /// or again with the same id. A late `completed` or `failed` replaces `cancelled`.
-    /// Content that would drop a known diff for a mere reason is added to it instead.
-    pub fn merge(&mut self, patch: ToolCallPatch) {
-        if let Some(title) = patch.title {
-            self.title = title;
-        }
-        if let Some(kind) = patch.kind {
-            self.kind = kind;
-        }
-        if let Some(status) = patch.status
-            && rank(status) >= rank(self.status)
-        {
-            self.status = status;
-        }
-        if let Some(content) = patch.content {
-            self.replace_content(content);
-            self.texts.set(&self.content);
-        }
-        if let Some(locations) = patch.locations {
-            self.locations = locations;
-        }
-        self.raw_input = patch.raw_input.or(self.raw_input.take());
-        self.raw_output = patch.raw_output.or(self.raw_output.take());
-        self.meta = patch.meta.or(self.meta.take());
-    }
-
-    fn replace_content(&mut self, content: Vec<ToolContent>) {
-        let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
-        if content.iter().any(is_diff) || !self.content.iter().any(is_diff) {
-            self.content = content;
-            return;
-        }
-        self.content.retain(is_diff);
-        self.content.extend(content);
-    }
-}
-
-fn rank(status: ToolStatus) -> u8 {
-    match status {
-        ToolStatus::Pending => 0,
-        ToolStatus::InProgress => 1,
-        ToolStatus::Cancelled => 2,
-        ToolStatus::Completed | ToolStatus::Failed => 3,
+fn finish(entries: &mut [Entry], index: usize, dirty: &mut BTreeSet<usize>) {
+    if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+        entries.get_mut(index)
+    {
+        message.markdown.finish();
+        dirty.insert(index);
     }
 }
 
@@ -389,75 +380,19 @@ pub fn content_markdown(content: &Content) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-
-    fn patch(id: &str) -> ToolCallPatch {
-        ToolCallPatch {
-            id: ToolCallId(id.into()),
-            title: None,
-            kind: None,
-            status: None,
-            content: None,
-            locations: None,
-            raw_input: None,
-            raw_output: None,
-            meta: None,
-        }
-    }
-
-    fn check_status(steps: &[ToolStatus], want: ToolStatus) {
-        let mut transcript = Transcript::default();
-        for &status in steps {
-            transcript.tool(ToolCallPatch {
-                status: Some(status),
-                ..patch("a")
-            });
-        }
-        assert_eq!(transcript.entries().len(), 1);
-        let tool = transcript.find_tool(&ToolCallId("a".into()));
-        assert_eq!(tool.map(|tool| tool.status), Some(want), "{steps:?}");
-    }
-
-    #[test]
-    fn a_status_never_goes_back() {
-        use ToolStatus::*;
-        check_status(&[InProgress, Pending], InProgress);
-        check_status(&[Completed, InProgress], Completed);
-        check_status(&[InProgress, Cancelled, Completed], Completed);
-        check_status(&[Cancelled, InProgress], Cancelled);
-    }
-
-    #[test]
-    fn a_reason_does_not_replace_a_known_diff() {
-        let diff = ToolContent::Diff {
-            path: "/p/a".into(),
-            old: None,
-            new: "x".into(),
-        };
-        let reason = ToolContent::Content(Content::Text("why".into()));
-        let mut transcript = Transcript::default();
-        for content in [vec![diff.clone()], vec![reason.clone()]] {
-            transcript.tool(ToolCallPatch {
-                content: Some(content),
-                ..patch("a")
-            });
-        }
-        let tool = transcript.find_tool(&ToolCallId("a".into()));
-        assert_eq!(
-            tool.map(|tool| tool.content.clone()),
-            Some(vec![diff, reason])
-        );
-    }
 
     #[test]
     fn chunks_of_one_role_are_one_message_until_another_speaks() {
         let mut transcript = Transcript::default();
         let text = |text: &str| Content::Text(text.into());
-        transcript.chunk(Role::Agent, None, &text("a"));
-        transcript.chunk(Role::Agent, None, &text("b"));
-        transcript.chunk(Role::Thought, None, &text("hm"));
-        transcript.chunk(Role::Agent, None, &text("c"));
-        transcript.chunk(Role::Agent, Some("m2".into()), &text("d"));
+        transcript.chunk(Role::Agent, None, None, &text("a"));
+        transcript.chunk(Role::Agent, None, None, &text("b"));
+        transcript.chunk(Role::Thought, None, None, &text("hm"));
+        transcript.chunk(Role::Agent, None, None, &text("c"));
+        transcript.chunk(Role::Agent, Some("m2".into()), None, &text("d"));
         assert_eq!(transcript.entries().len(), 4);
     }
 
@@ -465,15 +400,65 @@ mod tests {
     fn line_ends_alone_begin_no_message() {
         let mut transcript = Transcript::default();
         for text in ["", "\n", "\r\n", "\n"] {
-            transcript.chunk(Role::Agent, None, &Content::Text(text.into()));
+            transcript.chunk(Role::Agent, None, None, &Content::Text(text.into()));
         }
         assert_eq!(transcript.entries().len(), 0);
         for text in ["\na", "\n", "\nb", "\n"] {
-            transcript.chunk(Role::Agent, None, &Content::Text(text.into()));
+            transcript.chunk(Role::Agent, None, None, &Content::Text(text.into()));
         }
         let [Entry::Agent(message)] = transcript.entries() else {
             panic!("{transcript:?}");
         };
         assert_eq!(message.markdown.text(), "a\n\nb");
+    }
+
+    #[test]
+    fn what_a_sub_agent_says_goes_on_whatever_others_say() {
+        let mut transcript = Transcript::default();
+        let text = |text: &str| Content::Text(text.into());
+        let task = |id: &str| Some(ToolCallId(id.into()));
+        for id in ["t1", "t2"] {
+            transcript.tool(ToolCallPatch::new(ToolCallId(id.into())));
+        }
+        for (parent, said) in [
+            (None, "I "),
+            (task("t1"), "one "),
+            (task("t2"), "two "),
+            (None, "wait"),
+            (task("t1"), "more"),
+            (task("t2"), "more"),
+        ] {
+            transcript.chunk(Role::Agent, None, parent, &text(said));
+        }
+        let said = transcript.entries().iter().filter_map(|entry| match entry {
+            Entry::Agent(message) => Some(message.markdown.text()),
+            _ => None,
+        });
+        assert_eq!(said.collect::<Vec<_>>(), ["I wait", "one more", "two more"]);
+        assert_eq!(transcript.family().parent(3), Some(0));
+        assert_eq!(transcript.family().parent(4), Some(1));
+        assert_eq!(transcript.family().parent(2), None);
+    }
+
+    #[test]
+    fn a_parent_may_come_late_or_never() {
+        let child = |id: &str, parent: &str| ToolCallPatch {
+            meta: Some(json!({ "claudeCode": { "parentToolUseId": parent } })),
+            ..ToolCallPatch::new(ToolCallId(id.into()))
+        };
+        let mut transcript = Transcript::default();
+        transcript.tool(child("a", "late"));
+        transcript.tool(child("b", "never"));
+        transcript.chunk(
+            Role::Agent,
+            None,
+            Some(ToolCallId("late".into())),
+            &Content::Text("x".into()),
+        );
+        assert!(transcript.take_moved().is_empty());
+        transcript.tool(ToolCallPatch::new(ToolCallId("late".into())));
+        assert_eq!(transcript.take_moved(), [0, 2]);
+        assert_eq!(transcript.family().children(3), [0, 2]);
+        assert_eq!(transcript.family().parent(1), None);
     }
 }

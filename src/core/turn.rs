@@ -156,6 +156,7 @@ impl Model {
             turn.cancelled = true;
             session.transcript.cancel_tools();
         }
+        self.kill_turns_terminals(key, fx);
     }
 
     pub(super) fn prompt_answered(
@@ -202,10 +203,12 @@ impl Model {
             return;
         };
         let turn = session.turn.take();
+        let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
         self.following.turn_ends(key);
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
+        self.end_turns_terminals(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.ask_checkpoint(key, fx);
         }
@@ -268,6 +271,7 @@ impl Model {
             Update::Chunk {
                 role,
                 message,
+                parent,
                 content,
             } => {
                 let content = match role {
@@ -275,7 +279,7 @@ impl Model {
                     Role::Agent | Role::Thought => Some(content),
                 };
                 if let Some(content) = content {
-                    session.transcript.chunk(role, message, &content);
+                    session.transcript.chunk(role, message, parent, &content);
                 }
             }
             Update::ToolCall(patch) => {
@@ -283,7 +287,7 @@ impl Model {
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();
                 self.tracked.named(&patch);
-                session.transcript.tool(patch);
+                self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);
             }

@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows Neovim or the model; rows are 0-based and half-open, columns are bytes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::event::ReviewAction;
 use super::follow::Follow;
@@ -24,6 +25,80 @@ pub struct Span {
 pub struct Line {
     pub text: String,
     pub spans: Vec<Span>,
+    /// Where it leads to; only a transcript's lines have one.
+    pub link: Option<Link>,
+}
+
+impl Line {
+    /// Returns a line without a link.
+    pub fn new(text: impl Into<String>, spans: Vec<Span>) -> Self {
+        Self {
+            text: text.into(),
+            spans,
+            link: None,
+        }
+    }
+
+    /// Returns a line without highlights.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Vec::new())
+    }
+
+    /// Returns the line as one that leads somewhere.
+    #[must_use]
+    pub fn linked(mut self, link: Link) -> Self {
+        self.link = Some(link);
+        self
+    }
+}
+
+/// Where a line of a transcript leads to. Lines are cloned and compared often: so is this.
+///
+/// Every line of a tool call has one, and its first line has [`Link::Call`]: going up from line
+/// to line, one comes to the call a line belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Link {
+    /// The first line of a tool call, and the first place the call names.
+    Call {
+        /// The number of the entry in its transcript.
+        entry: u32,
+        path: Option<Arc<Path>>,
+        row: Option<u32>,
+    },
+    /// A line of this tool call that leads nowhere by itself.
+    Part {
+        entry: u32,
+    },
+    File {
+        path: Arc<Path>,
+        row: Option<u32>,
+    },
+    /// What is not a file: the system knows who opens it.
+    Url(Arc<str>),
+    Terminal(TerminalKey),
+    /// Something that is cut in the transcript, in full.
+    Whole(Whole),
+}
+
+/// Something of an entry that can be opened in full, in a buffer of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    /// The number of the entry in its transcript.
+    pub entry: u32,
+    pub piece: Piece,
+}
+
+/// What of an entry is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// All that is known of it, as JSON.
+    Raw,
+    /// What a tool call was given.
+    Input,
+    /// What it gave back.
+    Output,
+    /// The item of a tool call's content at this place.
+    Content(u32),
 }
 
 /// All that changed on the screen since the last frame: one patch per dirty view.

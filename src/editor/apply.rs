@@ -35,7 +35,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
         };
         result = result.and(applied);
     }
-    result
+    result.and(terminal::refresh())
 }
 
 /// Carries out an effect that is no frame.

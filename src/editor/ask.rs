@@ -36,13 +36,7 @@ impl Choice {
 /// # Errors
 /// What Neovim says of it.
 pub fn show(title: &str, lines: &[String], choices: Vec<Choice>) -> mlua::Result<()> {
-    let lines: Vec<Line> = lines
-        .iter()
-        .map(|text| Line {
-            text: text.clone(),
-            spans: Vec::new(),
-        })
-        .collect();
+    let lines: Vec<Line> = lines.iter().map(|text| Line::plain(text.clone())).collect();
     show_lines(title, &lines, choices)
 }
 

@@ -17,6 +17,7 @@ use super::spans::{Marks, Spans};
 use super::state::{self, send};
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
+use crate::core::links::Links;
 use crate::core::view::{ChatOp, Group, Line};
 
 /// How much of an input can be undone, as is Neovim's own default.
@@ -43,6 +44,7 @@ pub struct Chat {
     /// Rows the core has sent; 0 while the buffer holds nothing but its one empty line.
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,
+    pub links: Rc<RefCell<Links>>,
     pub title: Vec<(String, Group)>,
 }
 
@@ -65,6 +67,7 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
         input,
         rows: 0,
         spans: Rc::default(),
+        links: Rc::default(),
         title: vec![
             (agent.to_owned(), "AcpTitle"),
             ("starting".into(), "AcpDim"),
@@ -106,6 +109,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         chat.transcript = transcript_buffer(&chat.agent, key)?;
         chat.rows = 0;
         chat.spans.borrow_mut().clear();
+        chat.links.borrow_mut().clear();
         send(Event::ChatEmpty { session: key });
     }
     if !has_input {
@@ -144,7 +148,7 @@ fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
 ///
 /// `:mksession` takes the chat's windows for files of these names, and a session brings them
 /// back empty. Such a buffer goes, with its windows; one that was typed into keeps its name.
-fn free_name(name: &str) -> mlua::Result<String> {
+pub(super) fn free_name(name: &str) -> mlua::Result<String> {
     let mut free = name.to_owned();
     let mut tries = 1;
     while let Some(buf) = named(&free)? {
@@ -172,6 +176,7 @@ fn named(name: &str) -> mlua::Result<Option<i32>> {
 /// # Errors
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
+    super::terminal::forget(key)?;
     layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
@@ -235,7 +240,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
                 removed,
                 lines,
             } => {
-                result = result.and(splice(buf, &chat.spans, &mut rows, start, removed, &lines));
+                result = result.and(splice(&chat, &mut rows, start, removed, &lines));
             }
             ChatOp::Fold { start, end } => folds.push((start + 1, end)),
         }
@@ -286,15 +291,16 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
 }
 
 fn splice(
-    buf: i32,
-    spans: &RefCell<Spans>,
+    chat: &Chat,
     rows: &mut usize,
     start: usize,
     removed: usize,
     new: &[Line],
 ) -> mlua::Result<()> {
     let marks = Marks::of(new)?;
-    spans.borrow_mut().splice(start, removed, marks);
+    let buf = chat.transcript;
+    chat.spans.borrow_mut().splice(start, removed, marks);
+    chat.links.borrow_mut().splice(start, removed, new);
     let before = *rows;
     *rows = (before + new.len()).saturating_sub(removed);
     let texts: Vec<&str> = new.iter().map(|line| line.text.as_str()).collect();

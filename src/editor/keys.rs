@@ -7,7 +7,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{api as public, chat, layout, walk};
+use super::{api as public, chat, layout, links, walk};
 use crate::core::event::{Event, ReviewAction};
 use crate::core::ids::SessionKey;
 
@@ -70,9 +70,16 @@ pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
             api("nvim_command", "startinsert!")
         })?;
     }
+    for lhs in of("chat", "open") {
+        let desc = "Goes where the line leads, or opens or closes the fold";
+        map(buf, "n", &lhs, desc, move || links::open(key))?;
+    }
+    for lhs in of("chat", "file") {
+        map(buf, "n", &lhs, "Goes to the file", move || links::file(key))?;
+    }
     for lhs in of("chat", "toggle") {
         map(buf, "n", &lhs, "Opens or closes the fold", || {
-            api("nvim_command", "silent! normal! za")
+            links::toggle()
         })?;
     }
     common(buf, "chat", &["n"], key)

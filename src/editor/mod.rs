@@ -16,6 +16,7 @@ mod hunk;
 mod keys;
 mod layout;
 mod lines;
+mod links;
 mod loading;
 mod moved;
 mod nvim;
@@ -25,6 +26,7 @@ mod permission;
 mod rest;
 mod review;
 mod reviewlist;
+mod room;
 mod spans;
 mod state;
 mod swap;
@@ -110,6 +112,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         marks: RefCell::default(),
         list: RefCell::default(),
         trails: RefCell::default(),
+        terminals: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

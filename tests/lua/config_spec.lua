@@ -151,8 +151,8 @@ return function(test)
     local config = check({
       { keymaps = { chat = { close = "Q", cancel = false, input = { "i" } }, review = false } },
     }, {})
-    local want = { input = { "i" }, toggle = { "<CR>" }, cancel = {}, close = { "Q" } }
-    same(want, config.keymaps.chat)
+    local chat = config.keymaps.chat
+    same({ { "i" }, { "<CR>" }, {}, { "Q" } }, { chat.input, chat.open, chat.cancel, chat.close })
     for name, list in pairs(config.keymaps.review) do
       same({}, list)
       same("string", type(name))

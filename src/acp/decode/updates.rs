@@ -5,20 +5,23 @@
 use agent_client_protocol_schema::v1;
 use serde_json::value::RawValue;
 
-use super::super::message::{Command, Content, PlanEntry, PlanStatus, Priority, Role, Update};
+use super::super::message::{
+    Command, Content, PlanEntry, PlanStatus, Priority, Role, ToolCallId, Update,
+};
 use super::super::raw;
 use super::{content, tool_calls};
 
 /// Reads an update.
 pub fn update(raw: &RawValue) -> Update {
     // Chunks are by far the most frequent, so what they need is read in the same pass.
-    let read = raw::fields(raw.get(), ["sessionUpdate", "content", "messageId"]);
-    let [kind, content, message] = read.unwrap_or_default();
+    let names = ["sessionUpdate", "content", "messageId", "_meta"];
+    let [kind, content, message, meta] = raw::fields(raw.get(), names).unwrap_or_default();
     let kind = kind.and_then(raw::word).unwrap_or("unknown".into());
     let chunk = |role| {
         Some(Update::Chunk {
             role,
             message: message.and_then(raw::text),
+            parent: meta.and_then(parent),
             content: content::block(content?),
         })
     };
@@ -43,6 +46,14 @@ pub fn update(raw: &RawValue) -> Update {
         kind: kind.into_owned(),
         raw: raw::value(raw),
     })
+}
+
+/// Returns the tool call whose sub-agent an update comes from.
+fn parent(meta: &RawValue) -> Option<ToolCallId> {
+    let [of_agent] = raw::fields(meta.get(), ["claudeCode"])?;
+    let [parent] = raw::fields(of_agent?.get(), ["parentToolUseId"])?;
+    let parent = raw::text(parent?)?;
+    (!parent.is_empty()).then(|| ToolCallId(parent.into()))
 }
 
 fn tool_call(raw: &RawValue) -> Option<Update> {
@@ -224,6 +235,7 @@ fn compaction_summary(raw: &RawValue) -> Option<Update> {
     Some(Update::Chunk {
         role: Role::Thought,
         message: Some(format!("compaction {id}")),
+        parent: None,
         content: content::block(content?),
     })
 }

@@ -19,6 +19,7 @@ fn check_content(block: &str, want: Content) {
     let chunk = Update::Chunk {
         role: Role::Agent,
         message: None,
+        parent: None,
         content: want,
     };
     check(&json, chunk);
@@ -41,6 +42,7 @@ fn chunks_are_from_three_sides() {
             Update::Chunk {
                 role,
                 message,
+                parent: None,
                 content,
             },
         );
@@ -57,9 +59,30 @@ fn a_message_id_may_be_a_number() {
         Update::Chunk {
             role: Role::Agent,
             message: Some("12".to_owned()),
+            parent: None,
             content: text("x"),
         },
     );
+}
+
+#[test]
+fn what_a_sub_agent_says_names_the_call_that_started_it() {
+    let check = |meta: &str, parent: Option<&str>| {
+        check(
+            &format!(r#"{{"sessionUpdate":"agent_thought_chunk","content":"x","_meta":{meta}}}"#),
+            Update::Chunk {
+                role: Role::Thought,
+                message: None,
+                parent: parent.map(|id| ToolCallId(id.into())),
+                content: text("x"),
+            },
+        );
+    };
+    check(r#"{"claudeCode":{"parentToolUseId":"task"}}"#, Some("task"));
+    check(r#"{"claudeCode":{"parentToolUseId":null}}"#, None);
+    check(r#"{"claudeCode":{"parentToolUseId":""}}"#, None);
+    check(r#"{"claudeCode":7}"#, None);
+    check("null", None);
 }
 
 #[test]
@@ -258,6 +281,7 @@ fn a_compaction_summary_is_a_thought() {
         Update::Chunk {
             role: Role::Thought,
             message: Some("compaction c".to_owned()),
+            parent: None,
             content: text("s"),
         },
     );

@@ -265,10 +265,7 @@ mod tests {
         if code.is_waiting() {
             languages.want(language);
         }
-        let line = |text: &str| Line {
-            text: text.to_owned(),
-            spans: code.line(text),
-        };
+        let line = |text: &str| Line::new(text, code.line(text));
         text.lines().map(line).collect()
     }
 

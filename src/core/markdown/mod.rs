@@ -69,10 +69,7 @@ pub struct Change {
 
 /// Returns the lines of a text without any spans, broken as [`Markdown`] breaks them.
 pub fn plain(text: &str) -> Vec<Line> {
-    let line = |range: Range<usize>| Line {
-        text: text.get(range).unwrap_or_default().to_owned(),
-        spans: Vec::new(),
-    };
+    let line = |range: Range<usize>| Line::plain(text.get(range).unwrap_or_default());
     let (mut at, mut searched) = (0, 0);
     let mut lines = Vec::new();
     while let Some(piece) = Piece::next(text, at, &mut searched) {

@@ -266,10 +266,7 @@ impl<'a> Mapper<'a> {
                 Some(text) => text.strip_suffix('\r').unwrap_or(text),
                 None => line,
             };
-            lines.push(Line {
-                text: text.to_owned(),
-                spans: Vec::new(),
-            });
+            lines.push(Line::plain(text));
         }
         for mark in &self.spans {
             let range = &mark.range;

@@ -250,10 +250,7 @@ impl State {
 impl Out {
     fn push(&mut self, line: &str, spans: Vec<Span>) {
         self.cost += line.len() + 1;
-        self.lines.push(Line {
-            text: line.to_owned(),
-            spans,
-        });
+        self.lines.push(Line::new(line, spans));
     }
 }
 

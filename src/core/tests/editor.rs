@@ -10,7 +10,7 @@ use super::screen::Chat;
 use crate::core::effect::Save;
 use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError};
 use crate::core::format::Format;
-use crate::core::ids::{BufId, SessionKey, Token, TurnKey};
+use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
     FollowView, Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView,
@@ -27,6 +27,8 @@ pub struct Editor {
     pub list: ListView,
     pub lists: usize,
     pub preview: PreviewView,
+    /// What windows show of terminals.
+    pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
     /// Where each agent was, as it was told frame by frame.
     pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
     /// The turn that the user was asked about, and how.
@@ -374,7 +376,17 @@ impl Editor {
                     self.titles.insert(session, parts.join(" · "));
                 }
                 Patch::Permission(view) => self.permission = view,
-                Patch::Terminal { .. } => {}
+                Patch::Terminal {
+                    terminal,
+                    is_anew,
+                    bytes,
+                } => {
+                    let shown = self.terminals.entry(terminal).or_default();
+                    if is_anew {
+                        shown.clear();
+                    }
+                    shown.extend(bytes);
+                }
                 Patch::Follow { session, view } => {
                     self.follows.entry(session).or_default().push(view);
                 }

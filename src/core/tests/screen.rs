@@ -89,7 +89,7 @@ impl Chat {
         for (index, entry) in transcript.entries().iter().enumerate() {
             let said = |copy: &mut Transcript, role, text: &str| {
                 let id = Some(format!("entry {index}"));
-                copy.chunk(role, id, &Content::Text(text.to_owned()));
+                copy.chunk(role, id, None, &Content::Text(text.to_owned()));
             };
             match entry {
                 Entry::User(message) => said(&mut copy, Role::User, message.markdown.text()),

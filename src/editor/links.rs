@@ -1,0 +1,105 @@
+//! What the lines of a transcript lead to, and the keys that go there.
+//!
+//! Invariant: whatever is opened never takes the chat's own windows.
+
+use std::path::Path;
+
+use nvim_oxi::mlua::{self, Function, Table};
+
+use super::apply::notify;
+use super::chat;
+use super::nvim::{self, api};
+use super::{terminal, walk};
+use crate::core::effect::Level;
+use crate::core::ids::SessionKey;
+use crate::core::links::row_behind;
+use crate::core::view::Link;
+
+/// Goes where the line under the cursor leads; if it leads nowhere, its fold is opened or closed.
+///
+/// A closed fold is one line to whoever sees it: it is opened, whatever its first line leads to.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn open(key: SessionKey) -> mlua::Result<()> {
+    let row = cursor_row()?;
+    if nvim::vim_fn::<i64>("foldclosed", row + 1)? >= 0 {
+        return toggle();
+    }
+    match link(key, row) {
+        Some(Link::File { path, row }) => visit(&path, row),
+        Some(Link::Url(url)) => open_url(&url),
+        Some(Link::Terminal(terminal)) => terminal::open(terminal),
+        Some(Link::Whole(_) | Link::Call { .. } | Link::Part { .. }) | None => toggle(),
+    }
+}
+
+/// Goes to the file of the line under the cursor; on another line of a tool call to the first
+/// place the call names, elsewhere to the file whose name is under the cursor.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn file(key: SessionKey) -> mlua::Result<()> {
+    let row = cursor_row()?;
+    if let Some(Link::File { path, row }) = link(key, row) {
+        return visit(&path, row);
+    }
+    let call = chat::get(key).and_then(|chat| {
+        let links = chat.links.borrow();
+        links.call(row).map(|(_, link)| link.clone())
+    });
+    match call {
+        Some(Link::Call {
+            path: Some(path),
+            row,
+            ..
+        }) => visit(&path, row),
+        Some(_) => notify(Level::Info, "This tool call names no file."),
+        None => under_cursor(),
+    }
+}
+
+/// Opens or closes the fold under the cursor.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn toggle() -> mlua::Result<()> {
+    api("nvim_command", "silent! normal! za")
+}
+
+fn cursor_row() -> mlua::Result<usize> {
+    let line: usize = nvim::vim_fn("line", ".")?;
+    Ok(line.saturating_sub(1))
+}
+
+fn link(key: SessionKey, row: usize) -> Option<Link> {
+    let chat = chat::get(key)?;
+    let links = chat.links.borrow();
+    links.of(row).cloned()
+}
+
+fn visit(path: &Path, row: Option<u32>) -> mlua::Result<()> {
+    walk::visit(path, row.map(|row| row as usize), false)
+}
+
+/// Goes to the file that the text under the cursor names, as `gF` would, but in another window.
+fn under_cursor() -> mlua::Result<()> {
+    let name: String = nvim::vim_fn("expand", "<cfile>")?;
+    let found: String = nvim::vim_fn("findfile", (name.as_str(), ".,,"))?;
+    if name.is_empty() || found.is_empty() {
+        return notify(Level::Info, "There is no file's name under the cursor.");
+    }
+    let line: String = api("nvim_get_current_line", ())?;
+    let found: String = nvim::vim_fn("fnamemodify", (found, ":p"))?;
+    visit(Path::new(&found), row_behind(&line, &name))
+}
+
+/// Lets the system open what is no file.
+fn open_url(url: &str) -> mlua::Result<()> {
+    let open: Function = nvim::vim()?.get::<Table>("ui")?.get("open")?;
+    let (_, error): (mlua::Value, Option<String>) = open.call(url)?;
+    match error {
+        Some(error) => notify(Level::Warn, &error),
+        None => Ok(()),
+    }
+}
