@@ -3,7 +3,7 @@
 //! Invariant: between two moves lies [`GAP`]; in the window that follows the user is left alone
 //! for [`REST`] after they have done something there, and for as long as they are in it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time between two moves: a burst of reads must not flicker.
 const GAP: Duration = Duration::from_millis(350);
@@ -28,19 +28,18 @@ pub enum Moment {
     Busy,
 }
 
-/// What there is to know before a move.
+/// What there is to know before a move; the times are how long ago something was.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
-    pub now: Instant,
     pub moment: Moment,
     /// The last move.
-    pub went: Option<Instant>,
-    /// When the user has done something in the window that follows.
-    pub touched: Option<Instant>,
+    pub went: Option<Duration>,
+    /// The user has done something in the window that follows.
+    pub touched: Option<Duration>,
     /// The user is in it.
     pub is_here: bool,
-    /// Since when the turn has been over.
-    pub over: Option<Instant>,
+    /// The turn has ended.
+    pub over: Option<Duration>,
 }
 
 /// What becomes of a move.
@@ -57,8 +56,8 @@ pub enum Next {
 
 /// Decides about a move.
 pub fn next(facts: &Facts) -> Next {
-    let left = |since: Option<Instant>, time: Duration| {
-        let left = time.checked_sub(facts.now.saturating_duration_since(since?))?;
+    let left = |ago: Option<Duration>, time: Duration| {
+        let left = time.checked_sub(ago?)?;
         (!left.is_zero()).then_some(left)
     };
     if facts.over.is_some() && left(facts.over, GRACE).is_none() {
@@ -82,20 +81,18 @@ mod tests {
 
     use super::*;
 
-    /// Returns what becomes of a move ten seconds after everything, but for what `change` says.
+    /// Checks what becomes of a move ten seconds after everything, but for what `change` says.
     #[track_caller]
-    fn check(change: impl FnOnce(&mut Facts, Instant), want: Next) {
-        let start = Instant::now();
+    fn check(change: impl FnOnce(&mut Facts), want: Next) {
+        let long = Some(Duration::from_secs(10));
         let mut facts = Facts {
-            now: start + Duration::from_secs(10),
             moment: Moment::Free,
-            went: Some(start),
-            touched: Some(start),
+            went: long,
+            touched: long,
             is_here: false,
             over: None,
         };
-        let now = facts.now;
-        change(&mut facts, now);
+        change(&mut facts);
         assert_eq!(next(&facts), want, "{facts:?}");
     }
 
@@ -103,85 +100,78 @@ mod tests {
 
     #[test]
     fn a_move_waits_for_the_user() {
-        check(|_, _| {}, Next::Go);
-        check(|facts, _| facts.moment = Moment::Busy, Next::Rest);
-        check(|facts, _| facts.is_here = true, Next::Rest);
-        check(
-            |facts, _| facts.moment = Moment::InCommand,
-            Next::Wait(AGAIN),
-        );
-        check(
-            |facts, now| facts.touched = Some(now - MS),
-            Next::Wait(REST - MS),
-        );
-        check(|facts, now| facts.touched = Some(now - REST), Next::Go);
+        check(|_| {}, Next::Go);
+        check(|facts| facts.moment = Moment::Busy, Next::Rest);
+        check(|facts| facts.is_here = true, Next::Rest);
+        check(|facts| facts.moment = Moment::InCommand, Next::Wait(AGAIN));
+        check(|facts| facts.touched = Some(MS), Next::Wait(REST - MS));
+        check(|facts| facts.touched = Some(REST), Next::Go);
     }
 
     #[test]
     fn a_move_waits_for_the_one_before() {
-        check(|facts, now| facts.went = Some(now), Next::Wait(GAP));
-        check(|facts, now| facts.went = Some(now - GAP), Next::Go);
-        check(|facts, _| facts.went = None, Next::Go);
+        check(|facts| facts.went = Some(Duration::ZERO), Next::Wait(GAP));
+        check(|facts| facts.went = Some(GAP), Next::Go);
+        check(|facts| facts.went = None, Next::Go);
     }
 
     #[test]
     fn a_move_after_the_turn_is_made_soon_or_never() {
-        check(|facts, now| facts.over = Some(now), Next::Go);
-        check(|facts, now| facts.over = Some(now - GRACE), Next::Never);
-        check(
-            |facts, now| {
-                facts.over = Some(now - GRACE);
-                facts.moment = Moment::Busy;
-            },
-            Next::Never,
-        );
+        check(|facts| facts.over = Some(Duration::ZERO), Next::Go);
+        check(|facts| facts.over = Some(GRACE), Next::Never);
+        let late = |facts: &mut Facts| {
+            facts.over = Some(GRACE);
+            facts.moment = Moment::Busy;
+        };
+        check(late, Next::Never);
     }
 
     proptest! {
         /// However fast places come and whatever the user does, there are no more moves than the
-        /// time has room for, and the last place is gone to once the user rests.
+        /// time has room for, none while the user does something, and the last place is gone to
+        /// once they rest.
         #[test]
         fn moves_are_few_and_the_last_place_is_reached(
-            steps in vec((0..200u64, any::<bool>(), 0..4u8), 1..100),
+            steps in vec((0..200u64, any::<bool>(), 0..5u8), 1..100),
         ) {
-            let start = Instant::now();
-            let mut facts = Facts {
-                now: start,
-                moment: Moment::Free,
-                went: None,
-                touched: None,
-                is_here: false,
-                over: None,
+            let (mut now, mut went, mut touched) = (Duration::ZERO, None, None);
+            let (mut moves, mut pending) = (0, false);
+            let facts = |now: Duration, moment, went: Option<Duration>, touched: Option<Duration>| {
+                Facts {
+                    moment,
+                    went: went.map(|then| now - then),
+                    touched: touched.map(|then| now - then),
+                    is_here: false,
+                    over: None,
+                }
             };
-            let (mut moves, mut pending, mut idle) = (0, false, 0);
             for (ms, comes, user) in steps {
-                facts.now += Duration::from_millis(ms);
+                now += Duration::from_millis(ms);
                 pending |= comes;
-                facts.moment = match user {
+                let moment = match user {
                     0 => Moment::Busy,
                     1 => Moment::InCommand,
                     _ => Moment::Free,
                 };
-                if user == 3 && ms % 10 == 7 {
-                    facts.touched = Some(facts.now);
+                if user == 4 && ms % 10 == 7 {
+                    touched = Some(now);
                 }
-                if pending && next(&facts) == Next::Go {
-                    prop_assert!(facts.moment == Moment::Free);
-                    (facts.went, pending, moves) = (Some(facts.now), false, moves + 1);
+                if pending && next(&facts(now, moment, went, touched)) == Next::Go {
+                    prop_assert!(moment == Moment::Free);
+                    prop_assert!(touched.is_none_or(|then| now - then >= REST));
+                    (went, pending, moves) = (Some(now), false, moves + 1);
                 }
             }
-            let room = (facts.now - start).as_millis() / GAP.as_millis() + 1;
+            let room = now.as_millis() / GAP.as_millis() + 1;
             prop_assert!(moves <= room, "{moves} moves, room for {room}");
-            facts.moment = Moment::Free;
-            while pending {
-                match next(&facts) {
+            for _ in 0..5 {
+                match next(&facts(now, Moment::Free, went, touched)) {
                     Next::Go => pending = false,
-                    Next::Wait(time) => facts.now += time,
+                    Next::Wait(time) => now += time,
                     other => prop_assert!(false, "{other:?}"),
                 }
-                idle += 1;
-                prop_assert!(idle < 5, "it is never reached");
             }
+            prop_assert!(!pending, "it is never reached");
         }
     }
 }

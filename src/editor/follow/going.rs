@@ -12,10 +12,12 @@ use nvim_oxi::mlua;
 use super::swap;
 use super::window::{self, Home};
 use crate::core::ids::SessionKey;
-use crate::core::project::MAX_KEPT;
 use crate::core::view::FollowTarget;
 use crate::editor::nvim::{self, api};
 use crate::editor::walk;
+
+/// The largest file that is loaded for a look, in bytes: Neovim stands still meanwhile.
+const MAX_LOADED: u64 = 1 << 20;
 
 /// How many bytes tell whether a file is text.
 const PROBE: u64 = 8192;
@@ -121,8 +123,10 @@ fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
     let Some(known) = known.filter(|known| known.is_file() && is_inside) else {
         return Err(Outcome::NoPlace);
     };
-    if known.len() > MAX_KEPT {
-        return Err(Outcome::Refused("the file is very large".to_owned()));
+    if known.len() > MAX_LOADED {
+        return Err(Outcome::Refused(
+            "it is larger than 1 MiB; open it yourself to have it shown".to_owned(),
+        ));
     }
     let mut probe = Vec::new();
     let file = std::fs::File::open(path).map_err(|_| Outcome::NoPlace)?;

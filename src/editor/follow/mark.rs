@@ -2,22 +2,26 @@
 //!
 //! Invariant: a mark moves with the text; it is set anew only where the agent has gone elsewhere.
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use crate::core::view::AgentMark;
 use crate::editor::nvim::{self, api};
 
 const SIGN: &str = "▶";
 
-/// Above the signs of reviews and diagnostics: it is there for a moment only.
-const PRIORITY: i64 = 300;
+/// The sign stands above those of reviews and diagnostics: it is there for a moment only.
+const SIGN_PRIORITY: i64 = 300;
+
+/// The rest does not cover what reviews show.
+const PRIORITY: i64 = 80;
 
 /// A mark that is shown.
 #[derive(Debug)]
 pub struct Mark {
     shown: AgentMark,
     namespace: i32,
-    id: i64,
+    /// The sign, and the rest.
+    ids: [i64; 2],
 }
 
 /// Shows a mark in place of an old one.
@@ -47,9 +51,13 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
     let row = new.row.min(lines.saturating_sub(1));
     let label = [format!(" {}", new.label), "AcpAgentMark".to_owned()];
     let chunk = nvim::lua().create_sequence_from(label)?;
-    let opts = nvim::table([
+    let sign = nvim::table([
         ("sign_text", nvim::value(SIGN)),
         ("sign_hl_group", nvim::value("AcpAgentMark")),
+        ("priority", Value::Integer(SIGN_PRIORITY)),
+        ("undo_restore", Value::Boolean(false)),
+    ])?;
+    let line = nvim::table([
         ("line_hl_group", nvim::value("AcpAgentLine")),
         ("virt_text", nvim::value(vec![chunk])),
         ("virt_text_pos", nvim::value("eol")),
@@ -57,11 +65,11 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
         ("priority", Value::Integer(PRIORITY)),
         ("undo_restore", Value::Boolean(false)),
     ])?;
-    let id = api("nvim_buf_set_extmark", (buf, namespace, row, 0, opts))?;
+    let set = |opts: Table| api("nvim_buf_set_extmark", (buf, namespace, row, 0, opts));
     Ok(Some(Mark {
         shown: new,
         namespace,
-        id,
+        ids: [set(sign)?, set(line)?],
     }))
 }
 
@@ -71,7 +79,8 @@ impl Mark {
         if !api::<bool>("nvim_buf_is_loaded", self.shown.buf.0)? {
             return Ok(None);
         }
-        let at = (self.shown.buf.0, self.namespace, self.id, nvim::empty()?);
+        let [id, _] = self.ids;
+        let at = (self.shown.buf.0, self.namespace, id, nvim::empty()?);
         let place: Vec<usize> = api("nvim_buf_get_extmark_by_id", at)?;
         Ok(place.first().copied())
     }
@@ -81,6 +90,9 @@ impl Mark {
         if !api::<bool>("nvim_buf_is_valid", buf)? {
             return Ok(());
         }
-        api::<bool>("nvim_buf_del_extmark", (buf, self.namespace, self.id)).map(drop)
+        let mut ids = self.ids.into_iter();
+        ids.try_for_each(|id| {
+            api::<Value>("nvim_buf_del_extmark", (buf, self.namespace, id)).map(drop)
+        })
     }
 }

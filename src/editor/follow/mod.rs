@@ -102,6 +102,17 @@ fn each_home(mut body: impl FnMut(&mut Home)) {
     });
 }
 
+/// Returns whether the agent is followed to whom this input's prompts go.
+pub fn is_followed_from(input: i32) -> bool {
+    let is_followed = |editor: &state::Editor| {
+        let (chats, trails) = (editor.chats.borrow(), editor.trails.borrow());
+        let mut all = chats.by_session.iter();
+        let key = all.find(|(_, chat)| chat.input == input)?.0;
+        Some(trails.by_session.get(key)?.mode != Follow::Off)
+    };
+    state::with(is_followed).flatten().unwrap_or(false)
+}
+
 /// Goes to the session's target, now or when the time has come.
 fn attend(key: SessionKey) -> mlua::Result<()> {
     let pending = with(key, |trail| {
@@ -113,13 +124,13 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     };
     let home = window::home(key)?;
     let here: i32 = api("nvim_get_current_win", ())?;
+    let ago = |then: Option<Instant>| then.map(|then| then.elapsed());
     let facts = Facts {
-        now: Instant::now(),
         moment: moment::now()?,
-        went,
-        touched: home.as_ref().and_then(|home| home.touched),
+        went: ago(went),
+        touched: ago(home.as_ref().and_then(|home| home.touched)),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
-        over,
+        over: ago(over),
     };
     match pace::next(&facts) {
         Next::Go => {

@@ -202,19 +202,15 @@ fn split(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
         return Ok(None);
     }
     let options: Table = nvim::vim()?.get("o")?;
+    // Whatever 'splitbelow' says: what the user is reading stays where it is.
     let place = if is_ordinary(here)? {
-        let below: bool = options.get("splitbelow")?;
-        let right: bool = options.get("splitright")?;
-        let side = match (below, right) {
-            _ if api::<i64>("nvim_win_get_height", here)? >= MIN_HEIGHT => {
-                Some(if below { "below" } else { "above" })
-            }
-            _ if api::<i64>("nvim_win_get_width", here)? >= MIN_WIDTH => {
-                Some(if right { "right" } else { "left" })
-            }
-            _ => None,
-        };
-        side.map(|side| (side, here))
+        if api::<i64>("nvim_win_get_height", here)? >= MIN_HEIGHT {
+            Some(("below", here))
+        } else if api::<i64>("nvim_win_get_width", here)? >= MIN_WIDTH {
+            Some(("right", here))
+        } else {
+            None
+        }
     } else if options.get::<i64>("columns")? >= MIN_WIDTH {
         Some(("left", -1))
     } else if options.get::<i64>("lines")? >= 2 * MIN_HEIGHT {

@@ -105,6 +105,7 @@ fn marks(nvim: &Nvim, file: &str) -> Json {
         local ns = vim.api.nvim_create_namespace('acp_follow')
         if buf < 0 then return vim.empty_dict() end
         local marks = vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
+        marks = vim.tbl_filter(function(mark) return mark[4].virt_text end, marks)
         return vim.tbl_map(function(mark)
           return { mark[2], mark[4].virt_text[1][1] }
         end, marks)",

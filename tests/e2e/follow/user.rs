@@ -110,12 +110,17 @@ fn who_types_on_is_never_disturbed() {
     nvim.cmd("edit mine.txt");
     let mine = nvim.lua("return vim.api.nvim_get_current_win()", ());
     follow(&nvim, "on");
+    nvim.lua(
+        "entered = 0
+        vim.api.nvim_create_autocmd('WinEnter', { callback = function() entered = entered + 1 end })",
+        (),
+    );
     files::prompt(&nvim);
     pass(&nvim, "ready");
     // Lines are typed, some in insert mode, some by commands in normal mode.
     let mut lines = Vec::new();
     let mut files = std::collections::BTreeSet::new();
-    while talk::ended(&nvim).is_empty() {
+    nvim.wait("the end of the turn", || {
         let n = lines.len();
         let line = match n % 3 {
             0 => {
@@ -139,10 +144,12 @@ fn who_types_on_is_never_disturbed() {
         );
         assert_eq!(here, json!([mine, "mine.txt", lines.len() + 1, "n"]));
         files.extend(shown(&nvim));
-    }
+        !talk::ended(&nvim).is_empty()
+    });
     let mut want = vec![String::new()];
     want.append(&mut lines);
     assert_eq!(nvim.buf_lines(0), want);
+    assert_eq!(nvim.lua("return entered", ()), 0);
     // The window went along all the same, and no faster than a few times a second.
     let moves = files.iter().filter(|name| name.starts_with('b')).count();
     assert!((1..=20).contains(&moves), "{files:?}");
@@ -169,6 +176,46 @@ fn a_window_is_left_alone_while_the_user_is_in_it_and_for_a_while_after() {
         shown == ["c.txt:20"]
     });
     assert!(stayed > REST * 9 / 10, "{stayed:?}");
+    nvim.quit();
+}
+
+#[test]
+fn keys_that_are_typed_without_a_pause_all_arrive() {
+    let each = json!({
+        "repeat": 100, "every_us": 5_000, "do": [
+            { "tool": {
+                "id": "t${i}", "title": "Edit", "kind": "edit",
+                "locations": [{ "path": "${cwd}/b.txt", "line": "${i}" }],
+            } },
+        ],
+    });
+    let nvim = start(project(Script::new().pause("ready").step(each)));
+    nvim.cmd("wincmd t");
+    nvim.cmd("edit mine.txt");
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    pass(&nvim, "ready");
+    let mut count = 0;
+    nvim.wait("the end of the turn", || {
+        // A new line each, its word changed from normal mode.
+        nvim.keys(&format!("obad {count}<Esc>0cwgood<Esc>"));
+        count += 1;
+        !talk::ended(&nvim).is_empty()
+    });
+    let lines: Vec<String> = (0..count).map(|n| format!("good {n}")).collect();
+    assert_eq!(nvim.buf_lines(0)[1..], lines);
+    nvim.quit();
+}
+
+#[test]
+fn the_input_says_why_nothing_moves() {
+    let nvim = followed(waiting());
+    nvim.keys("i");
+    nvim.wait_text("<Esc> lets the window follow");
+    follow(&nvim, "off");
+    nvim.keys("<Esc>i");
+    nvim.wait_text("<CR> sends");
+    assert!(!nvim.screen().has("lets the window follow"));
     nvim.quit();
 }
 
