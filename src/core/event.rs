@@ -8,6 +8,7 @@ use super::model::Limits;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
 use super::text::{LineEdit, Text};
+use super::view::Whole;
 use crate::acp::Message;
 
 /// Something that happened.
@@ -67,6 +68,11 @@ pub enum Event {
     /// What was rejected is not told to the agent: of this session, or of any.
     DropFeedback {
         session: Option<SessionKey>,
+    },
+    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    WholeWanted {
+        session: SessionKey,
+        whole: Whole,
     },
     /// Something in the window of the review list.
     List(ListEvent),

@@ -107,7 +107,8 @@ impl Model {
             state.transcript.forget_content(&tool);
         }
         self.tracked.named(&patch);
-        state.transcript.tool(patch);
+        let has_content = patch.content.is_some();
+        let entry = state.transcript.tool(patch);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
         }
@@ -127,6 +128,9 @@ impl Model {
             own: None,
             options,
         });
+        if has_content {
+            self.place_diffs(key, entry);
+        }
         self.tool_proposes(key, &tool);
         self.frame.permission_dirty = true;
         fx.push(emit(Announcement::PermissionRequested {

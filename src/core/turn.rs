@@ -282,7 +282,11 @@ impl Model {
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();
                 self.tracked.named(&patch);
-                session.transcript.tool(patch);
+                let has_content = patch.content.is_some();
+                let entry = session.transcript.tool(patch);
+                if has_content {
+                    self.place_diffs(key, entry);
+                }
                 self.tool_proposes(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),

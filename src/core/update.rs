@@ -58,6 +58,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.review(action, scope, fx);
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
+        Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {

@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, moved, outside, permission, review, reviewlist, terminal};
+use super::{chat, moved, outside, permission, review, reviewlist, terminal, whole};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -63,6 +63,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
+        EditorEffect::ShowWhole(view) => whole::show(view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

@@ -12,7 +12,9 @@ use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError
 use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
-use crate::core::view::{Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView};
+use crate::core::view::{
+    Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView, WholeView,
+};
 
 #[derive(Debug, Default)]
 pub struct Editor {
@@ -25,6 +27,8 @@ pub struct Editor {
     pub list: ListView,
     pub lists: usize,
     pub preview: PreviewView,
+    /// What was shown in full last.
+    pub whole: Option<WholeView>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
