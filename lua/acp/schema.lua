@@ -155,6 +155,14 @@ local chat_keys = {
           .. "place the call names."
       )
     ),
+    field(
+      "raw",
+      keys(
+        "gr",
+        "Shows all that is known of the tool call at the cursor, its raw input and output among it, "
+          .. "as JSON in a window of its own."
+      )
+    ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session goes on.")),

@@ -120,6 +120,9 @@
 --- Goes to the file of the line, at its line. On another line of a tool call: to the first place
 --- the call names.
 ---@field file? string|string[]|false
+--- Shows all that is known of the tool call at the cursor, its raw input and output among it, as
+--- JSON in a window of its own.
+---@field raw? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
 --- Cancels the turn.
@@ -249,6 +252,7 @@
 ---@field input string[]
 ---@field open string[]
 ---@field file string[]
+---@field raw string[]
 ---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]

@@ -11,6 +11,7 @@ use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
 use super::rules::Rules;
 use super::text::{LineEdit, Text};
+use super::view::Whole;
 use crate::acp::Message;
 
 /// Something that happened.
@@ -75,6 +76,11 @@ pub enum Event {
     Follow {
         session: SessionKey,
         to: Option<Follow>,
+    },
+    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    WholeWanted {
+        session: SessionKey,
+        whole: Whole,
     },
     /// Something in the window of the review list.
     List(ListEvent),

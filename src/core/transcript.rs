@@ -5,6 +5,7 @@
 //! business.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -13,9 +14,11 @@ use super::family::Family;
 use super::markdown::Markdown;
 use super::plan::Plans;
 use super::progress::Progress;
+use super::text::Text;
 pub use super::toolcall::ToolCall;
+use super::tooldiff::only_place;
 use super::view::Line;
-use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolStatus};
+use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 /// The entries of a session.
 #[derive(Debug, Default)]
@@ -302,6 +305,26 @@ impl Transcript {
             self.belong(child, id.clone());
         }
         index
+    }
+
+    /// Lets the diffs of a tool call find their places in their files as they are now.
+    pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
+        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
+            return;
+        };
+        for (at, diff) in tool.texts.diffs_mut() {
+            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
+                continue;
+            };
+            let Some(text) = text_of(path) else {
+                continue;
+            };
+            let old = old.as_deref().unwrap_or_default();
+            let place = only_place(&text, new).or_else(|| only_place(&text, old));
+            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
+                diff.set_place(row);
+            }
+        }
     }
 
     /// Forgets what a tool call shows: its id is used for another one from now on.

@@ -273,6 +273,24 @@ pub struct ListItem {
     pub is_gone: bool,
 }
 
+/// Something of a transcript in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeView {
+    /// What its buffer is called.
+    pub name: String,
+    pub language: WholeLanguage,
+    pub text: String,
+}
+
+/// What a text is written in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeLanguage {
+    /// A filetype.
+    Named(&'static str),
+    /// That of the file with this name.
+    OfFile(String),
+}
+
 /// The preview beside the review list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewView {

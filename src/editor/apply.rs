@@ -6,7 +6,9 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, follow, heard, moved, outside, permission, plan, review, reviewlist, terminal};
+use super::{
+    chat, follow, heard, moved, outside, permission, plan, review, reviewlist, terminal, whole,
+};
 use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
@@ -70,6 +72,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
+        EditorEffect::ShowWhole(view) => whole::show(view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

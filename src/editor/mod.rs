@@ -38,6 +38,7 @@ mod terminal;
 mod trace;
 mod wake;
 mod walk;
+mod whole;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
