@@ -26,5 +26,6 @@ mod review;
 mod review_list;
 mod stories;
 mod talk;
+mod terminals;
 mod turns;
 mod tutor;
