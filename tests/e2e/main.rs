@@ -26,6 +26,7 @@ mod review;
 mod review_list;
 mod stories;
 mod talk;
+mod terminal_window;
 mod terminals;
 mod turns;
 mod tutor;

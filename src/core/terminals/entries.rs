@@ -68,6 +68,8 @@ impl Model {
 
     /// Puts what terminals show now into the transcript.
     pub(in crate::core) fn refresh_terminals(&mut self) {
+        // The snapshot that goes along with a frame has all of it.
+        self.terminals.has_news = false;
         for (key, id) in std::mem::take(&mut self.terminals.dirty) {
             let name = (key, id);
             let named = self.terminals.names.get(&name);
