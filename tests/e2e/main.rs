@@ -22,6 +22,7 @@ mod proposals;
 mod recordings;
 mod review;
 mod review_list;
+mod scenarios;
 mod stories;
 mod talk;
 mod turns;
