@@ -28,6 +28,7 @@ local M = {}
 ---@field model? string
 ---@field plan? {done: integer, total: integer}
 ---@field tools? acp.Status.Tools
+---@field terminals? integer How many of its terminals run.
 ---@field permissions? integer How many permission requests wait for an answer.
 ---@field review? {files: integer, hunks: integer}
 ---@field usage? table

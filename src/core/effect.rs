@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::event::{AgentSpec, Stamp, TerminalSpec};
+use super::event::{AgentSpec, Stamp, TerminalExit, TerminalSpec};
 use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
@@ -219,6 +219,22 @@ pub enum Announcement {
         session: SessionKey,
         done: usize,
         total: usize,
+    },
+    /// A command runs in a terminal, or an agent shows one of its own there.
+    TerminalStarted {
+        session: SessionKey,
+        terminal: TerminalKey,
+        title: String,
+        cwd: PathBuf,
+    },
+    /// It has ended, or was never started.
+    TerminalExited {
+        session: SessionKey,
+        terminal: TerminalKey,
+        title: String,
+        exit: TerminalExit,
+        /// Why it was never started.
+        why: Option<String>,
     },
     ReviewChanged {
         path: PathBuf,

@@ -3,7 +3,7 @@
 //! Invariant: a request in the queue has had no response yet; leaving the queue and being
 //! answered are one step.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::effect::{Announcement, Level};
 use super::ids::{AgentKey, PermissionId, SessionKey, Token};
@@ -28,6 +28,8 @@ pub struct Permissions {
     next: u64,
     /// The one that is shown, if it is not the oldest.
     front: Option<PermissionId>,
+    /// Tool calls that were asked about: some agents use one id for all their questions.
+    known: HashSet<(SessionKey, ToolCallId)>,
 }
 
 /// A question of an agent that waits for the user.
@@ -45,6 +47,8 @@ pub struct Permission {
     is_asked: bool,
     /// What a rule waits for before it allows this.
     checking: Option<Token>,
+    /// What this request has shown by itself, where its id has stood for something else before.
+    alone: Option<Box<ToolCall>>,
 }
 
 impl Permission {
@@ -142,6 +146,10 @@ impl Model {
             return;
         }
         let tool = patch.id.clone();
+        let is_over = |tool: &ToolCall| !tool.is_open();
+        let is_repeated = !self.permissions.known.insert((key, tool.clone()))
+            || state.transcript.find_tool(&tool).is_some_and(is_over);
+        let alone = is_repeated.then(|| Box::new(ToolCall::of(patch.clone())));
         let is_asked =
             |open: &&mut Permission| open.session == key && open.tool == tool && open.own.is_none();
         if let Some(open) = self.permissions.queue.iter_mut().find(is_asked) {
@@ -175,6 +183,7 @@ impl Model {
             options,
             is_asked: false,
             checking: None,
+            alone,
         });
         self.follow_tool(key, &tool);
         self.consult_rules(id, fx);
@@ -266,6 +275,13 @@ impl Model {
         }
     }
 
+    /// Forgets what a session's questions were about.
+    pub(super) fn forget_questions(&mut self, key: SessionKey) {
+        self.permissions
+            .known
+            .retain(|(session, _)| *session != key);
+    }
+
     /// Answers every open request of a session `cancelled`.
     pub(super) fn close_permissions(&mut self, key: SessionKey, fx: &mut Effects) {
         while let Some(open) = self.permissions.take(|open| open.session == key) {
@@ -317,6 +333,12 @@ impl Model {
         let session = self.sessions.get(&open.session)?;
         let own = open.own.as_deref();
         own.or_else(|| session.transcript.find_tool(&open.tool))
+    }
+
+    /// Returns the tool call as far as rules may look at it: what is shown of this question, and
+    /// nothing that was shown of one before.
+    pub(super) fn permission_for_rules<'a>(&'a self, open: &'a Permission) -> Option<&'a ToolCall> {
+        open.alone.as_deref().or_else(|| self.permission_tool(open))
     }
 
     /// Renders the oldest open request.

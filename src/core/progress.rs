@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::effect::{Announcement, EditorEffect, Effect};
+use super::event::TerminalExit;
 use super::files::normalized;
-use super::ids::SessionKey;
+use super::ids::{SessionKey, TerminalKey};
 use super::model::{Effects, Model, Session};
+use super::snapshot::TerminalInfo;
+use super::terminals::State;
 use super::toolview;
 use super::transcript::{Entry, ToolCall};
 use crate::acp::{Location, ToolStatus};
@@ -78,13 +81,16 @@ pub fn status_name(status: ToolStatus) -> &'static str {
 
 impl Model {
     /// Announces the news of all sessions, before what else is announced.
-    pub(super) fn tell_progress(&mut self, is_frame: bool, fx: &mut Effects) {
+    ///
+    /// Called after each event; `is_due` with a frame, and when a terminal begins or ends.
+    pub(super) fn tell_progress(&mut self, is_due: bool, fx: &mut Effects) {
         let is_emit = |fx: &Effect| matches!(fx, Effect::Editor(EditorEffect::Emit(_)));
         let before = fx.iter().position(is_emit);
-        if !is_frame && before.is_none() {
+        if !is_due && before.is_none() {
             return;
         }
         let mut news = Vec::new();
+        self.terminals_told.tell(&self.terminals.infos(), &mut news);
         for (key, session) in &mut self.sessions {
             tell(*key, session, &mut news);
         }
@@ -94,6 +100,50 @@ impl Model {
             at..at,
             news.map(|news| Effect::Editor(EditorEffect::Emit(news))),
         );
+    }
+}
+
+/// What was told of terminals: those that run, and those that have ended.
+#[derive(Debug, Default)]
+pub struct TerminalsTold {
+    running: BTreeSet<TerminalKey>,
+    over: BTreeSet<TerminalKey>,
+}
+
+impl TerminalsTold {
+    /// Tells of those that have begun or ended since the last time.
+    fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
+        for info in all {
+            if self.over.contains(&info.key) {
+                continue;
+            }
+            let has_run = matches!(info.state, State::Running | State::Exited(_));
+            if has_run && self.running.insert(info.key) {
+                news.push(Announcement::TerminalStarted {
+                    session: info.session,
+                    terminal: info.key,
+                    title: info.title.to_string(),
+                    cwd: info.cwd.to_path_buf(),
+                });
+            }
+            let (exit, why) = match &info.state {
+                State::Exited(exit) => (exit.clone(), None),
+                State::Failed(why) => (TerminalExit::default(), Some(why.clone())),
+                State::Starting | State::Running => continue,
+            };
+            self.over.insert(info.key);
+            news.push(Announcement::TerminalExited {
+                session: info.session,
+                terminal: info.key,
+                title: info.title.to_string(),
+                exit,
+                why,
+            });
+        }
+        // What is kept no longer is remembered no longer; keys grow, and so does the list.
+        let is_kept = |key: &TerminalKey| all.binary_search_by_key(key, |info| info.key).is_ok();
+        self.over.retain(is_kept);
+        self.running.retain(is_kept);
     }
 }
 

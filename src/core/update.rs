@@ -14,6 +14,10 @@ use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
+    let is_terminal = matches!(
+        event,
+        Event::TerminalStarted { .. } | Event::TerminalFailed { .. } | Event::TerminalExited { .. }
+    );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
     model.take_changes(fx);
@@ -31,7 +35,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
-    model.tell_progress(is_frame, fx);
+    model.tell_progress(is_frame || is_terminal, fx);
     model.tell_tracked(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));

@@ -252,6 +252,37 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
                 ("total", nvim::value(total)),
             ],
         ),
+        Announcement::TerminalStarted {
+            session,
+            terminal,
+            title,
+            cwd,
+        } => (
+            "AcpTerminalStarted",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(terminal.0)),
+                ("title", nvim::value(title)),
+                ("cwd", nvim::value(cwd.to_string_lossy().into_owned())),
+            ],
+        ),
+        Announcement::TerminalExited {
+            session,
+            terminal,
+            title,
+            exit,
+            why,
+        } => (
+            "AcpTerminalExited",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(terminal.0)),
+                ("title", nvim::value(title)),
+                ("code", nvim::value(exit.code)),
+                ("signal", nvim::value(exit.signal)),
+                ("why", nvim::value(why)),
+            ],
+        ),
         Announcement::ReviewChanged { path, hunks } => (
             "AcpReviewChanged",
             vec![

@@ -85,3 +85,31 @@ fn a_listener_that_comes_in_the_middle_hears_the_rest() {
     nvim.wait("the event", || nvim.lua("return vim.g.heard", ()) == 1);
     nvim.quit();
 }
+
+#[test]
+fn terminals_are_told_with_how_they_ended() {
+    let steps = r#"{"request":"terminal/create","params":{"sessionId":"${sid}","command":"sh","args":["-c","exit 3"]},"as":"c"}
+{"await":"c","save":{"t":"/result/terminalId"}}
+{"request":"terminal/wait_for_exit","params":{"sessionId":"${sid}","terminalId":"${t}"},"as":"w"}
+{"await":"w","result":{"exitCode":3}}"#;
+    let nvim = talk::start(&[steps]);
+    talk::talk(&nvim, "go");
+    let names = ["AcpTerminalStarted", "AcpTerminalExited"];
+    nvim.wait("both events", || told(&nvim, &names).len() == 2);
+    let told = told(&nvim, &names);
+    let cwd = nvim.project.path("").to_string_lossy().into_owned();
+    let started = &told[0][1];
+    assert_eq!(
+        (&started["session"], &started["id"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(started["cwd"], cwd.trim_end_matches('/'));
+    assert_eq!(told[1][0], "AcpTerminalExited");
+    assert_eq!(
+        (&told[1][1]["id"], &told[1][1]["code"]),
+        (&json!(1), &json!(3))
+    );
+    assert_eq!(talk::status(&nvim)["terminals"], 0);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

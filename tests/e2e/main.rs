@@ -24,6 +24,7 @@ mod proposals;
 mod recordings;
 mod review;
 mod review_list;
+mod scenarios;
 mod stories;
 mod talk;
 mod terminal_window;

@@ -111,7 +111,7 @@ impl Model {
     fn what_is_asked(&self, id: PermissionId) -> Option<(Asked, Vec<PathBuf>)> {
         let open = self.permissions.iter().find(|open| open.id == id)?;
         let session = self.sessions.get(&open.session)?;
-        let tool = self.permission_tool(open)?;
+        let tool = self.permission_for_rules(open)?;
         let mut asked = Asked::of(tool, &session.spec.name, &session.spec.cwd);
         asked.is_unclear |= !asked.is_within(&session.roots);
         Some((asked, session.roots.clone()))

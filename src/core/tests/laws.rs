@@ -135,6 +135,14 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
                 let plan = info(session).map(|info| info.plan.unwrap_or_default());
                 assert_eq!(plan, Some((*done, *total)));
             }
+            Announcement::TerminalExited { terminal, .. } => {
+                let mut all = snapshot.terminals.iter();
+                let info = all.find(|info| info.key == *terminal);
+                assert!(
+                    info.is_none_or(|info| info.state.is_over()),
+                    "{announcement:?}"
+                );
+            }
             Announcement::ToolCall {
                 session, status, ..
             } if matches!(*status, "pending" | "in_progress") => {

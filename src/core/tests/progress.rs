@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::world::{Part, S1, World};
 use crate::core::effect::Announcement;
 use crate::core::event::Event;
+use crate::core::ids::TerminalKey;
 
 /// Begins a turn.
 fn turn() -> World {
@@ -42,6 +43,21 @@ fn check(w: &mut World, want: &[&str]) {
             }
             Announcement::PlanChanged { done, total, .. } => format!("plan {done}/{total}"),
             Announcement::TurnEnded { .. } => "end".to_owned(),
+            Announcement::TerminalStarted {
+                terminal, title, ..
+            } => {
+                format!("terminal {} runs: {title}", terminal.0)
+            }
+            Announcement::TerminalExited {
+                terminal,
+                exit,
+                why,
+                ..
+            } => {
+                let code = exit.code.map(|code| code.to_string());
+                let how = code.or(exit.signal.clone()).or(why.clone());
+                format!("terminal {} ended: {}", terminal.0, how.unwrap_or_default())
+            }
             other => panic!("{other:?}"),
         })
         .collect();
@@ -152,4 +168,38 @@ fn a_plan_is_told_with_how_far_it_is() {
     w.updates(plan(&["completed", "pending"]));
     w.updates(plan(&[]));
     check(&mut w, &["plan 0/2", "plan 1/2", "plan 0/0"]);
+}
+
+#[test]
+fn terminals_are_told_when_they_begin_and_end() {
+    let mut w = turn();
+    let create = |w: &mut World, id: &str, command: &str| {
+        let params = json!({ "sessionId": "s1", "command": command });
+        w.asks(id, "terminal/create", &params);
+    };
+    create(&mut w, "1", "make");
+    check(&mut w, &["terminal 1 runs: make"]);
+    assert_eq!(w.model.snapshot().sessions[0].terminals, 1);
+    create(&mut w, "2", "nowhere");
+    check(
+        &mut w,
+        &["terminal 2 ended: nowhere was not found: install it."],
+    );
+    let ended = w.pty.ends(TerminalKey(1), 3);
+    w.to_core.extend(ended);
+    w.settle();
+    check(&mut w, &["terminal 1 ended: 3"]);
+    // One that is only shown may be over as soon as it is heard of.
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed",
+        "_meta": { "terminal_exit": { "terminal_id": "x", "exit_code": 0, "signal": null } },
+    }));
+    check(
+        &mut w,
+        &[
+            "terminal 3 runs: a",
+            "terminal 3 ended: 0",
+            "a other completed a",
+        ],
+    );
 }

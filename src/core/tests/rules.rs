@@ -248,3 +248,31 @@ fn what_the_user_has_begun_to_decide_is_theirs() {
     assert!(w.editor.permission.is_some());
     w.happens(Event::Cancel { session: S1 });
 }
+
+#[test]
+fn what_was_shown_of_another_question_with_the_same_id_does_not_count() {
+    let mut w = ruled(&[rule(ALLOW, "git status *"), rule(ALLOW, "f")]);
+    asks(&mut w, "0", &run("git status"), &ONCE);
+    assert_eq!(w.answer("0"), &selected("yes"));
+    // The next one shows nothing of itself.
+    asks(
+        &mut w,
+        "1",
+        &json!({ "toolCallId": "r", "title": "rm" }),
+        &ONCE,
+    );
+    assert!(w.editor.permission.is_some());
+    let id = PermissionId(2);
+    let option = "no".into();
+    w.happens(Event::PermissionAnswer { id, option });
+    asks(&mut w, "2", &run("git status -s"), &ONCE);
+    assert_eq!(w.answer("2"), &selected("yes"));
+    // Nor does one about a call that is over.
+    let mut call = edit("/p/f");
+    call["sessionUpdate"] = json!("tool_call");
+    call["status"] = json!("completed");
+    w.updates(call);
+    asks(&mut w, "3", &json!({ "toolCallId": "e" }), &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Cancel { session: S1 });
+}

@@ -457,7 +457,10 @@ impl Drop for World {
 /// Returns what is announced in a line; what is told of each tool call is too much for the log.
 fn in_short(announcement: &Announcement) -> Option<String> {
     Some(match announcement {
-        Announcement::ToolCall { .. } | Announcement::PlanChanged { .. } => return None,
+        Announcement::ToolCall { .. }
+        | Announcement::PlanChanged { .. }
+        | Announcement::TerminalStarted { .. }
+        | Announcement::TerminalExited { .. } => return None,
         Announcement::SessionStarted { session, .. } => format!("session {} started", session.0),
         Announcement::TurnStarted { session } => format!("turn of {} started", session.0),
         Announcement::TurnEnded {

@@ -237,6 +237,7 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
         ("mode", nvim::value(info.mode.as_deref())),
         ("model", nvim::value(info.model.as_deref())),
         ("tools", Value::Table(tools_table(&info.tools)?)),
+        ("terminals", nvim::value(info.terminals)),
         ("permissions", nvim::value(info.permissions)),
         ("review", Value::Table(review)),
         ("title", nvim::value(info.title.as_deref())),
