@@ -5,7 +5,9 @@
 //! of thousands of changed files is neither: it takes [`Room`] for the texts it tells of. The *agent
 //! lane* takes agents' messages and is bounded by the bytes they were decoded from: whoever reads
 //! an agent's pipe takes [`Room`] first, and waits for it while the core is busy, so that a slow
-//! core slows the agent instead of growing a queue.
+//! core slows the agent instead of growing a queue. What commands print in terminals goes by the
+//! agent lane too, and has a smaller bound of its own: agents' messages never wait for room because
+//! of it, and never behind much of it.
 //!
 //! Invariants: events of one lane come out in the order they went in; the prompt lane goes first
 //! (a cancel does not wait behind ten thousand chunks); room is given back when the event it was
@@ -24,6 +26,9 @@ const UNIT_BYTES: usize = 16 << 10;
 /// The units of the agent lane: 64 MiB of messages, or 4096 small ones.
 const UNITS: usize = (64 << 20) / UNIT_BYTES;
 
+/// The units of what commands have printed and the core has not taken yet: 8 MiB.
+const TERMINAL_UNITS: usize = (8 << 20) / UNIT_BYTES;
+
 /// The units of the texts of changed files that wait for the core: 8 MiB, or one change that is
 /// larger.
 const DISK_UNITS: usize = (8 << 20) / UNIT_BYTES;
@@ -37,6 +42,7 @@ pub fn inbox() -> (Inbox, Outlet) {
         }),
         arrived: Condvar::new(),
         room: Arc::new(Semaphore::new(UNITS)),
+        terminal_room: Arc::new(Semaphore::new(TERMINAL_UNITS)),
         disk_room: Arc::new(Semaphore::new(DISK_UNITS)),
     });
     let inbox = Inbox {
@@ -81,6 +87,11 @@ impl Inbox {
     /// needs no runtime, and may be given up by dropping the future. `None`: the core is gone.
     pub async fn room(&self, bytes: usize) -> Option<Room> {
         take(&self.shared.room, bytes, UNITS).await
+    }
+
+    /// Takes room for `bytes` bytes that a command has printed, as [`Inbox::room`] does.
+    pub async fn terminal_room(&self, bytes: usize) -> Option<Room> {
+        take(&self.shared.terminal_room, bytes, TERMINAL_UNITS).await
     }
 
     /// Takes room for changes of files with texts of `bytes` bytes, as [`Inbox::room`] does.
@@ -190,6 +201,7 @@ impl Drop for Outlet {
     fn drop(&mut self) {
         // Whoever waits for room learns that nobody will ever make any.
         self.shared.room.close();
+        self.shared.terminal_room.close();
         self.shared.disk_room.close();
         let mut queues = self.shared.lock();
         queues.closed = true;
@@ -207,6 +219,7 @@ struct Shared {
     queues: Mutex<Queues>,
     arrived: Condvar,
     room: Arc<Semaphore>,
+    terminal_room: Arc<Semaphore>,
     disk_room: Arc<Semaphore>,
 }
 
@@ -308,6 +321,23 @@ mod tests {
         let next = share(&inbox).expect("there is room again");
         inbox.send_with(timer(3), next);
         check(&outlet, &[2, 3]);
+    }
+
+    #[test]
+    fn commands_that_print_wait_for_the_core_and_keep_no_agent_waiting() {
+        let (inbox, outlet) = inbox();
+        let share = |inbox: &Inbox| match poll(pin!(inbox.terminal_room(8 << 20))) {
+            Poll::Ready(room) => room,
+            Poll::Pending => None,
+        };
+        let first = share(&inbox).expect("there is room at first");
+        inbox.send_agent([timer(1)], first);
+        assert!(share(&inbox).is_none());
+        let all = room(&inbox, usize::MAX);
+        inbox.send_agent([timer(2)], all);
+        assert!(outlet.try_recv().is_some());
+        assert!(share(&inbox).is_some());
+        check(&outlet, &[2]);
     }
 
     #[test]

@@ -11,7 +11,6 @@ local reserved = {
   login = { "log in to an agent", "use the agent's own command in a terminal" },
   logout = { "log out of an agent", "use the agent's own command in a terminal" },
   follow = { "follow the agent" },
-  terminal = { "show the agent's terminals" },
   tools = { "list tools" },
 }
 
@@ -112,6 +111,49 @@ local function agents()
   vim.api.nvim_echo(chunks, false, {})
 end
 
+--- Runs `work`; what it raises becomes a message.
+---@param work fun()
+local function guarded(work)
+  local ok, problem = pcall(work)
+  if not ok then
+    local text = require("acp.native").message(problem)
+    -- What the library raises is for scripts as well, and does not say who speaks.
+    text = vim.startswith(text, "acp.nvim") and text or "acp.nvim: " .. text
+    vim.notify(text, vim.log.levels.ERROR)
+  end
+end
+
+--- Shows a terminal: the one with this number, the only one, or one of those there are.
+---@param call acp.commands.Call
+local function terminal(call)
+  local native = require("acp.native").load()
+  local id = tonumber(call.rest)
+  if call.rest ~= "" and (not id or id < 1 or id % 1 ~= 0) then
+    usage(("%q is not a terminal's number; `:Acp terminal` lists them."):format(call.rest))
+  end
+  local all = native.terminals()
+  id = id or #all == 1 and all[1].id or nil
+  if id then
+    native.terminal_open(id)
+  elseif #all == 0 then
+    vim.notify("acp.nvim: No agent has run a command in a terminal yet.", vim.log.levels.INFO)
+  else
+    vim.ui.select(all, {
+      prompt = "Terminals",
+      kind = "acp-terminal",
+      format_item = function(item)
+        return item.label
+      end,
+    }, function(choice)
+      if choice then
+        guarded(function()
+          native.terminal_open(choice.id)
+        end)
+      end
+    end)
+  end
+end
+
 ---@type table<string, fun(call: acp.commands.Call)>
 local subcommands = {
   prompt = function(call)
@@ -157,6 +199,7 @@ local subcommands = {
   permission = function()
     require("acp.native").load().permission_focus()
   end,
+  terminal = terminal,
   log = log,
   agents = agents,
 }
@@ -164,18 +207,6 @@ local subcommands = {
 --- Subcommands that do something else with a `!`.
 ---@type table<string, boolean?>
 local with_bang = { review = true, ["undo-turn"] = true }
-
---- Runs `work`; what it raises becomes a message.
----@param work fun()
-local function guarded(work)
-  local ok, problem = pcall(work)
-  if not ok then
-    local text = require("acp.native").message(problem)
-    -- What the library raises is for scripts as well, and does not say who speaks.
-    text = vim.startswith(text, "acp.nvim") and text or "acp.nvim: " .. text
-    vim.notify(text, vim.log.levels.ERROR)
-  end
-end
 
 --- Returns the lines of a command's range, or nil when it has none.
 ---@param command vim.api.keyset.create_user_command.command_args
@@ -277,6 +308,14 @@ function M.complete(lead, line, position)
     return starting_with(lead, names)
   elseif (name == "accept" or name == "reject") and not rest:find("%s") then
     return starting_with(lead, scopes)
+  elseif name == "terminal" and not rest:find("%s") then
+    local native = require("acp.native").loaded()
+    return starting_with(
+      lead,
+      vim.tbl_map(function(item)
+        return tostring(item.id)
+      end, native and native.terminals() or {})
+    )
   end
   return {}
 end

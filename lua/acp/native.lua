@@ -25,6 +25,8 @@ local M = {}
 ---@field drop_feedback fun()
 ---@field undo_turn fun(step: "ask"|"undo"|"back")
 ---@field hunks fun(buf: integer?): acp.Hunk[]
+---@field terminals fun(): {id: integer, label: string}[] Newest first.
+---@field terminal_open fun(id: integer)
 ---@field permission_list fun(): acp.Permission[]
 ---@field permission_answer fun(id: integer, option: string)
 ---@field permission_focus fun()

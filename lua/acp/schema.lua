@@ -263,6 +263,18 @@ local review_list_keys = {
 }
 
 ---@type acp.schema.Node
+local terminal_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Terminal",
+  switch = true,
+  doc = "In the window of a terminal (|:Acp-terminal|), in normal mode.",
+  fields = {
+    field("close", keys("q", "Closes the window. What runs in the terminal goes on.")),
+    field("kill", keys("<C-c>", "Ends what runs in the terminal.")),
+  },
+}
+
+---@type acp.schema.Node
 local root = {
   kind = "record",
   class = "acp.Config",
@@ -392,6 +404,7 @@ local root = {
         field("permission", permission_keys),
         field("review", review_keys),
         field("review_list", review_list_keys),
+        field("terminal", terminal_keys),
       },
     }),
     field("request_timeout", {

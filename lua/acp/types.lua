@@ -90,6 +90,8 @@
 ---@field review? acp.Config.Keymaps.Review|false
 --- In the window of the review list (|:Acp-review|).
 ---@field review_list? acp.Config.Keymaps.ReviewList|false
+--- In the window of a terminal (|:Acp-terminal|), in normal mode.
+---@field terminal? acp.Config.Keymaps.Terminal|false
 
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
@@ -169,6 +171,12 @@
 --- Shows these keys.
 ---@field help? string|string[]|false
 
+---@class acp.Config.Keymaps.Terminal
+--- Closes the window. What runs in the terminal goes on.
+---@field close? string|string[]|false
+--- Ends what runs in the terminal.
+---@field kill? string|string[]|false
+
 ---@class acp.Config.Resolved
 ---@field agents table<string, acp.Agent.Resolved>
 ---@field default_agent? string
@@ -212,6 +220,7 @@
 ---@field permission acp.Config.Keymaps.Permission.Resolved
 ---@field review acp.Config.Keymaps.Review.Resolved
 ---@field review_list acp.Config.Keymaps.ReviewList.Resolved
+---@field terminal acp.Config.Keymaps.Terminal.Resolved
 
 ---@class acp.Config.Keymaps.Chat.Resolved
 ---@field input string[]
@@ -254,3 +263,7 @@
 ---@field preview string[]
 ---@field close string[]
 ---@field help string[]
+
+---@class acp.Config.Keymaps.Terminal.Resolved
+---@field close string[]
+---@field kill string[]

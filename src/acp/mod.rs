@@ -11,8 +11,10 @@ mod mend;
 mod message;
 mod raw;
 pub mod rpc;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub use frame::{Frame, LineDecoder};
 pub use message::*;
+pub use shown::{News, TerminalNews, take_terminal_news};

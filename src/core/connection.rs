@@ -20,6 +20,7 @@ impl Model {
             return;
         }
         self.sessions.insert(key, session);
+        self.following.opened(key);
         self.open_project(key, fx);
         self.connect(key, fx);
     }
@@ -136,6 +137,7 @@ impl Model {
     /// Ends what a session waits for from a process that is not its own any more.
     fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
+        self.end_terminals(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -160,6 +162,7 @@ impl Model {
     pub(super) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
         for key in self.sessions_of(agent) {
             self.close_permissions(key, fx);
+            self.end_terminals(key, fx);
         }
         self.cancel_early_questions(agent, fx);
         if let Some(state) = self.agents.get_mut(&agent)
@@ -192,9 +195,11 @@ impl Model {
 
     pub(super) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
+        self.forget_terminals(key, fx);
         let Some(session) = self.sessions.remove(&key) else {
             return;
         };
+        self.following.closed(key);
         self.abandon_window(key, &session, fx);
         if let Some(agent) = session.agent
             && self.sessions_of(agent).is_empty()

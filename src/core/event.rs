@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::follow::Follow;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
@@ -74,6 +75,11 @@ pub enum Event {
         session: SessionKey,
         whole: Whole,
     },
+    /// A session's agent is followed, or not; without `to` the other one of both.
+    Follow {
+        session: SessionKey,
+        to: Option<Follow>,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
@@ -82,6 +88,8 @@ pub enum Event {
         preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        /// Whether new sessions' agents are followed.
+        follow: Follow,
     },
     /// Neovim quits: every agent is shut down.
     Quit,

@@ -68,6 +68,8 @@ impl Model {
         self.frame.permission_dirty
             || !self.reviews.dirty.is_empty()
             || self.list.is_dirty()
+            || self.terminals.is_dirty()
+            || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
             || self
                 .sessions
@@ -91,6 +93,9 @@ impl Model {
     /// Composes the frame the editor asked for, or a slice of it.
     pub(super) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
+        if !self.frame.is_composing() {
+            self.refresh_terminals();
+        }
         let mut composing = self.frame.composing.take().unwrap_or_else(|| Composing {
             chats: BTreeMap::new(),
             budget: Budget::new(self.frame.behind),
@@ -107,10 +112,12 @@ impl Model {
         self.frame.folds_wanted.clear();
         self.title_patches(&mut frame);
         self.permission_patch(&mut frame);
+        self.follow_patches(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }
         self.list_patches(&mut frame);
+        frame.patches.extend(self.terminals.shown_patches());
         for path in std::mem::take(&mut self.reviews.dirty) {
             let found = self.documents.find(&path);
             if let Some((buf, document)) = found {
@@ -211,6 +218,9 @@ impl Model {
         match session.queue.len() {
             0 => {}
             waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
+        if let Some(follow) = self.following.mode(key).title() {
+            title.push((follow.into(), "AcpAgentMark"));
         }
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));

@@ -32,6 +32,8 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("AcpProposedDelete", "DiffDelete"),
     ("AcpSign", "Added"),
     ("AcpSignDelete", "Removed"),
+    ("AcpAgentLine", "CursorLine"),
+    ("AcpAgentMark", "DiagnosticInfo"),
     ("AcpHint", "Comment"),
     ("AcpAllow", "DiagnosticOk"),
     ("AcpReject", "DiagnosticError"),

@@ -13,6 +13,7 @@ pub mod event;
 pub mod family;
 pub mod feedback;
 pub mod files;
+pub mod follow;
 pub mod format;
 pub mod frame;
 pub mod groups;

@@ -11,6 +11,7 @@ use super::documents::Documents;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::event::{AgentSpec, Prompt};
 use super::files::{FileJob, WriteQueue};
+use super::follow::Following;
 use super::frame::FrameState;
 use super::ids::{AgentKey, SessionKey, Token};
 pub use super::jobs::Job;
@@ -20,6 +21,7 @@ use super::permission::Permissions;
 use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
+use super::terminals::Terminals;
 use super::text::Text;
 use super::tracked::Tracked;
 use super::transcript::Transcript;
@@ -41,12 +43,14 @@ pub struct Model {
     pub(super) list: ReviewList,
     pub permissions: Permissions,
     pub proposals: Proposals,
+    pub terminals: Terminals,
     pub languages: Languages,
     pub(super) jobs: Jobs,
     pub(super) tracked: Tracked,
     pub(super) writes: WriteQueue,
     pub(super) windows: Windows,
     pub(super) changes: Changes,
+    pub(super) following: Following,
     /// Requests for files whose buffers are still coming in.
     pub(super) held: Vec<FileJob>,
     pub(super) frame: FrameState,

@@ -107,8 +107,10 @@ impl Model {
             state.transcript.forget_content(&tool);
         }
         self.tracked.named(&patch);
-        let has_content = patch.content.is_some();
-        let entry = state.transcript.tool(patch);
+        self.merge_tool(key, patch);
+        let Some(state) = self.sessions.get_mut(&key) else {
+            return;
+        };
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
         }
@@ -128,10 +130,8 @@ impl Model {
             own: None,
             options,
         });
-        if has_content {
-            self.place_diffs(key, entry);
-        }
         self.tool_proposes(key, &tool);
+        self.follow_tool(key, &tool);
         self.frame.permission_dirty = true;
         fx.push(emit(Announcement::PermissionRequested {
             session: key,
@@ -228,6 +228,8 @@ impl Model {
         if let Some(open) = self.permissions.take(mine) {
             let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
             self.settle(open, None, Err::<(), _>(error), fx);
+        } else {
+            self.waiter_cancelled(agent, id, fx);
         }
     }
 

@@ -42,7 +42,7 @@ pub fn command(tool: &ToolCall) -> Option<String> {
 }
 
 /// Returns a word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -95,7 +95,7 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
     tool.content.iter().any(|item| match item {
         ToolContent::Content(Content::Text(text)) => is_in(text),
         ToolContent::Content(content) => is_in(&content_markdown(content)),
-        ToolContent::Terminal { .. } => true,
+        ToolContent::Terminal { id } => tool.terminals.has(id),
         _ => false,
     })
 }

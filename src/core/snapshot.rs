@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::ids::SessionKey;
+use super::follow::Follow;
+use super::ids::{SessionKey, TerminalKey};
 use super::ledger::Review;
 use super::model::{Model, Phase, Usage};
 use super::project::Whole;
+use super::terminals::State;
 use super::toolview;
 use crate::acp::{OptionKind, PermissionOption};
 
@@ -21,6 +23,8 @@ pub struct Snapshot {
     pub reviews: Vec<ReviewInfo>,
     /// By path.
     pub proposals: Vec<ProposalInfo>,
+    /// Oldest first.
+    pub terminals: Vec<TerminalInfo>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,8 +42,11 @@ pub struct SessionInfo {
     pub permissions: usize,
     /// Files, hunks.
     pub review: (usize, usize),
+    /// How many of its terminals run.
+    pub terminals: usize,
     pub usage: Option<Usage>,
     pub title: Option<String>,
+    pub follow: Follow,
 }
 
 #[derive(Debug, Clone)]
@@ -67,6 +74,24 @@ pub struct ProposalInfo {
     pub path: PathBuf,
     /// `row` and `count` are those of the lines that would go.
     pub hunks: Vec<HunkInfo>,
+}
+
+/// A terminal that can be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalInfo {
+    pub key: TerminalKey,
+    pub session: SessionKey,
+    /// The command line, on one line; what the tool call is called where nobody knows it.
+    pub title: Arc<str>,
+    pub cwd: Arc<Path>,
+    pub state: State,
+    /// How many bytes it has printed in all.
+    pub bytes: u64,
+    /// A command of this client's runs, or ran, in it: it takes input and can be killed. Else it
+    /// only shows what the agent tells.
+    pub has_process: bool,
+    /// The agent needs it no more.
+    pub is_released: bool,
 }
 
 /// One hunk: rows are 0-based, `old` and `new` are its lines.
@@ -130,6 +155,7 @@ impl Model {
                 })
                 .collect(),
             proposals: self.proposals.infos(),
+            terminals: self.terminals.infos(),
         }
     }
 
@@ -146,8 +172,10 @@ impl Model {
             plan: session.transcript.plan_progress(),
             permissions: self.permissions.count(key),
             review: self.reviews.counts(key),
+            terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
+            follow: self.following.mode(key),
         })
     }
 

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::contents::Contents;
+use super::terminals::ShownTerminals;
 use crate::acp::{Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 
 /// What is known of a tool call.
@@ -18,6 +19,8 @@ pub struct ToolCall {
     pub content: Vec<ToolContent>,
     /// The content as it is shown.
     pub texts: Contents,
+    /// What the terminals show that it names.
+    pub terminals: ShownTerminals,
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
     pub raw_output: Option<Value>,
@@ -33,6 +36,7 @@ impl ToolCall {
             status: ToolStatus::Pending,
             content: Vec::new(),
             texts: Contents::default(),
+            terminals: ShownTerminals::default(),
             locations: Vec::new(),
             raw_input: None,
             raw_output: None,
@@ -85,6 +89,7 @@ impl ToolCall {
     pub(super) fn forget_content(&mut self) {
         self.content.clear();
         self.texts.set(&[]);
+        self.terminals = ShownTerminals::default();
         self.raw_input = None;
         self.locations.clear();
     }

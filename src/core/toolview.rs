@@ -10,7 +10,7 @@ use super::mediaview;
 use super::rawview;
 use super::transcript::{ToolCall, content_markdown};
 use super::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
-use crate::acp::{Content, Location, ToolContent, ToolKind, ToolStatus};
+use crate::acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
 
 /// Content lines shown of one tool call; the rest is named by its number.
 const MAX_LINES: usize = 1000;
@@ -71,7 +71,7 @@ impl Look<'_> {
 pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
     let is = |wanted: fn(&ToolContent) -> bool| tool.content.iter().any(wanted);
     let has_diff = is(|item| matches!(item, ToolContent::Diff { .. }));
-    let runs = look.calls.0 > 0 || is(|item| matches!(item, ToolContent::Terminal { .. }));
+    let runs = look.calls.0 > 0 || tool.terminals.ids().next().is_some();
     let is_open = match tool.status {
         ToolStatus::Pending => runs,
         ToolStatus::InProgress => {
@@ -95,6 +95,9 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }
+    for id in other_terminals(tool) {
+        lines.extend(tool.terminals.lines(id));
+    }
     lines.extend(rawview::output_lines(tool, usize::MAX).0);
     lines
 }
@@ -107,6 +110,9 @@ fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     lines.extend(cut(rawview::input_lines(tool), Piece::Input));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(shown_content(tool, index, item, look));
+    }
+    for id in other_terminals(tool) {
+        lines.extend(tool.terminals.lines(id));
     }
     let (output, left) = rawview::output_lines(tool, rawview::MAX_LINES);
     lines.extend(output);
@@ -126,8 +132,18 @@ fn title_lines(tool: &ToolCall) -> Vec<Line> {
     }
 }
 
+/// Returns the terminals that a tool call has, but that its content does not name.
+fn other_terminals(tool: &ToolCall) -> impl Iterator<Item = &TerminalId> {
+    tool.terminals.ids().filter(|id| {
+        let is_it = |item: &ToolContent| matches!(item, ToolContent::Terminal { id: named } if named == *id);
+        !tool.content.iter().any(is_it)
+    })
+}
+
 fn command_lines(tool: &ToolCall) -> Vec<Line> {
-    let command = rawview::command(tool).unwrap_or_default();
+    let command = rawview::command(tool);
+    let command = command.filter(|command| !tool.terminals.show_command(command));
+    let command = command.unwrap_or_default();
     let lines = command.lines().enumerate().map(|(row, line)| {
         let mark = if row == 0 { "$ " } else { "  " };
         whole_line(format!("{mark}{line}"), "AcpCommand")
@@ -311,7 +327,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
             lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));
             lines
         }
-        ToolContent::Terminal { id } => vec![whole_line(format!("terminal {}", id.0), "AcpDim")],
+        ToolContent::Terminal { id } => tool.terminals.lines(id),
         ToolContent::Unknown { kind, raw } => {
             let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
             lines.extend(rawview::json_lines(raw));

@@ -69,6 +69,7 @@ impl Model {
         };
         session.transcript.begin_turn(&shown(&prompt));
         session.stop_reason = None;
+        self.following.turn_begins(key);
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
             cancelled: false,
@@ -155,6 +156,7 @@ impl Model {
             turn.cancelled = true;
             session.transcript.cancel_tools();
         }
+        self.kill_turns_terminals(key, fx);
     }
 
     pub(super) fn prompt_answered(
@@ -201,9 +203,12 @@ impl Model {
             return;
         };
         let turn = session.turn.take();
+        let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+        self.following.turn_ends(key);
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
+        self.end_turns_terminals(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.ask_checkpoint(key, fx);
         }
@@ -282,12 +287,9 @@ impl Model {
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();
                 self.tracked.named(&patch);
-                let has_content = patch.content.is_some();
-                let entry = session.transcript.tool(patch);
-                if has_content {
-                    self.place_diffs(key, entry);
-                }
+                self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
+                self.follow_tool(key, &id);
             }
             Update::Plan(entries) => session.transcript.plan(entries),
             Update::Commands(commands) => session.commands = commands,

@@ -59,14 +59,17 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
+        Event::Follow { session, to } => model.follow(session, to, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {
             limits,
             feedback,
             preview,
+            follow,
         } => {
             model.limits = limits;
+            model.following.default = follow;
             model.proposals.preview = preview;
             model.feedback = feedback;
             model.feedback_is_dirty = true;
@@ -93,6 +96,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         } => {
             let before = model.documents.get(buf).cloned();
             let text = (row, Text::from_text(&text));
+            model.following.buffer_came(&path, &real);
             model.documents.attach(buf, path, real, text, state, stamp);
             model.buffer_attached(buf, before, fx);
             model.resume_held(fx);

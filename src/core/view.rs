@@ -126,6 +126,11 @@ pub enum Patch {
         tick: u64,
         hunks: Vec<HunkView>,
     },
+    /// Where a session's agent is.
+    Follow {
+        session: SessionKey,
+        view: FollowView,
+    },
     /// More output of a terminal that is shown.
     Terminal {
         terminal: TerminalKey,
@@ -277,6 +282,42 @@ pub enum WholeLanguage {
 pub struct PreviewView {
     pub title: String,
     pub lines: Vec<Line>,
+}
+
+/// Where a session's agent is, and where the editor shall go along.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowView {
+    /// `None` while the agent does nothing, and where no buffer has the file.
+    pub mark: Option<AgentMark>,
+    /// `None` while the agent is not followed.
+    pub target: Option<FollowTarget>,
+}
+
+/// The place in a buffer at which an agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentMark {
+    /// Tells a new place from one that is only told again, and has moved with the text since.
+    pub number: u64,
+    pub buf: BufId,
+    pub row: usize,
+    /// `claude edits`
+    pub label: String,
+}
+
+/// A place that the editor shall go to once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowTarget {
+    /// Higher than those of all places before.
+    pub number: u64,
+    pub path: PathBuf,
+    /// `None` where nobody knows: the file is shown as the user has left it.
+    pub row: Option<usize>,
+    /// The buffer that has the file.
+    pub buf: Option<BufId>,
+    /// The folders in which the file has to lie, links resolved.
+    pub roots: Vec<PathBuf>,
+    /// The turn is over: it is now or never.
+    pub is_over: bool,
 }
 
 /// What undoing a turn comes to.

@@ -6,7 +6,7 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, moved, outside, permission, review, reviewlist, terminal, whole};
+use super::{chat, follow, moved, outside, permission, review, reviewlist, terminal, whole};
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -24,6 +24,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
+            Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
                 terminal,
                 is_anew,
@@ -34,7 +35,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
         };
         result = result.and(applied);
     }
-    result
+    result.and(terminal::refresh())
 }
 
 /// Carries out an effect that is no frame.

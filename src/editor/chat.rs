@@ -149,7 +149,7 @@ fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
 ///
 /// `:mksession` takes the chat's windows for files of these names, and a session brings them
 /// back empty. Such a buffer goes, with its windows; one that was typed into keeps its name.
-fn free_name(name: &str) -> mlua::Result<String> {
+pub(super) fn free_name(name: &str) -> mlua::Result<String> {
     let mut free = name.to_owned();
     let mut tries = 1;
     while let Some(buf) = named(&free)? {
@@ -177,6 +177,7 @@ fn named(name: &str) -> mlua::Result<Option<i32>> {
 /// # Errors
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
+    super::terminal::forget(key)?;
     layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use nvim_oxi::mlua::{Table, Value};
 
 use crate::core::effect::Level;
+use crate::core::follow::Follow;
 use crate::core::model::Limits;
 use crate::core::proposals::Preview;
 
@@ -21,6 +22,8 @@ pub struct Config {
     pub opens_previews: bool,
     /// What the user rejects is told to the agent.
     pub feedback: bool,
+    /// Whether new sessions' agents are followed.
+    pub follow: Follow,
     pub allowed_dirs: Vec<String>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
@@ -41,6 +44,7 @@ impl Default for Config {
             preview: Preview::On,
             opens_previews: false,
             feedback: true,
+            follow: Follow::Off,
             allowed_dirs: Vec::new(),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
@@ -68,6 +72,7 @@ impl Config {
             _ => {}
         }
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
+        config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout
@@ -115,6 +120,15 @@ impl Config {
         let mut maps = self.keymaps.iter();
         let found = maps.find(|(in_group, is, _)| in_group == group && is == name);
         found.map(|(_, _, keys)| keys.clone()).unwrap_or_default()
+    }
+}
+
+/// Reads whether agents are followed: `true`, `"edits"`, or anything else for not at all.
+pub fn follow(value: &Value) -> Follow {
+    match value {
+        Value::Boolean(true) => Follow::On,
+        Value::String(how) if how.to_string_lossy() == "edits" => Follow::Edits,
+        _ => Follow::Off,
     }
 }
 

@@ -103,7 +103,7 @@ pub fn hide(key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Returns how many windows a tab page has besides floating ones, which cannot be the last.
-fn count_splits(tab: i32) -> mlua::Result<usize> {
+pub(super) fn count_splits(tab: i32) -> mlua::Result<usize> {
     let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
     let mut count = 0;
     for win in all {

@@ -11,6 +11,7 @@ mod decor;
 mod documents;
 mod edit;
 mod folds;
+mod follow;
 mod guard;
 mod hunk;
 mod keys;
@@ -26,6 +27,7 @@ mod permission;
 mod rest;
 mod review;
 mod reviewlist;
+mod room;
 mod spans;
 mod state;
 mod swap;
@@ -84,6 +86,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         limits: config.limits(),
         preview: config.preview,
         feedback: config.feedback,
+        follow: config.follow,
     };
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
@@ -110,6 +113,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
         float: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
+        terminals: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });

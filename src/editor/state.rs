@@ -12,6 +12,7 @@ use super::documents::Attached;
 use super::permission::Float;
 use super::review::Marks;
 use super::reviewlist::List;
+use super::terminal::Terminals;
 use super::wake::Outbox;
 use crate::core::ids::Token;
 use crate::core::snapshot::Snapshot;
@@ -31,6 +32,7 @@ pub struct Editor {
     pub float: RefCell<Float>,
     pub marks: RefCell<Marks>,
     pub list: RefCell<List>,
+    pub terminals: RefCell<Terminals>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
     pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),

@@ -6,21 +6,23 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{ChildStderr, ChildStdout};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::command::{command, start_failure};
+use super::command::{Program, command, start_failure};
 use super::ending::{Blame, End, Outcome};
 use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
-use super::process::{Group, Process, start};
+use super::process::{Exit, Group, Process, forking, start};
 use super::{Limits, Tools};
 use crate::core::effect::Level;
 use crate::core::event::{AgentSpec, Event};
@@ -160,9 +162,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
 
     let Process {
         group,
-        stdin,
-        stdout,
-        stderr,
+        ways: (stdin, stdout, stderr),
         mut exited,
     } = process;
     let writer = spawn_writer(&agent, stdin.into(), queue, &tools);
@@ -172,7 +172,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
 
     let status = tokio::select! {
         exited = exited.wait_for(Option::is_some) => match exited {
-            Ok(status) => status.clone().unwrap_or_default(),
+            Ok(exit) => exit.as_ref().map(Exit::to_string).unwrap_or_default(),
             Err(_) => "exit status unknown".to_owned(),
         },
         // Stuck in the kernel: the core must not wait for it.
@@ -198,28 +198,51 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     }
 }
 
+/// An agent's stdin, stdout and stderr.
+type Pipes = (ChildStdin, ChildStdout, ChildStderr);
+
 /// Starts the process; an error is a sentence.
-async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, tools: &Tools) -> Result<Process, String> {
+async fn spawn(
+    agent: &Arc<Agent>,
+    spec: &AgentSpec,
+    tools: &Tools,
+) -> Result<Process<Pipes>, String> {
     let (spec_here, environment) = (spec.clone(), tools.environment.clone());
     // Looks at the disk, which may be slow.
     let command = tools
         .blocking("looking up an agent", move || {
-            command(&spec_here, &environment)
+            command(&Program::of_agent(&spec_here), &environment)
         })
-        .await
-        .unwrap_or_else(|| Err(start_failure(spec, &io::Error::other("an internal error"))))?;
+        .await;
+    let failed = |error| start_failure(&Program::of_agent(spec), &error);
+    let command = command.unwrap_or_else(|| Err(failed(io::Error::other("an internal error"))))?;
     let registry = Arc::clone(agent);
     let started = move |group: &Arc<Group>| {
         // Set once, here.
         let _ = registry.group.set(Arc::clone(group));
     };
-    match start(command, format!("acp-agent-{}", agent.key.0), started).await {
-        Ok(Ok(process)) => Ok(process),
-        Ok(Err(error)) => Err(start_failure(spec, &error)),
-        Err(_) => Err(start_failure(
-            spec,
-            &io::Error::other("no thread could be started"),
-        )),
+    let thread = format!("acp-agent-{}", agent.key.0);
+    match start(thread, || with_pipes(command), started).await {
+        Ok(process) => process.map_err(failed),
+        Err(_) => Err(failed(io::Error::other("no thread could be started"))),
+    }
+}
+
+/// Spawns a command that leads its group and talks by three pipes.
+fn with_pipes(mut command: Command) -> io::Result<(Child, Pipes)> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = forking(|| command.spawn())?;
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok((child, (stdin, stdout, stderr))),
+        // They were asked for just above.
+        _ => {
+            let _ = child.kill().and_then(|()| child.wait());
+            Err(io::Error::other("it was given no pipes"))
+        }
     }
 }
 
@@ -230,14 +253,8 @@ pub(super) fn spawn_guarded<T: Send + 'static>(
     tools: &Tools,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Option<T>> {
-    let (agent, inbox) = (Arc::clone(agent), tools.inbox.clone());
-    tools.runtime.spawn(async move {
-        let output = guarded(place, &inbox, work).await;
-        if output.is_none() {
-            agent.end_for(Some(Blame::Panic));
-        }
-        output
-    })
+    let agent = Arc::clone(agent);
+    tools.spawn_or(place, work, move || agent.end_for(Some(Blame::Panic)))
 }
 
 fn spawn_writer(
@@ -260,14 +277,17 @@ fn spawn_writer(
 fn spawn_reader(
     agent: &Arc<Agent>,
     stdout: ChildStdout,
-    exited: watch::Receiver<Option<String>>,
+    exited: watch::Receiver<Option<Exit>>,
     tools: &Tools,
 ) -> JoinHandle<Option<()>> {
     let (own, tools_here) = (Arc::clone(agent), tools.clone());
     let work = async move {
         let Tools { inbox, log, .. } = &tools_here;
-        match Pipe::new(stdout.into(), exited, own.limits.exit_grace) {
-            Ok(pipe) => read_stdout(pipe, own.key, &own.name, inbox, log).await,
+        match Receiver::from_owned_fd(stdout.into()) {
+            Ok(pipe) => {
+                let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
+                read_stdout(pipe, own.key, &own.name, inbox, log).await;
+            }
             Err(error) => log.line(Level::Error, &own.name, &format!("stdout: {error}")),
         }
         // Nothing more will ever be heard of it.
@@ -279,13 +299,16 @@ fn spawn_reader(
 fn spawn_errors(
     agent: &Arc<Agent>,
     stderr: ChildStderr,
-    exited: watch::Receiver<Option<String>>,
+    exited: watch::Receiver<Option<Exit>>,
     tools: &Tools,
 ) -> JoinHandle<Option<Vec<String>>> {
     let (own, log) = (Arc::clone(agent), tools.log.clone());
     let work = async move {
-        match Pipe::new(stderr.into(), exited, own.limits.exit_grace) {
-            Ok(pipe) => read_stderr(pipe, &own.name, &log).await,
+        match Receiver::from_owned_fd(stderr.into()) {
+            Ok(pipe) => {
+                let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
+                read_stderr(pipe, &own.name, &log).await
+            }
             Err(error) => vec![format!("(stderr could not be read: {error})")],
         }
     };
@@ -296,7 +319,7 @@ fn spawn_errors(
 fn spawn_end(
     agent: &Arc<Agent>,
     group: Arc<Group>,
-    mut exited: watch::Receiver<Option<String>>,
+    mut exited: watch::Receiver<Option<Exit>>,
     writer: AbortHandle,
     tools: &Tools,
 ) -> JoinHandle<Option<Outcome>> {
@@ -307,7 +330,12 @@ fn spawn_end(
                 () = own.end.wanted() => {}
                 _ = exited.wait_for(Option::is_some) => own.end(),
             }
-            let outcome = own.end.carry_out(&group, exited, &writer).await;
+            let send = |signal| {
+                // Some agents stay as long as stdin is open, whatever the signal.
+                writer.abort();
+                group.signal(signal);
+            };
+            let outcome = own.end.carry_out(&group, exited, send).await;
             writer.abort();
             outcome
         };

@@ -1,4 +1,5 @@
-//! From an agent's spec to a command that can be started, or one sentence why not.
+//! From what an agent or a terminal is to run to a command that can be started, or one sentence
+//! why not.
 //!
 //! Invariant: nothing here reads the process's own environment except [`Environment::capture`],
 //! because reading it while Neovim's main thread changes it is a data race in the C library.
@@ -6,14 +7,15 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::Access;
+use rustix::io::Errno;
 
-use crate::core::event::AgentSpec;
+use super::log::cut;
+use crate::core::event::{AgentSpec, TerminalSpec};
 
 /// The user's environment as it was when it was last captured; clones share it.
 ///
@@ -83,35 +85,148 @@ impl Environment {
     }
 }
 
-/// Returns the command of `spec`: its program looked up, its own process group, three pipes.
+/// What is to be started, and whose it is: that decides the words of a failure.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Program<'a> {
+    whose: Whose<'a>,
+    command: &'a str,
+    args: &'a [String],
+    env: &'a [(String, String)],
+    cwd: &'a Path,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Whose<'a> {
+    /// The agent of this name in the config.
+    Agent(&'a str),
+    Terminal,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn of_agent(spec: &'a AgentSpec) -> Self {
+        Self {
+            whose: Whose::Agent(&spec.name),
+            command: &spec.command,
+            args: &spec.args,
+            env: &spec.env,
+            cwd: &spec.cwd,
+        }
+    }
+
+    pub(super) fn of_terminal(spec: &'a TerminalSpec) -> Self {
+        Self {
+            whose: Whose::Terminal,
+            command: &spec.command,
+            args: &spec.args,
+            env: &spec.env,
+            cwd: &spec.cwd,
+        }
+    }
+
+    /// Returns the value of a variable in the environment the program will have.
+    fn variable(&self, user: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+        let own = self.env.iter().rev().find(|(n, _)| n == name);
+        let own = own.map(|(_, value)| OsStr::new(value));
+        own.or_else(|| {
+            let users = user.iter().rev().find(|(n, _)| n == name);
+            users.map(|(_, value)| value.as_os_str())
+        })
+    }
+
+    /// Returns whether it is what a shell takes apart: several words, or signs of its language.
+    fn is_command_line(&self) -> bool {
+        let signs = |c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[]{}~#=!".contains(c);
+        self.args.is_empty() && self.command.contains(signs)
+    }
+
+    fn failure(&self, why: &str) -> String {
+        match self.whose {
+            Whose::Agent(name) => format!("The agent \"{name}\" could not be started: {why}."),
+            Whose::Terminal => {
+                let line = self.command.lines().next().unwrap_or_default();
+                let shown = cut(line, SHOWN_BYTES);
+                let rest = if shown == self.command { "" } else { "…" };
+                format!("The command `{shown}{rest}` could not be run: {why}.")
+            }
+        }
+    }
+
+    /// # Errors
+    /// The folder it is to run in cannot be one.
+    fn check_folder(&self) -> Result<(), String> {
+        let folder = self.cwd.display();
+        match self.whose {
+            _ if self.cwd.is_absolute() && self.cwd.is_dir() => Ok(()),
+            Whose::Agent(_) if self.cwd.is_dir() => Ok(()),
+            Whose::Agent(_) => Err(format!(
+                "its folder `{folder}` does not exist; create it or open the chat in another one"
+            )),
+            Whose::Terminal if !self.cwd.is_absolute() => Err(format!(
+                "the folder `{folder}` is relative; name it by its absolute path"
+            )),
+            Whose::Terminal if self.cwd.exists() => Err(format!(
+                "`{folder}` is no folder; name one to run the command in"
+            )),
+            Whose::Terminal => Err(format!(
+                "the folder `{folder}` does not exist; create it or name another one"
+            )),
+        }
+    }
+}
+
+/// How much of a command line is shown in a failure.
+const SHOWN_BYTES: usize = 120;
+
+/// What a terminal's command finds in its environment if neither the agent's wishes say
+/// otherwise: nobody turns the pages of a pager, and the editor's terminals understand this.
+const TERMINAL_VARIABLES: [(&str, &str); 3] = [
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("TERM", "xterm-256color"),
+];
+
+/// What would tell a terminal's command about another terminal than its own.
+const OTHER_TERMINALS_VARIABLES: [&str; 3] = ["COLUMNS", "LINES", "TERMCAP"];
+
+/// Returns the command of `program`: looked up, in its folder, with its environment.
+///
+/// A terminal's whole command line becomes one of `sh -c`, not of the user's shell: it means the
+/// same everywhere.
 ///
 /// # Errors
 /// A sentence with the next step.
-pub(super) fn command(spec: &AgentSpec, environment: &Environment) -> Result<Command, String> {
+pub(super) fn command(program: &Program<'_>, environment: &Environment) -> Result<Command, String> {
     let user = environment.variables();
-    if !spec.cwd.is_dir() {
-        return Err(failure(
-            spec,
-            &format!(
-                "its folder `{}` does not exist; create it or open the chat in another one",
-                spec.cwd.display()
-            ),
-        ));
-    }
-    let path = variable(spec, &user, "PATH");
-    let program =
-        find(&spec.command, path, &spec.cwd).map_err(|why| failure(spec, &why.words(spec)))?;
-    let mut command = Command::new(program);
+    program
+        .check_folder()
+        .map_err(|why| program.failure(&why))?;
+    let path = program.variable(&user, "PATH");
+    let found = find(program.command, path, program.cwd);
+    let is_terminal = matches!(program.whose, Whose::Terminal);
+    let mut command = match found {
+        Ok(file) => Command::new(file),
+        Err(Missing::NotOnPath | Missing::NoFile(_))
+            if is_terminal && program.is_command_line() =>
+        {
+            let shell = find("sh", path, Path::new("/"));
+            let mut command = Command::new(shell.unwrap_or_else(|_| "/bin/sh".into()));
+            command.args(["-c", program.command]);
+            command
+        }
+        Err(why) => return Err(program.failure(&why.words(program))),
+    };
     command
-        .args(&spec.args)
+        .args(program.args)
         .env_clear()
         .envs(user.iter().map(|(name, value)| (name, value)))
-        .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&spec.cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .current_dir(program.cwd);
+    if is_terminal {
+        for name in OTHER_TERMINALS_VARIABLES {
+            command.env_remove(name);
+        }
+        command.envs(TERMINAL_VARIABLES);
+    }
+    command.envs(program.env.iter().map(|(name, value)| (name, value)));
     Ok(command)
 }
 
@@ -131,44 +246,40 @@ pub(super) fn tool(name: &str, folder: &Path, environment: &Environment) -> Opti
 }
 
 /// Returns why a command that was found could not be started.
-pub(super) fn start_failure(spec: &AgentSpec, error: &io::Error) -> String {
-    let program = &spec.command;
-    let why = match error.kind() {
+pub(super) fn start_failure(program: &Program<'_>, error: &io::Error) -> String {
+    let file = program.command;
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    let why = match errno {
         // The file is there (it was looked up), so it is its interpreter that is not.
-        io::ErrorKind::NotFound => {
+        Some(Errno::NOENT) => {
             format!(
-                "the interpreter that `{program}` names in its first line does not exist; install it"
+                "the interpreter that `{file}` names in its first line does not exist; install it"
             )
         }
-        io::ErrorKind::PermissionDenied => {
-            format!("`{program}` may not be executed ({error}); check its permissions")
+        Some(Errno::ACCESS | Errno::PERM) => {
+            format!("`{file}` may not be executed ({error}); check its permissions")
         }
-        _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+        Some(Errno::NOEXEC) => {
             format!(
-                "`{program}` is no program for this machine; if it is a script, give it a `#!` line"
+                "`{file}` is no program for this machine; if it is a script, give it a `#!` line"
             )
         }
+        Some(Errno::TOOBIG) => {
+            format!("its arguments and environment are too long ({error}); pass less")
+        }
+        Some(Errno::MFILE | Errno::NFILE) => format!(
+            "too many files are open ({error}); end other commands or raise the limit (`ulimit -n`)"
+        ),
+        // What opening one more terminal says on Linux.
+        Some(Errno::NOSPC) => {
+            format!("the system has no terminal left ({error}); end other commands")
+        }
+        Some(Errno::AGAIN) => format!(
+            "the system has no process left ({error}); end others or raise the limit (`ulimit -u`)"
+        ),
         _ => format!("{error}; see the log (:Acp log)"),
     };
-    failure(spec, &why)
-}
-
-fn failure(spec: &AgentSpec, why: &str) -> String {
-    format!("The agent \"{}\" could not be started: {why}.", spec.name)
-}
-
-/// Returns the value of a variable in the environment the agent will have.
-fn variable<'a>(
-    spec: &'a AgentSpec,
-    user: &'a [(OsString, OsString)],
-    name: &str,
-) -> Option<&'a OsStr> {
-    let own = spec.env.iter().rev().find(|(n, _)| n == name);
-    let own = own.map(|(_, value)| OsStr::new(value));
-    own.or_else(|| {
-        let users = user.iter().rev().find(|(n, _)| n == name);
-        users.map(|(_, value)| value.as_os_str())
-    })
+    program.failure(&why)
 }
 
 /// Why a program was not found.
@@ -182,24 +293,29 @@ enum Missing {
 }
 
 impl Missing {
-    fn words(&self, spec: &AgentSpec) -> String {
-        let key = format!("agents.{}.command", spec.name);
+    fn words(&self, program: &Program<'_>) -> String {
+        let (key, other) = match program.whose {
+            Whose::Agent(name) => {
+                let key = format!("agents.{name}.command");
+                let other = format!("set {key}");
+                (key, other)
+            }
+            Whose::Terminal => ("it".to_owned(), "name another program".to_owned()),
+        };
         match self {
             Missing::Empty => format!("{key} is empty; set it to a program"),
             Missing::NotOnPath => {
-                format!("`{}` is not on PATH; install it or set {key}", spec.command)
-            }
-            Missing::NoFile(path) => {
                 format!(
-                    "`{}` does not exist; install it or set {key}",
-                    path.display()
+                    "`{}` is not on PATH; install it or {other}",
+                    program.command
                 )
             }
-            Missing::Folder(path) => {
-                format!("`{}` is a folder; set {key} to a program", path.display())
+            Missing::NoFile(path) => {
+                format!("`{}` does not exist; install it or {other}", path.display())
             }
+            Missing::Folder(path) => format!("`{}` is a folder; {other}", path.display()),
             Missing::NotExecutable(path) => format!(
-                "`{0}` is not executable; run `chmod +x {0}` or set {key}",
+                "`{0}` is not executable; run `chmod +x {0}` or {other}",
                 path.display()
             ),
         }
@@ -275,7 +391,7 @@ mod tests {
         let found = find(command, path.map(OsStr::new), cwd);
         let shown = match &found {
             Ok(path) => Ok(path.display().to_string()),
-            Err(why) => Err(why.words(&spec)),
+            Err(why) => Err(why.words(&Program::of_agent(&spec))),
         };
         let root = format!("{}/", cwd.display());
         let shown = shown
@@ -323,7 +439,7 @@ mod tests {
         check(
             "./bin",
             None,
-            Err("`./bin` is a folder; set agents.x.command to a program"),
+            Err("`./bin` is a folder; set agents.x.command"),
         );
     }
 }

@@ -1,17 +1,17 @@
-//! The end of an agent: when it gets which signal, and who is to blame.
+//! The end of a process group: when it gets which signal, and who is to blame.
 //!
-//! Invariant: however an agent's end comes about, its process group is ended in the same steps:
-//! stdin is closed, then SIGTERM, then SIGKILL; each step only if somebody of the group is left.
+//! Invariant: however the end of a group comes about, it goes in the same steps: SIGTERM, then
+//! SIGKILL, each at its time and only if somebody of the group is left. What goes with a step (an
+//! agent's stdin is closed, a terminal hangs up) is up to whose group it is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::process::Group;
+use super::process::{Exit, Group};
 
 /// How often a group without its leader is looked at while it is being ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -20,14 +20,14 @@ const LOOK: Duration = Duration::from_millis(10);
 /// kernel, or a zombie whose parent does not reap it).
 const GIVE_UP: Duration = Duration::from_millis(500);
 
-/// How far an agent's end has come.
+/// How far the end of a group has come.
 #[derive(Debug)]
 pub(super) struct End {
     /// `None` as long as nobody wants it to end.
     plan: watch::Sender<Option<Plan>>,
     /// The leader got a signal from here while it lived.
     signalled: AtomicBool,
-    /// What came of it, once it is over; an agent that never ran is gone.
+    /// What came of it, once it is over; a group that never was is gone.
     over: watch::Sender<Option<Outcome>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Blame {
     Panic,
 }
 
-/// What became of an agent's group.
+/// What became of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Gone,
@@ -80,7 +80,7 @@ impl End {
         });
     }
 
-    /// Waits until somebody wants the agent to end.
+    /// Waits until somebody wants the group to end.
     pub(super) async fn wanted(&self) {
         // The sender is a field of this very value, so it cannot be gone.
         let _ = self.plan.subscribe().wait_for(Option::is_some).await;
@@ -92,7 +92,7 @@ impl End {
         let _ = self.over.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Waits until the agent has survived its end; for nearly every agent that is for ever.
+    /// Waits until the group has survived its end; for nearly every group that is for ever.
     pub(super) async fn survived(&self) {
         let alive = |over: &Option<Outcome>| *over == Some(Outcome::Alive);
         // As above.
@@ -104,7 +104,7 @@ impl End {
         self.over.send_replace(Some(outcome));
     }
 
-    /// Returns an exit status with what went wrong, where the status does not speak for itself.
+    /// Returns an agent's exit status with what went wrong, where the status does not speak for itself.
     pub(super) fn explain(&self, status: String) -> String {
         let blame = self.plan.borrow().and_then(|plan| plan.blame);
         let signalled = self.signalled.load(Ordering::Relaxed);
@@ -114,12 +114,13 @@ impl End {
         }
     }
 
-    /// Ends a group as planned; `exited` is `Some` once its leader is reaped.
+    /// Ends a group as planned; `exited` is `Some` once its leader is reaped, and `send` gets
+    /// each signal to be sent, once.
     pub(super) async fn carry_out(
         &self,
         group: &Group,
-        mut exited: watch::Receiver<Option<String>>,
-        writer: &AbortHandle,
+        mut exited: watch::Receiver<Option<Exit>>,
+        send: impl Fn(Signal),
     ) -> Outcome {
         let mut plan = self.plan.subscribe();
         let mut sent = None;
@@ -140,12 +141,10 @@ impl End {
             if due != sent
                 && let Some(signal) = due
             {
-                // Some agents stay as long as stdin is open, whatever the signal.
-                writer.abort();
                 if led {
                     self.signalled.store(true, Ordering::Relaxed);
                 }
-                group.signal(signal);
+                send(signal);
                 sent = due;
             }
             tokio::select! {

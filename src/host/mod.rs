@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::agent::Agent;
@@ -117,7 +118,7 @@ impl Default for Limits {
 
 /// The room's door: effects go in here, events come out of the inbox.
 ///
-/// Dropping it without [`Host::shutdown`] kills every agent at once.
+/// Dropping it without [`Host::shutdown`] kills every agent and every terminal's command at once.
 #[derive(Debug)]
 pub struct Host {
     /// There until the host is shut down or dropped.
@@ -237,21 +238,28 @@ impl Host {
         }
     }
 
-    /// Ends every agent, all at once, and lets what is being written to disk be finished; after
-    /// `deadline` the agents that are left are killed.
+    /// Ends every agent and every terminal's command, all at once, and lets what is being written
+    /// to disk be finished; after `deadline` those that are left are killed.
     ///
-    /// Waits for that, so well-behaved agents make it quick. Not to be called from a task.
+    /// Waits for that, so well-behaved ones make it quick. Not to be called from a task.
     pub fn shutdown(mut self, deadline: Duration) {
         let agents = self.tools.all_agents();
         for agent in &agents {
             // Leaves a quarter of the time for SIGKILL to work.
             agent.end_within(self.usual_end().min(deadline * 3 / 4));
         }
+        let terminals = self.terminals.all();
+        for terminal in &terminals {
+            terminal.end_within(deadline * 3 / 4);
+        }
         let (disk, projects) = (self.disk.clone(), self.projects.clone());
         let tools = self.tools.clone();
         let done = async {
             for agent in &agents {
                 agent.gone().await;
+            }
+            for terminal in &terminals {
+                terminal.gone().await;
             }
             disk.idle().await;
             projects.end(&tools).await;
@@ -261,6 +269,9 @@ impl Host {
             let _ = runtime.block_on(async { timeout(deadline, done).await });
             for agent in &agents {
                 agent.kill();
+            }
+            for terminal in &terminals {
+                terminal.kill();
             }
             self.tools.log.flush(LOG_FLUSH);
             runtime.shutdown_background();
@@ -311,6 +322,9 @@ impl Drop for Host {
             for agent in self.tools.all_agents() {
                 agent.kill();
             }
+            for terminal in self.terminals.all() {
+                terminal.kill();
+            }
             runtime.shutdown_background();
         }
     }
@@ -336,6 +350,23 @@ impl Tools {
         let inbox = self.inbox.clone();
         self.runtime
             .spawn(async move { guarded(place, &inbox, work).await });
+    }
+
+    /// Spawns a task behind the guard whose output is wanted; when it panics, `panicked` is called.
+    fn spawn_or<T: Send + 'static>(
+        &self,
+        place: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+        panicked: impl FnOnce() + Send + 'static,
+    ) -> JoinHandle<Option<T>> {
+        let inbox = self.inbox.clone();
+        self.runtime.spawn(async move {
+            let output = guarded(place, &inbox, work).await;
+            if output.is_none() {
+                panicked();
+            }
+            output
+        })
     }
 
     /// Runs work that blocks, behind the guard; `None` when it panicked or the host is ending.

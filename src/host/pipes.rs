@@ -1,4 +1,5 @@
-//! The three pipes of an agent: lines in, messages out, stderr kept.
+//! The three pipes of an agent: lines in, messages out, stderr kept; and [`Pipe`], the end that is
+//! read of a pipe or a terminal.
 //!
 //! Invariants: messages reach the core in the order in which they came, each at most once, and
 //! all that the agent had written before it died; no more is read from stdout than the core has
@@ -7,16 +8,19 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use rustix::fs::OFlags;
+use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::log::{Log, cut};
+use super::process::Exit;
 use crate::acp::{Frame, LineDecoder, Message};
 use crate::core::effect::Level;
 use crate::core::event::Event;
@@ -29,7 +33,7 @@ const CHUNK: usize = 64 << 10;
 /// A line longer than this is decoded where it holds up nobody else.
 const BIG_LINE: usize = 1 << 20;
 
-/// What a pipe can hold at most (Linux' `pipe-max-size`; elsewhere it is less).
+/// What a pipe can hold at most (Linux' `pipe-max-size`; elsewhere, and in a terminal, it is less).
 const PIPE_BYTES: usize = 1 << 20;
 
 /// The lines of stderr that are kept, and the bytes of each.
@@ -213,39 +217,53 @@ fn plain(line: &[u8]) -> String {
     out
 }
 
-/// The reading end of a pipe of which the agent's children may hold the other end too.
+/// Makes our end of a terminal one that the runtime can wait for.
 ///
-/// It ends with the pipe, or `grace` after the agent has exited; then what lies in the pipe is
-/// still taken, so that nothing the agent has written is lost.
+/// # Errors
+/// The system has no room to watch it.
+pub(super) fn terminal(fd: OwnedFd) -> io::Result<Receiver> {
+    let flags = rustix::fs::fcntl_getfl(&fd)?;
+    rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
+    // Is read by `readable` and `try_read` alone (see `read`): that a read which does not fill the
+    // buffer has emptied it holds for pipes and not for terminals.
+    Receiver::from_owned_fd_unchecked(fd)
+}
+
+/// The reading end of a pipe, or of a terminal, of which the children of a process may hold the
+/// other end too.
+///
+/// It ends with the pipe, or `grace` after the process has exited; then what lies in the pipe is
+/// still taken, so that nothing the process has written is lost.
 pub(super) struct Pipe {
-    receiver: Receiver,
-    exited: watch::Receiver<Option<String>>,
+    receiver: Arc<Receiver>,
+    exited: watch::Receiver<Option<Exit>>,
     grace: Duration,
-    /// When the grace is over; known once the agent has exited.
+    /// When the grace is over; known once the process has exited.
     end: Option<Instant>,
     /// How much more is read; known once the grace is over.
     rest: Option<usize>,
 }
 
 impl Pipe {
-    /// # Errors
-    /// The descriptor is no pipe that can be read, or the runtime cannot watch it.
     pub(super) fn new(
-        pipe: OwnedFd,
-        exited: watch::Receiver<Option<String>>,
+        receiver: Arc<Receiver>,
+        exited: watch::Receiver<Option<Exit>>,
         grace: Duration,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            receiver: Receiver::from_owned_fd(pipe)?,
+    ) -> Self {
+        Self {
+            receiver,
             exited,
             grace,
             end: None,
             rest: None,
-        })
+        }
     }
 
-    /// Reads at least one byte; 0 means that there will be no more.
-    async fn read(&mut self, chunk: &mut [u8]) -> usize {
+    /// Reads at least one byte; 0 means that there will be no more. Nothing is lost when the future
+    /// is dropped.
+    ///
+    /// An error is the end as well: a terminal tells it by one (EIO).
+    pub(super) async fn read(&mut self, chunk: &mut [u8]) -> usize {
         if self.rest.is_none() {
             let grace_over = async {
                 // An error means that the thread which reaps is gone: as good as an exit.
@@ -257,7 +275,7 @@ impl Pipe {
                 // The clock first: another process may write without a pause.
                 biased;
                 () = grace_over => self.rest = Some(PIPE_BYTES),
-                read = self.receiver.read(chunk) => return read.unwrap_or(0),
+                read = read(&self.receiver, chunk) => return read.unwrap_or(0),
             }
         }
         // What another process goes on writing is cut off by the size of a pipe.
@@ -269,6 +287,18 @@ impl Pipe {
         };
         self.rest = Some(rest - read);
         read
+    }
+}
+
+/// Reads at least one byte; 0 is the end.
+pub(super) async fn read(receiver: &Receiver, chunk: &mut [u8]) -> io::Result<usize> {
+    loop {
+        receiver.readable().await?;
+        match receiver.try_read(chunk) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
     }
 }
 
@@ -304,9 +334,10 @@ mod tests {
             .expect("a runtime");
         let (reader, mut writer) = io::pipe().expect("a pipe");
         io::Write::write_all(&mut writer, &[b'x'; 25]).expect("room in the pipe");
-        let (_exited, exit) = watch::channel(Some("exit code 0".to_owned()));
+        let (_exited, exit) = watch::channel(Some(Exit::Code(0)));
         let sizes = runtime.block_on(async {
-            let mut pipe = Pipe::new(reader.into(), exit, Duration::ZERO).expect("a pipe");
+            let reader = Arc::new(Receiver::from_owned_fd(reader.into()).expect("a pipe"));
+            let mut pipe = Pipe::new(reader, exit, Duration::ZERO);
             pipe.receiver.readable().await.expect("readable");
             pipe.end = Instant::now().checked_sub(Duration::from_secs(1));
             let mut sizes = Vec::new();

@@ -13,39 +13,39 @@
 //!
 //! A child that leaves the group (`setsid`, a daemon) is out of reach on purpose.
 
+use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::sync::{oneshot, watch};
 
-/// A child that was started, and its pipes.
-pub(super) struct Process {
+/// A child that was started, and the ways to it: pipes or a terminal.
+pub(super) struct Process<W> {
     pub(super) group: Arc<Group>,
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+    pub(super) ways: W,
     /// How it ended, once it is reaped.
-    pub(super) exited: watch::Receiver<Option<String>>,
+    pub(super) exited: watch::Receiver<Option<Exit>>,
 }
 
-/// Starts a child on a thread of its own, which then waits for its end and reaps it.
+/// Starts a child by `spawn` on a thread of its own, which then waits for its end and reaps it.
 ///
-/// `started` is called on that thread with the new group, before anyone else knows of it.
-/// Whoever drops the receiver before the child is there gets it killed.
-pub(super) fn start(
-    mut command: Command,
+/// `spawn` makes the child the leader of a process group. `started` is called on that thread with
+/// the new group, before anyone else knows of it. Whoever drops the receiver before the child is
+/// there gets it killed.
+pub(super) fn start<W: Send + 'static>(
     thread: String,
+    spawn: impl FnOnce() -> io::Result<(Child, W)> + Send + 'static,
     started: impl FnOnce(&Arc<Group>) + Send + 'static,
-) -> oneshot::Receiver<io::Result<Process>> {
+) -> oneshot::Receiver<io::Result<Process<W>>> {
     let (sender, receiver) = oneshot::channel();
     let (report, exited) = watch::channel(None);
     let life = move || {
-        let mut child = match command.spawn() {
-            Ok(child) => child,
+        let (mut child, ways) = match spawn() {
+            Ok(spawned) => spawned,
             Err(error) => {
                 // Nobody waits for the answer any more: nothing was started either.
                 let _ = sender.send(Err(error));
@@ -54,25 +54,44 @@ pub(super) fn start(
         };
         let group = Arc::new(Group::of(&child));
         started(&group);
-        if let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        {
-            let process = Process {
-                group: Arc::clone(&group),
-                stdin,
-                stdout,
-                stderr,
-                exited,
-            };
-            if sender.send(Ok(process)).is_err() {
-                group.signal(Signal::KILL);
-            }
+        let process = Process {
+            group: Arc::clone(&group),
+            ways,
+            exited,
+        };
+        if sender.send(Ok(process)).is_err() {
+            group.signal(Signal::KILL);
         }
         report.send_replace(Some(group.reap(&mut child)));
     };
     // Without a thread the sender is dropped with the closure: the receiver says so.
     let _ = std::thread::Builder::new().name(thread).spawn(life);
     receiver
+}
+
+/// Held by whoever forks, together with others, or opens something that a child of ours must not
+/// inherit, alone.
+static FORKS: RwLock<()> = RwLock::new(());
+
+/// Runs what forks.
+pub(super) fn forking<T>(work: impl FnOnce() -> T) -> T {
+    let _shared = FORKS.read().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
+/// Runs what opens something that is inherited for a moment, while nobody of us forks.
+pub(super) fn alone<T>(work: impl FnOnce() -> T) -> T {
+    let _alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
+/// How a process has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// Nobody knows, and this is why.
+    Unknown(String),
 }
 
 /// The process group of a child.
@@ -139,7 +158,7 @@ impl Group {
     }
 
     /// Waits for the leader's end, reaps it, and says how it ended.
-    fn reap(&self, child: &mut Child) -> String {
+    fn reap(&self, child: &mut Child) -> Exit {
         if let Some(id) = self.id {
             // First waits without reaping, so that the lock is not held meanwhile.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -150,9 +169,9 @@ impl Group {
         *state = State::Leaderless;
         self.look(&mut state);
         match status {
-            Ok(status) => words(status),
+            Ok(status) => Exit::from(status),
             // Someone else has reaped it.
-            Err(error) => format!("exit status unknown ({error})"),
+            Err(error) => Exit::Unknown(error.to_string()),
         }
     }
 
@@ -161,19 +180,32 @@ impl Group {
     }
 }
 
-/// Returns how a process ended: "exit code 3", "killed by SIGKILL (9)".
-fn words(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => match name(signal) {
-            Some(name) => format!("killed by {name} ({signal})"),
-            None => format!("killed by signal {signal}"),
-        },
-        (None, None) => format!("{status}"),
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, Some(signal)) => Exit::Signal(signal),
+            (None, None) => Exit::Unknown(status.to_string()),
+        }
     }
 }
 
-fn name(signal: i32) -> Option<&'static str> {
+impl fmt::Display for Exit {
+    /// "exit code 3", "killed by SIGKILL (9)".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exit code {code}"),
+            Exit::Signal(signal) => match signal_name(*signal) {
+                Some(name) => write!(f, "killed by {name} ({signal})"),
+                None => write!(f, "killed by signal {signal}"),
+            },
+            Exit::Unknown(why) => write!(f, "exit status unknown ({why})"),
+        }
+    }
+}
+
+/// Returns the name of a signal, `SIGKILL` and the like.
+pub(super) fn signal_name(signal: i32) -> Option<&'static str> {
     let names = [
         (Signal::HUP, "SIGHUP"),
         (Signal::INT, "SIGINT"),
@@ -205,7 +237,7 @@ mod tests {
     use super::*;
 
     fn check(raw: i32, expected: &str) {
-        assert_eq!(words(ExitStatus::from_raw(raw)), expected);
+        assert_eq!(Exit::from(ExitStatus::from_raw(raw)).to_string(), expected);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod panics;
 mod permission;
 mod picture;
 mod proposals;
+mod recordings;
 mod review;
 mod review_list;
 mod stories;

@@ -123,14 +123,47 @@ return function(test)
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
-    local names = { "sessions", "mode", "config", "login", "logout", "follow" }
-    vim.list_extend(names, { "terminal", "tools" })
+    local names = { "sessions", "mode", "config", "login", "logout", "follow", "tools" }
     for i, name in ipairs(names) do
       check("Acp " .. name, {})
       contains(" yet", support.notices[i].text)
       same(false, vim.list_contains(complete("Acp "), name))
     end
     same(#names, #support.notices)
+  end)
+
+  test("the only terminal is shown at once, of several the chosen one", function()
+    local one, two = { id = 1, label = "one" }, { id = 2, label = "two" }
+    local opened ---@type integer[]
+    local function run(command, terminals)
+      opened = {}
+      support.fake({
+        terminals = terminals,
+        terminal_open = function(id)
+          table.insert(opened, id)
+        end,
+      })
+      vim.cmd(command)
+    end
+    local offered ---@type string[]
+    vim.ui.select = function(items, opts, choose)
+      offered = vim.tbl_map(opts.format_item, items)
+      choose(items[2])
+    end
+    run("Acp terminal", { one })
+    same({ 1 }, opened)
+    run("Acp terminal", { two, one })
+    same({ { "two", "one" }, { 1 } }, { offered, opened })
+    run("Acp terminal 2", { two, one })
+    same({ 2 }, opened)
+    same({ "2", "1" }, complete("Acp terminal "))
+    same({ "2" }, complete("Acp terminal 2"))
+    same({}, support.notices)
+    run("Acp terminal", {})
+    same({}, opened)
+    contains("No agent has run a command", support.notices[1].text)
+    run("Acp terminal two", { two, one })
+    contains('"two" is not a terminal\'s number', support.notices[2].text)
   end)
 
   test("review fills the quickfix list", function()
@@ -179,7 +212,7 @@ return function(test)
 
   test("completion knows subcommands, scopes and installed agents", function()
     local all = { "accept", "agents", "cancel", "drop-feedback", "log", "next", "permission", "prev", "prompt" }
-    vim.list_extend(all, { "reject", "restart", "review", "stop", "undo-turn" })
+    vim.list_extend(all, { "reject", "restart", "review", "stop", "terminal", "undo-turn" })
     same(all, complete("Acp "))
     same({ "accept", "agents" }, complete("Acp a"))
     same({ "hunk", "file", "turn", "all" }, complete("Acp accept "))

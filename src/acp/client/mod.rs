@@ -4,6 +4,7 @@
 //! does not have. [`super::rpc`] makes lines of it.
 
 mod answers;
+mod terminals;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use super::message::SessionId;
 pub use answers::*;
+pub use terminals::*;
 
 pub const INITIALIZE: &str = "initialize";
 pub const NEW_SESSION: &str = "session/new";
@@ -42,9 +44,16 @@ pub fn initialize() -> impl Serialize {
     let fs = v1::FileSystemCapabilities::new()
         .read_text_file(true)
         .write_text_file(true);
+    let mut meta = v1::Meta::new();
+    // Agents that run commands themselves may show their output in terminals of their own.
+    meta.insert("terminal_output".to_owned(), Value::Bool(true));
+    let capabilities = v1::ClientCapabilities::new()
+        .fs(fs)
+        .terminal(true)
+        .meta(meta);
     let info = v1::Implementation::new("acp.nvim", env!("CARGO_PKG_VERSION")).title("Neovim");
     v1::InitializeRequest::new(ProtocolVersion::V1)
-        .client_capabilities(v1::ClientCapabilities::new().fs(fs))
+        .client_capabilities(capabilities)
         .client_info(info)
 }
 
@@ -141,8 +150,9 @@ mod tests {
                 "protocolVersion": 1,
                 "clientCapabilities": {
                     "fs": {"readTextFile": true, "writeTextFile": true},
-                    "terminal": false,
+                    "terminal": true,
                     "auth": {"terminal": false},
+                    "_meta": {"terminal_output": true},
                 },
                 "clientInfo": {
                     "name": "acp.nvim",

@@ -6,6 +6,7 @@
 
 mod content;
 mod requests;
+mod terminals;
 mod tool_calls;
 mod updates;
 
@@ -19,12 +20,18 @@ use super::raw;
 const READ: &str = "fs/read_text_file";
 const WRITE: &str = "fs/write_text_file";
 const PERMISSION: &str = "session/request_permission";
+const CREATE: &str = "terminal/create";
+const OUTPUT: &str = "terminal/output";
+const WAIT: &str = "terminal/wait_for_exit";
+const KILL: &str = "terminal/kill";
+const RELEASE: &str = "terminal/release";
 const UPDATE: &str = "session/update";
 const CANCEL: &str = "$/cancel_request";
 
 /// Tells whether `method` is a request this client knows.
 pub fn is_request(method: &str) -> bool {
-    matches!(method, READ | WRITE | PERMISSION)
+    let is_first = matches!(method, READ | WRITE | PERMISSION);
+    is_first || matches!(method, CREATE | OUTPUT | WAIT | KILL | RELEASE)
 }
 
 /// Tells whether `method` is a notification this client knows.
@@ -38,6 +45,15 @@ pub fn request(id: &RequestId, method: &str, params: Option<&RawValue>) -> Agent
         READ => requests::read_text_file(params),
         WRITE => requests::write_text_file(params),
         PERMISSION => requests::permission(id, params),
+        CREATE => terminals::create(params),
+        OUTPUT => terminals::meant(params)
+            .map(|(session, terminal)| AgentRequest::TerminalOutput { session, terminal }),
+        WAIT => terminals::meant(params)
+            .map(|(session, terminal)| AgentRequest::WaitForTerminalExit { session, terminal }),
+        KILL => terminals::meant(params)
+            .map(|(session, terminal)| AgentRequest::KillTerminal { session, terminal }),
+        RELEASE => terminals::meant(params)
+            .map(|(session, terminal)| AgentRequest::ReleaseTerminal { session, terminal }),
         _ => Ok(AgentRequest::Unknown {
             method: method.to_owned(),
         }),

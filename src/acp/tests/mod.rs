@@ -3,6 +3,7 @@
 mod envelope;
 mod random;
 mod requests;
+mod terminals;
 mod tool_calls;
 mod transcripts;
 mod updates;
@@ -50,6 +51,14 @@ fn session() -> SessionId {
 
 fn id(json: &str) -> RequestId {
     RequestId(Arc::from(RawValue::from_string(json.into()).unwrap()))
+}
+
+/// Returns a request with bad parameters.
+fn invalid(method: &str, why: &str) -> AgentRequest {
+    AgentRequest::Invalid {
+        method: method.to_owned(),
+        why: why.to_owned(),
+    }
 }
 
 /// Returns a patch that says nothing but the id.

@@ -83,8 +83,7 @@ fn complaint(message: &Message) -> Option<String> {
         Message::Noise(_) | Message::TooLong { .. } => true,
         Message::Response { .. } => false,
         Message::Request { call, .. } => match call {
-            AgentRequest::Invalid { .. } => true,
-            AgentRequest::Unknown { method } => !method.starts_with("terminal/"),
+            AgentRequest::Invalid { .. } | AgentRequest::Unknown { .. } => true,
             AgentRequest::Permission {
                 tool_call, options, ..
             } => {

@@ -50,6 +50,9 @@ impl Model {
             let origin = change.before.clone();
             self.reviews
                 .begin(&path, &change.path, session, &base, origin);
+            if let Some(after) = &after {
+                self.follow_change(session, &change.path, before.as_ref(), after);
+            }
             if let (Some(before), Some(after)) = (&before, &after) {
                 self.agent_has_left(session, &change.path, before, after);
             }

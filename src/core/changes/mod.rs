@@ -450,6 +450,13 @@ impl Model {
                 true
             }
         };
+        if let (Some(session), Some((buf, ours))) = (change.by, &landed)
+            && let Some(document) = self.documents.get(*buf)
+            && document.text != *ours
+        {
+            let (path, now) = (document.path.clone(), document.text.clone());
+            self.follow_change(session, &path, Some(ours), &now);
+        }
         if !is_done && tries < MAX_TRIES {
             self.disk_has_landed(landed, fx);
             return self.read_change(change, tries + 1, fx);

@@ -169,6 +169,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let told = conflict_error(&write.path, &conflicts);
+        self.follow_write(write.session, &write.path, Some(ours), merged);
         if let Some(review) = self.reviews.get_mut(&path) {
             // What save hooks changed has moved the lines since.
             let hooks = diff(merged, review.ledger.current());

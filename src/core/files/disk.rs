@@ -95,6 +95,7 @@ impl Model {
             Some(before) => FileState::of_text(before.clone(), formats.0),
             None => FileState::missing(),
         };
+        self.follow_write(write.session, &write.path, before.as_ref(), &after);
         let by = self.writer_at(&real);
         let before = before.unwrap_or_default();
         let path = self.reviews.name_of(&write.path, &real);

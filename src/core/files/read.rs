@@ -40,6 +40,7 @@ impl Model {
             Ok(found) => found,
             Err(error) => return self.refuse(agent, &request, error, fx),
         };
+        self.follow_read(key, &path, range.0);
         let read = Read {
             agent,
             request,

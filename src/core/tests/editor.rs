@@ -10,10 +10,10 @@ use super::screen::Chat;
 use crate::core::effect::Save;
 use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError};
 use crate::core::format::Format;
-use crate::core::ids::{BufId, SessionKey, Token, TurnKey};
+use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
-    Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView, WholeView,
+    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView, WholeView,
 };
 
 #[derive(Debug, Default)]
@@ -29,6 +29,10 @@ pub struct Editor {
     pub preview: PreviewView,
     /// What was shown in full last.
     pub whole: Option<WholeView>,
+    /// What windows show of terminals.
+    pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
+    /// Where each agent was, as it was told frame by frame.
+    pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
@@ -374,7 +378,20 @@ impl Editor {
                     self.titles.insert(session, parts.join(" · "));
                 }
                 Patch::Permission(view) => self.permission = view,
-                Patch::Terminal { .. } => {}
+                Patch::Terminal {
+                    terminal,
+                    is_anew,
+                    bytes,
+                } => {
+                    let shown = self.terminals.entry(terminal).or_default();
+                    if is_anew {
+                        shown.clear();
+                    }
+                    shown.extend(bytes);
+                }
+                Patch::Follow { session, view } => {
+                    self.follows.entry(session).or_default().push(view);
+                }
                 Patch::ReviewList(view) => {
                     self.list = view;
                     self.lists += 1;

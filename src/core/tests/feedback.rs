@@ -21,6 +21,7 @@ fn changed(after: &str) -> World {
         limits: Limits::default(),
         preview: Preview::On,
         feedback: true,
+        follow: Default::default(),
     });
     w.disk.put(F, "a\nb\nc\nd\ne\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
@@ -171,6 +172,7 @@ fn nothing_is_told_if_it_is_off_or_dropped() {
         limits: Limits::default(),
         preview: Preview::On,
         feedback: false,
+        follow: Default::default(),
     });
     rejects(&mut w, Scope::All);
     assert!(along(&w).is_empty());
@@ -223,6 +225,7 @@ fn deeds(does: impl FnOnce(&mut Disk)) -> World {
         limits: Limits::default(),
         preview: Preview::On,
         feedback: true,
+        follow: Default::default(),
     });
     w.disk.put(F, "a\nb\n");
     w.disk.put("/p/g", "g\n");

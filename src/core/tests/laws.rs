@@ -150,6 +150,10 @@ pub fn check_rest(world: &mut World) {
         "an agent that serves no session"
     );
     assert!(world.editor.permission.is_none());
+    assert!(
+        world.pty.running().is_empty(),
+        "commands that outlive their sessions"
+    );
 }
 
 /// The host keeps what there is to decide about, with the base the user has accepted.
@@ -184,6 +188,7 @@ fn check_answered(world: &World, when: &str) {
             .iter()
             .filter(|open| open.agent == *key);
         let mut open: Vec<String> = open.map(|open| open.request.0.get().to_owned()).collect();
+        open.extend(world.model.terminals.waiting(*key));
         open.sort();
         assert_eq!(agent.waiting(), open, "requests without a response {when}");
     }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Life};
 use super::disk::Disk;
 use super::editor::Editor;
+use super::pty::Pty;
 use super::shadow::Shadow;
 use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::core::event::{AgentSpec, Event};
@@ -40,6 +41,8 @@ pub enum Part {
     Agents,
     /// The loading of languages.
     Languages,
+    /// What starts and kills commands in terminals.
+    Terminals,
     /// The core goes on with a frame only in [`World::goes_on`].
     Frames,
 }
@@ -50,6 +53,7 @@ pub struct World {
     pub editor: Editor,
     pub disk: Disk,
     pub shadow: Shadow,
+    pub pty: Pty,
     pub agents: BTreeMap<AgentKey, Agent>,
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
@@ -92,6 +96,7 @@ impl World {
             editor: Editor::default(),
             disk: Disk::default(),
             shadow: Shadow::default(),
+            pty: Pty::default(),
             agents: BTreeMap::new(),
             to_core: VecDeque::new(),
             to_editor: VecDeque::new(),
@@ -156,6 +161,7 @@ impl World {
             || self.moves_if(Part::Disk, Self::disk_moves)
             || self.moves_if(Part::Editor, Self::editor_moves)
             || self.moves_if(Part::Languages, Self::loads)
+            || self.moves_if(Part::Terminals, Self::pty_moves)
             || self.moves_if(Part::Shadow, Self::shadow_moves)
             || self.moves_if(Part::Watcher, Self::watches)
     }
@@ -185,6 +191,14 @@ impl World {
     fn disk_moves(&mut self) -> bool {
         let path = self.disk.busy().into_iter().next();
         let event = path.and_then(|path| self.disk.work(&path));
+        let moved = event.is_some();
+        self.to_core.extend(event);
+        moved
+    }
+
+    /// Commands start, or end because they are killed.
+    pub fn pty_moves(&mut self) -> bool {
+        let event = self.pty.moves();
         let moved = event.is_some();
         self.to_core.extend(event);
         moved
@@ -358,10 +372,24 @@ impl World {
                 self.kept.extend(files);
                 self.kept.sort_by(|a, b| a.path.cmp(&b.path));
             }
-            HostEffect::StartTerminal { .. }
-            | HostEffect::TerminalInput { .. }
-            | HostEffect::ResizeTerminal { .. }
-            | HostEffect::KillTerminal { .. } => self.log.push(format!("{effect:?}")),
+            HostEffect::StartTerminal { terminal, spec } => {
+                let cwd = spec.cwd.display();
+                self.log.push(format!(
+                    "terminal {} runs {} in {cwd}",
+                    terminal.0, spec.command
+                ));
+                self.pty.starts(terminal, spec);
+            }
+            HostEffect::TerminalInput { terminal, bytes } => self.pty.typed.push((terminal, bytes)),
+            HostEffect::ResizeTerminal {
+                terminal,
+                columns,
+                rows,
+            } => self.pty.sizes.push((terminal, columns, rows)),
+            HostEffect::KillTerminal { terminal } => {
+                self.log.push(format!("kill {}", terminal.0));
+                self.pty.kills(terminal);
+            }
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }

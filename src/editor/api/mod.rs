@@ -5,6 +5,7 @@
 
 mod reviews;
 mod sessions;
+mod terminals;
 
 use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 
@@ -32,6 +33,7 @@ pub fn module() -> mlua::Result<Table> {
     )?;
     sessions::add(&module)?;
     reviews::add(&module)?;
+    terminals::add(&module)?;
     permissions(&module)?;
     module.set(
         "log_path",

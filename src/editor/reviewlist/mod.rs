@@ -17,6 +17,7 @@ use acts::map_keys;
 use preview::{hide_preview, show_preview};
 
 use super::nvim::{self, api};
+use super::room::Room;
 use super::state::{self, send};
 use super::{guard, keys};
 use crate::core::event::{Event, ListEvent};
@@ -32,8 +33,8 @@ pub struct List {
     view: ListView,
     /// The item under the cursor, as the core was told.
     at: Option<ItemKey>,
-    /// The windows that there were before it, and the command that gives them their sizes.
-    before: Option<(String, String)>,
+    /// The windows that there were before it.
+    room: Option<Room>,
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
@@ -52,8 +53,8 @@ pub fn open() -> mlua::Result<()> {
         Some(buf) => buf,
         None => create()?,
     };
-    let before = (layout()?, nvim::vim_fn("winrestcmd", ())?);
-    with(|list| list.before = Some(before));
+    let room = Room::now()?;
+    with(|list| list.room = Some(room));
     let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
     let config = nvim::table([
         ("win", Value::Integer(-1)),
@@ -222,17 +223,7 @@ fn closed() -> mlua::Result<()> {
     if old.buf.is_some() {
         send(Event::List(ListEvent::Closed));
     }
-    // What the list had taken Neovim gives to any one window.
-    match old.before {
-        Some((windows, sizes)) if windows == layout()? => api("nvim_command", sizes),
-        _ => Ok(()),
-    }
-}
-
-/// Returns which windows the tab page has, and how they lie.
-fn layout() -> mlua::Result<String> {
-    let layout: Value = nvim::vim_fn("winlayout", ())?;
-    nvim::vim_fn("string", layout)
+    old.room.map_or(Ok(()), Room::give_back)
 }
 
 fn valid(buf: Option<i32>) -> mlua::Result<Option<i32>> {

@@ -1,7 +1,7 @@
 //! Agents: started, heard, talked to, gone.
 
 use super::super::agent::spawn_guarded;
-use super::super::command::command;
+use super::super::command::{Program, command};
 use super::*;
 
 /// Runs a script that ends by itself, and compares what it said and how it ended.
@@ -81,7 +81,7 @@ fn what_cannot_be_started_is_said_with_the_next_step() {
 fn path_of_the_agents_own_environment_decides() {
     let run = Run::new();
     let mut spec = run.script("exit 4");
-    let shell = command(&spec, &run.host.tools.environment)
+    let shell = command(&Program::of_agent(&spec), &run.host.tools.environment)
         .expect("a shell")
         .get_program()
         .to_owned();

@@ -8,6 +8,7 @@ mod files;
 mod git;
 mod languages;
 mod project;
+mod terminals;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -230,6 +230,7 @@ fn a_preview_that_is_switched_off_is_gone() {
         limits,
         preview: Preview::Off,
         feedback: true,
+        follow: Default::default(),
     });
     assert_eq!(drawn(&w, F), [""; 0]);
     assert_eq!(told(&w), [""; 0]);

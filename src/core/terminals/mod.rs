@@ -1,0 +1,448 @@
+//! Terminals: what agents run in them, and what they only show there.
+//!
+//! Invariants: every request for a terminal is answered exactly once, however the command, its
+//! session and its agent end; what runs here is ended with its session and its agent; output is kept
+//! in bounded memory, and reaches the screen by frames alone.
+
+mod lines;
+mod plain;
+mod requests;
+mod shown;
+mod tail;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+pub use lines::ShownTerminals;
+
+use self::plain::Plain;
+use self::shown::Shown;
+use self::tail::Tail;
+use super::effect::{Effect, HostEffect};
+use super::event::{Event, TerminalExit};
+use super::ids::{AgentKey, SessionKey, TerminalKey};
+use super::model::{Effects, Model};
+use super::rawview;
+use super::snapshot::TerminalInfo;
+use super::toolview;
+use super::transcript::Entry;
+use crate::acp::{
+    RequestId, TerminalId, ToolCallPatch, ToolContent, ToolStatus, client, take_terminal_news,
+};
+
+/// How much text an agent gets that names no limit, and the most one may ask for.
+const DEFAULT_LIMIT: usize = 1 << 20;
+const MAX_LIMIT: usize = 16 << 20;
+
+/// How many that are over keep all that is kept for the screen, and how many are kept at all.
+const WHOLE: usize = 50;
+const KEPT: usize = 500;
+
+/// All terminals.
+#[derive(Debug, Default)]
+pub struct Terminals {
+    all: BTreeMap<TerminalKey, Terminal>,
+    names: HashMap<Name, Named>,
+    /// What the transcript does not show as it is.
+    dirty: BTreeSet<Name>,
+    /// Those that windows show.
+    shown: BTreeSet<TerminalKey>,
+    next: u32,
+}
+
+/// A terminal as a session's agent calls it.
+type Name = (SessionKey, TerminalId);
+
+/// What a name stands for, and the entries of the transcript that name it.
+#[derive(Debug, Default)]
+struct Named {
+    terminal: Option<TerminalKey>,
+    entries: BTreeSet<usize>,
+}
+
+#[derive(Debug)]
+pub struct Terminal {
+    session: SessionKey,
+    id: TerminalId,
+    /// A command of this client's runs in it, or has run.
+    has_process: bool,
+    /// The process of the agent that asked for it.
+    agent: Option<AgentKey>,
+    /// The command line, whole.
+    command: String,
+    title: Arc<str>,
+    cwd: Arc<Path>,
+    state: State,
+    plain: Plain,
+    tail: Tail,
+    /// The request that made it, until it is answered.
+    created: Option<RequestId>,
+    /// Requests that wait for its end.
+    waiters: Vec<RequestId>,
+    /// The agent needs it no more.
+    is_released: bool,
+    /// It was made in the turn that is running.
+    is_of_turn: bool,
+    /// It is to end as soon as it has begun.
+    is_doomed: bool,
+    shown: Option<Shown>,
+}
+
+/// How a terminal stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// The command is being started.
+    Starting,
+    Running,
+    Exited(TerminalExit),
+    /// The command could not be started: a sentence with the next step.
+    Failed(String),
+}
+
+impl State {
+    /// Returns the word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            State::Starting => "starting",
+            State::Running => "running",
+            State::Exited(_) => "exited",
+            State::Failed(_) => "failed",
+        }
+    }
+
+    /// Tells whether nothing more will come of it.
+    pub fn is_over(&self) -> bool {
+        matches!(self, State::Exited(_) | State::Failed(_))
+    }
+
+    /// Returns how it has ended, if it has: `exit code 3`, `killed by SIGKILL`, `ended`, or why it
+    /// was never started.
+    pub fn end(&self) -> Option<String> {
+        match self {
+            State::Starting | State::Running => None,
+            State::Failed(why) => Some(why.clone()),
+            State::Exited(exit) => Some(match (&exit.signal, exit.code) {
+                (Some(signal), _) => format!("killed by {signal}"),
+                (None, Some(code)) => format!("exit code {code}"),
+                (None, None) => "ended".to_owned(),
+            }),
+        }
+    }
+
+    /// Returns how the command has ended, for the agent.
+    fn exit(&self) -> Option<client::Exit<'_>> {
+        match self {
+            State::Exited(exit) => Some(client::Exit {
+                code: exit.code,
+                signal: exit.signal.as_deref(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Terminal {
+    /// Returns one that only shows what it is told, of which the agent can ask for `limit` bytes.
+    fn new(session: SessionKey, id: TerminalId, limit: usize, cwd: &Path) -> Self {
+        Self {
+            session,
+            title: Arc::clone(&id.0),
+            id,
+            has_process: false,
+            agent: None,
+            command: String::new(),
+            cwd: cwd.into(),
+            state: State::Running,
+            plain: Plain::new(limit),
+            tail: Tail::default(),
+            created: None,
+            waiters: Vec::new(),
+            is_released: false,
+            is_of_turn: false,
+            is_doomed: false,
+            shown: None,
+        }
+    }
+
+    /// Takes in more output.
+    fn print(&mut self, bytes: &[u8]) {
+        self.plain.push(bytes);
+        self.tail.push(bytes);
+    }
+
+    fn runs(&self) -> bool {
+        self.has_process && !self.state.is_over()
+    }
+
+    fn info(&self, key: TerminalKey) -> TerminalInfo {
+        TerminalInfo {
+            key,
+            session: self.session,
+            title: Arc::clone(&self.title),
+            cwd: Arc::clone(&self.cwd),
+            state: self.state.clone(),
+            bytes: self.tail.end(),
+            has_process: self.has_process,
+            is_released: self.is_released,
+        }
+    }
+}
+
+impl Terminals {
+    /// Returns what is known of each, oldest first.
+    pub fn infos(&self) -> Vec<TerminalInfo> {
+        let all = self.all.iter();
+        all.map(|(key, terminal)| terminal.info(*key)).collect()
+    }
+
+    /// Returns how many of a session's are running.
+    pub fn running(&self, session: SessionKey) -> usize {
+        let all = self.all.values();
+        all.filter(|terminal| terminal.session == session && !terminal.state.is_over())
+            .count()
+    }
+
+    /// Finds the terminal an agent means.
+    pub fn find(&self, session: SessionKey, id: &TerminalId) -> Option<TerminalKey> {
+        self.names.get(&(session, id.clone()))?.terminal
+    }
+
+    /// Tells whether a frame has something to bring.
+    pub(super) fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty() || self.is_shown_dirty()
+    }
+
+    /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.
+    #[cfg(test)]
+    pub(super) fn waiting(&self, agent: AgentKey) -> Vec<String> {
+        let mine = self.all.values().filter(|t| t.agent == Some(agent));
+        let mine = mine.filter(|terminal| terminal.runs());
+        mine.flat_map(|terminal| terminal.created.iter().chain(&terminal.waiters))
+            .map(|request| request.0.get().to_owned())
+            .collect()
+    }
+
+    fn insert(&mut self, terminal: Terminal) -> TerminalKey {
+        self.next += 1;
+        let key = TerminalKey(self.next);
+        let name = (terminal.session, terminal.id.clone());
+        self.names.entry(name).or_default().terminal = Some(key);
+        self.all.insert(key, terminal);
+        key
+    }
+
+    /// Returns the keys of a session's terminals.
+    fn of(&self, session: SessionKey) -> Vec<TerminalKey> {
+        let all = self.all.iter();
+        all.filter(|(_, terminal)| terminal.session == session)
+            .map(|(key, _)| *key)
+            .collect()
+    }
+
+    /// Says that the transcript does not show a terminal as it is.
+    fn mark(&mut self, session: SessionKey, id: &TerminalId) {
+        let name = (session, id.clone());
+        let is_named = |named: &Named| !named.entries.is_empty();
+        if self.names.get(&name).is_some_and(is_named) {
+            self.dirty.insert(name);
+        }
+    }
+
+    /// Gives up what is kept of terminals that are over, the oldest first, where there are many.
+    fn tidy(&mut self) {
+        let is_over = |terminal: &Terminal| {
+            terminal.state.is_over() && (terminal.is_released || !terminal.has_process)
+        };
+        let over = self.all.iter().filter(|(_, terminal)| is_over(terminal));
+        let over: Vec<TerminalKey> = over.map(|(key, _)| *key).collect();
+        let few = over.len().saturating_sub(WHOLE);
+        for key in over.iter().take(few) {
+            if let Some(terminal) = self.all.get_mut(key) {
+                terminal.tail.shrink();
+                terminal.plain.shrink();
+            }
+        }
+        let surplus = over.len().saturating_sub(KEPT);
+        let unseen = over.iter().filter(|key| !self.shown.contains(key));
+        let gone: Vec<TerminalKey> = unseen.take(surplus).copied().collect();
+        for key in gone {
+            self.remove(key);
+        }
+    }
+
+    /// Forgets a terminal; what the transcript shows of it stays.
+    fn remove(&mut self, key: TerminalKey) {
+        self.shown.remove(&key);
+        if let Some(terminal) = self.all.remove(&key)
+            && let Some(named) = self.names.get_mut(&(terminal.session, terminal.id))
+            && named.terminal == Some(key)
+        {
+            named.terminal = None;
+        }
+    }
+}
+
+impl Model {
+    /// Something happened in a terminal.
+    pub(super) fn terminal_event(&mut self, event: Event, fx: &mut Effects) {
+        match event {
+            Event::TerminalStarted { terminal, .. } => self.terminal_started(terminal, fx),
+            Event::TerminalFailed { terminal, why } => self.terminal_failed(terminal, why, fx),
+            Event::TerminalOutput { terminal, bytes } => {
+                if let Some(found) = self.terminals.all.get_mut(&terminal) {
+                    found.print(&bytes);
+                    let (session, id) = (found.session, found.id.clone());
+                    self.terminals.mark(session, &id);
+                }
+            }
+            Event::TerminalExited { terminal, exit } => self.terminal_exited(terminal, exit, fx),
+            Event::TerminalShown { terminal, is_shown } => {
+                self.terminals.set_shown(terminal, is_shown);
+            }
+            Event::TerminalInput { terminal, bytes } if self.terminal_runs(terminal) => {
+                fx.push(Effect::Host(HostEffect::TerminalInput { terminal, bytes }));
+            }
+            Event::TerminalResized {
+                terminal,
+                columns,
+                rows,
+            } if self.terminal_runs(terminal) => {
+                fx.push(Effect::Host(HostEffect::ResizeTerminal {
+                    terminal,
+                    columns,
+                    rows,
+                }));
+            }
+            Event::TerminalKill { terminal } => self.kill_terminal(terminal, fx),
+            _ => {}
+        }
+    }
+
+    fn terminal_runs(&self, key: TerminalKey) -> bool {
+        self.terminals.all.get(&key).is_some_and(Terminal::runs)
+    }
+
+    /// Ends what runs in a terminal; one that is being started ends as soon as it has begun.
+    fn kill_terminal(&mut self, key: TerminalKey, fx: &mut Effects) {
+        if let Some(terminal) = self.terminals.all.get_mut(&key)
+            && terminal.runs()
+        {
+            terminal.is_doomed |= terminal.state == State::Starting;
+            fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
+        }
+    }
+
+    /// Ends what a cancelled turn has started and left running.
+    pub(super) fn kill_turns_terminals(&mut self, session: SessionKey, fx: &mut Effects) {
+        for key in self.terminals.of(session) {
+            let terminal = self.terminals.all.get(&key);
+            if terminal.is_some_and(|terminal| terminal.is_of_turn) {
+                self.kill_terminal(key, fx);
+                self.terminals.end_told(key);
+            }
+        }
+    }
+
+    /// Ends a turn: what it started and nobody has ended goes on, unless it was cancelled.
+    pub(super) fn end_turns_terminals(
+        &mut self,
+        session: SessionKey,
+        is_cancelled: bool,
+        fx: &mut Effects,
+    ) {
+        if is_cancelled {
+            self.kill_turns_terminals(session, fx);
+        }
+        for terminal in self.terminals.all.values_mut() {
+            if terminal.session == session {
+                terminal.is_of_turn = false;
+            }
+        }
+    }
+
+    /// Forgets the terminals of a session that is closed; what runs in them ends.
+    pub(super) fn forget_terminals(&mut self, session: SessionKey, fx: &mut Effects) {
+        self.end_terminals(session, fx);
+        for key in self.terminals.of(session) {
+            self.terminals.remove(key);
+        }
+        self.terminals.names.retain(|(key, _), _| *key != session);
+        self.terminals.dirty.retain(|(key, _)| *key != session);
+    }
+
+    /// Merges what a message says of a tool call into the transcript, and what it tells of
+    /// terminals.
+    pub(super) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
+        let news = take_terminal_news(&mut patch);
+        let Some(state) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let has_content = patch.content.is_some();
+        let index = state.transcript.tool(patch);
+        if has_content {
+            self.place_diffs(session, index);
+        }
+        let Some(state) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let Some(Entry::Tool(tool)) = state.transcript.entry_mut(index) else {
+            return;
+        };
+        for item in &tool.content {
+            if let ToolContent::Terminal { id } = item {
+                tool.terminals.add(id);
+            }
+        }
+        for news in &news {
+            tool.terminals.add(&news.terminal);
+        }
+        let ids: Vec<TerminalId> = tool.terminals.ids().cloned().collect();
+        if ids.is_empty() {
+            return;
+        }
+        let title = rawview::command(tool).unwrap_or_else(|| toolview::title(tool));
+        let is_over = !matches!(tool.status, ToolStatus::Pending | ToolStatus::InProgress);
+        let is_in_turn = state.turn.is_some();
+        for news in news {
+            self.terminals.told(session, news, &state.spec.cwd);
+        }
+        for id in ids {
+            let named = self.terminals.names.entry((session, id.clone()));
+            let named = named.or_default();
+            named.entries.insert(index);
+            if let Some(key) = named.terminal {
+                self.terminals.is_called(key, &title, is_in_turn);
+                if is_over {
+                    self.terminals.end_told(key);
+                }
+            }
+            self.terminals.mark(session, &id);
+        }
+    }
+
+    /// Puts what terminals show now into the transcript.
+    pub(super) fn refresh_terminals(&mut self) {
+        for (key, id) in std::mem::take(&mut self.terminals.dirty) {
+            let name = (key, id);
+            let named = self.terminals.names.get(&name);
+            let terminal = named.and_then(|named| self.terminals.all.get(&named.terminal?));
+            let (Some(named), Some(terminal)) = (named, terminal) else {
+                continue;
+            };
+            let Some(session) = self.sessions.get_mut(&key) else {
+                continue;
+            };
+            let asked = self.permissions.shown();
+            for &index in &named.entries {
+                if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
+                    && tool.terminals.set(&name.1, terminal, &session.spec.cwd)
+                {
+                    self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
+                    session.transcript.set_dirty(index);
+                }
+            }
+        }
+    }
+}

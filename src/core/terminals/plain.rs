@@ -1,0 +1,483 @@
+//! What a command has printed as plain text: no escape codes, each line as it was left.
+//!
+//! Invariants: the text does not depend on how the output was cut; its memory is bounded by the
+//! limit and each byte costs the same however much there is; only the last [`LINE`] bytes of the
+//! current line can still change, so nothing that was printed is ever lost to a stray `\r`.
+
+use std::fmt;
+
+use vte::{Params, Parser, Perform};
+
+/// How much of the end of a line can still be overwritten.
+const LINE: usize = 4096;
+
+/// How far to the right of a line's end the cursor may be moved.
+const COLUMNS: usize = 1000;
+
+/// What is kept at least, for the screen.
+const KEPT: usize = 64 * 1024;
+
+/// Plain text that is cut from the beginning.
+pub struct Plain {
+    parser: Parser,
+    /// The bytes of a character whose end has not come yet.
+    partial: Vec<u8>,
+    screen: Screen,
+    limit: usize,
+}
+
+/// The text, and where the next character goes.
+#[derive(Debug, Default)]
+struct Screen {
+    text: String,
+    /// How much may stay when the beginning is cut off.
+    keep: usize,
+    /// Something was cut off.
+    is_cut: bool,
+    /// Line ends in all of the text, also in what was cut off.
+    ends: usize,
+    /// Where what can still be overwritten begins.
+    line: usize,
+    /// Where the next character goes: at the end, or over one that is there.
+    at: usize,
+    /// How many columns to the right of the end the cursor is.
+    gap: usize,
+}
+
+impl Plain {
+    /// Returns an empty text of which `limit` bytes are given out at most.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            parser: Parser::new(),
+            partial: Vec::new(),
+            screen: Screen {
+                keep: limit.max(KEPT),
+                ..Screen::default()
+            },
+            limit,
+        }
+    }
+
+    /// Takes in more output, cut anywhere.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes;
+        while !self.partial.is_empty()
+            && let Some((&first, rest)) = bytes.split_first()
+        {
+            self.partial.push(first);
+            bytes = rest;
+            let partial = std::mem::take(&mut self.partial);
+            self.take(&partial);
+        }
+        self.take(bytes);
+    }
+
+    /// Takes the end of the output: what is left of a character is none.
+    pub fn finish(&mut self) {
+        if !std::mem::take(&mut self.partial).is_empty() {
+            self.parser.advance(&mut self.screen, REPLACEMENT);
+        }
+    }
+
+    /// Returns the end of the text, as much as the limit lets through, and whether something is
+    /// missing before it.
+    pub fn text(&self) -> (&str, bool) {
+        let text = &self.screen.text;
+        let start = ceil(text, text.len().saturating_sub(self.limit));
+        let is_cut = self.screen.is_cut || start > 0;
+        (text.get(start..).unwrap_or_default(), is_cut)
+    }
+
+    /// Returns the last lines, at most `most`, and how many there are above them.
+    ///
+    /// Blank lines at the end are none.
+    pub fn last_lines(&self, most: usize) -> (Vec<&str>, usize) {
+        let text = self.screen.text.trim_end_matches(['\n', ' ']);
+        if text.is_empty() {
+            return (Vec::new(), 0);
+        }
+        let mut lines: Vec<&str> = text.rsplit('\n').take(most).collect();
+        lines.reverse();
+        let trimmed = self.screen.text.get(text.len()..).unwrap_or_default();
+        let blank = trimmed.matches('\n').count();
+        let all = self.screen.ends - blank + 1;
+        let above = all.saturating_sub(lines.len());
+        (lines, above)
+    }
+
+    /// Gives up what no agent asks for any more.
+    pub fn shrink(&mut self) {
+        self.limit = self.limit.min(KEPT);
+        self.screen.keep = KEPT;
+        self.screen.cut();
+        self.screen.text.shrink_to_fit();
+    }
+
+    /// Takes bytes that begin with a character; the parser never sees a part of one.
+    fn take(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.parser
+                .advance(&mut self.screen, chunk.valid().as_bytes());
+            let odd = chunk.invalid();
+            if odd.is_empty() {
+                continue;
+            }
+            if chunks.peek().is_none() && may_go_on(odd) {
+                self.partial = odd.to_vec();
+            } else {
+                self.parser.advance(&mut self.screen, REPLACEMENT);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plain")
+            .field("screen", &self.screen)
+            .finish_non_exhaustive()
+    }
+}
+
+const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+
+/// Returns whether bytes are the beginning of a character.
+fn may_go_on(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+/// Returns the first boundary of a character from `at` on.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len())
+}
+
+impl Screen {
+    fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// Returns the characters of the line that can still change, up to the cursor.
+    fn column(&self) -> usize {
+        let before = self.text.get(self.line..self.at).unwrap_or_default();
+        before.chars().count() + self.gap
+    }
+
+    /// Puts a character where the cursor is.
+    fn put(&mut self, c: char) {
+        if self.is_at_end() {
+            let gap = std::mem::take(&mut self.gap);
+            self.text.extend(std::iter::repeat_n(' ', gap));
+            self.text.push(c);
+            self.at = self.text.len();
+            self.settle();
+            return;
+        }
+        let old = self.next().map_or(0, char::len_utf8);
+        let mut bytes = [0; 4];
+        let new = c.encode_utf8(&mut bytes);
+        self.text.replace_range(self.at..self.at + old, new);
+        self.at += new.len();
+    }
+
+    /// Returns the character under the cursor.
+    fn next(&self) -> Option<char> {
+        self.text.get(self.at..)?.chars().next()
+    }
+
+    /// Lets go of the beginning of a line that has become too long to be overwritten whole.
+    fn settle(&mut self) {
+        if self.text.len() - self.line > LINE {
+            self.line = ceil(&self.text, self.text.len() - LINE / 2);
+            self.cut_if_long();
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.text.push('\n');
+        self.ends += 1;
+        self.gap = 0;
+        self.line = self.text.len();
+        self.at = self.line;
+        self.cut_if_long();
+    }
+
+    /// Cuts when there is a quarter more than is kept, so that each byte is moved a few times at
+    /// most.
+    fn cut_if_long(&mut self) {
+        if self.text.len() > self.keep.saturating_add(self.keep / 4) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        let surplus = self.text.len().saturating_sub(self.keep);
+        // What can still be overwritten stays.
+        let mut end = surplus.min(self.line);
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end > 0 {
+            self.text.drain(..end);
+            self.is_cut = true;
+            self.line -= end;
+            self.at -= end;
+        }
+    }
+
+    fn go_to_start(&mut self) {
+        self.at = self.line;
+        self.gap = 0;
+    }
+
+    fn go_right(&mut self, columns: usize) {
+        for _ in 0..columns.min(COLUMNS) {
+            match self.next() {
+                Some(c) => self.at += c.len_utf8(),
+                None => self.gap = (self.gap + 1).min(COLUMNS),
+            }
+        }
+    }
+
+    fn go_left(&mut self, columns: usize) {
+        for _ in 0..columns.min(LINE + COLUMNS) {
+            if self.gap > 0 {
+                self.gap -= 1;
+                continue;
+            }
+            let before = self.text.get(self.line..self.at).unwrap_or_default();
+            match before.chars().next_back() {
+                Some(c) => self.at -= c.len_utf8(),
+                None => return,
+            }
+        }
+    }
+
+    fn tab(&mut self) {
+        if self.is_at_end() {
+            self.put('\t');
+        } else {
+            self.go_right(8 - self.column() % 8);
+        }
+    }
+
+    /// Erases in the line: from the cursor on (0), up to it (1), all of it (2).
+    fn erase_line(&mut self, what: usize) {
+        let column = self.column();
+        match what {
+            0 => self.text.truncate(self.at),
+            1 if !self.is_at_end() => {
+                let end = self.at + self.next().map_or(0, char::len_utf8);
+                let blank = " ".repeat(column + 1);
+                self.text.replace_range(self.line..end, &blank);
+                self.at = self.line + column;
+            }
+            1 | 2 => {
+                self.text.truncate(self.line);
+                self.at = self.line;
+                self.gap = column.min(COLUMNS);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Perform for Screen {
+    fn print(&mut self, c: char) {
+        if c != '\u{7f}' {
+            self.put(c);
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\n' | 0x0b | 0x0c => self.end_line(),
+            b'\r' => self.go_to_start(),
+            0x08 => self.go_left(1),
+            b'\t' => self.tab(),
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
+        if !intermediates.is_empty() {
+            return;
+        }
+        let param = params.iter().next().and_then(|param| param.first());
+        let param = usize::from(param.copied().unwrap_or(0));
+        match action {
+            'C' => self.go_right(param.max(1)),
+            'D' => self.go_left(param.max(1)),
+            'G' | '`' => {
+                self.go_to_start();
+                self.go_right(param.max(1) - 1);
+            }
+            'K' => self.erase_line(param),
+            'J' if param == 0 => self.erase_line(0),
+            // What is put elsewhere on the screen is no part of this line.
+            'H' | 'f' | 'd' if self.text.len() > self.line => self.end_line(),
+            _ => {}
+        }
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
+        if intermediates.is_empty() && matches!(byte, b'D' | b'E') {
+            self.end_line();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(output: &[u8], limit: usize) -> Plain {
+        let mut plain = Plain::new(limit);
+        plain.push(output);
+        plain.finish();
+        plain
+    }
+
+    #[track_caller]
+    fn check(output: &[u8], want: &str) {
+        let plain = plain(output, 1 << 20);
+        assert_eq!(plain.text(), (want, false));
+    }
+
+    #[test]
+    fn escape_codes_are_left_out() {
+        check(
+            b"\x1b[1;31mred\x1b[0m and \x1b]0;title\x07plain\r\n",
+            "red and plain\n",
+        );
+        check(b"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link");
+        check(b"\x1bPq#0\x1b\\a\x1b(Bb\x07\x00c\x7f", "abc");
+        check(b"\x1b[38:2::1:2:3mx\x1b[?25l\x1b[>4;1my", "xy");
+    }
+
+    #[test]
+    fn a_line_is_what_was_left_of_it() {
+        check(b"10%\r20%\r100%\r\n", "100%\n");
+        check(b"abc\rX\n", "Xbc\n");
+        check(b"abc\x08\x08X", "aXc");
+        check(b"long line\r\x1b[Kshort\n", "short\n");
+        check(b"abc\x1b[2K\rd\n", "d\n");
+        check(b"abc\x1b[2Kd\n", "   d\n");
+        check(b"abcdef\x1b[3D\x1b[1KX", "   Xef");
+        check(b"a\x1b[5Cb\x1b[2Gc", "ac    b");
+        check("äöü\rxy\x08ß\n".as_bytes(), "xßü\n");
+        check(b"name\x1b[10G[ok]\n", "name     [ok]\n");
+        check(b"a\tb\n", "a\tb\n");
+        check(b"\x08\x08\r\x1b[9Da", "a");
+        check(b"top\x1b[2;5Hnext\x1b[2Jmore", "top\nnextmore");
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_so() {
+        check(b"a\xffb\xe2\x82", "a\u{fffd}b\u{fffd}");
+        check(b"\x80\x9b31m", "\u{fffd}\u{fffd}31m");
+        check(b"\xc3\n", "\u{fffd}\n");
+    }
+
+    #[test]
+    fn nothing_is_lost_of_a_line_that_is_too_long_to_change() {
+        let long = "x".repeat(3 * LINE) + "\rnew";
+        let plain = plain(long.as_bytes(), 1 << 20);
+        let (text, _) = plain.text();
+        assert_eq!(text.len(), 3 * LINE);
+        assert!(text.contains("new"));
+    }
+
+    #[test]
+    fn the_last_lines_and_the_rest_by_number() {
+        let check = |output: &str, most, want: &[&str], above| {
+            let plain = plain(output.as_bytes(), 10);
+            assert_eq!(plain.last_lines(most), (want.to_vec(), above), "{output:?}");
+        };
+        check("", 3, &[], 0);
+        check("\n\n", 3, &[], 0);
+        check("a", 3, &["a"], 0);
+        check("a\nb\nc\n", 3, &["a", "b", "c"], 0);
+        check("a\nb\nc\nd", 3, &["b", "c", "d"], 1);
+        check("a\n\nb\n \n\n", 2, &["", "b"], 1);
+        let many = "a line of text\n".repeat(20_000);
+        check(&many, 2, &["a line of text"; 2], 19_998);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_comes() {
+        for line in [&b"x"[..], b"\xff\x1b[31m", b"a line\r\n", b"\x1b]0;title"] {
+            let mut plain = Plain::new(KEPT);
+            for _ in 0..200 {
+                plain.push(&line.repeat(2000));
+            }
+            assert!(plain.screen.text.capacity() < 4 * KEPT);
+        }
+    }
+
+    fn output() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            4 => "[a-c ]{0,12}".prop_map(String::into_bytes),
+            2 => "[äß€😀]{0,4}".prop_map(String::into_bytes),
+            2 => Just(b"\r\n".to_vec()),
+            1 => Just(b"\n".to_vec()),
+            1 => Just(b"\r".to_vec()),
+            1 => Just(b"\x08".to_vec()),
+            1 => Just(b"\t".to_vec()),
+            1 => Just(b"\x1b[31m".to_vec()),
+            1 => (0..4u8, "[CDGKHJP]")
+                .prop_map(|(n, action)| format!("\x1b[{n}{action}").into_bytes()),
+            1 => Just(b"\x1b]0;t\x1b\\".to_vec()),
+            1 => proptest::collection::vec(any::<u8>(), 0..6),
+        ];
+        proptest::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_text(
+            output in output(),
+            cuts in proptest::collection::vec(0..300usize, 0..40),
+            limit in 0..200usize,
+        ) {
+            let whole = plain(&output, limit);
+            let mut pieces = Plain::new(limit);
+            let mut rest = &output[..];
+            for cut in cuts {
+                let (piece, after) = rest.split_at(cut.min(rest.len()) % 7);
+                pieces.push(piece);
+                rest = after;
+            }
+            pieces.push(rest);
+            pieces.finish();
+            prop_assert_eq!(pieces.text(), whole.text());
+            prop_assert_eq!(pieces.last_lines(3), whole.last_lines(3));
+        }
+
+        #[test]
+        fn the_text_is_the_end_of_the_whole(
+            output in output(),
+            times in 1..400usize,
+            limit in 0..2000usize,
+        ) {
+            let output = output.repeat(times);
+            let (cut, all) = (plain(&output, limit), plain(&output, usize::MAX));
+            let ((text, is_cut), (all, _)) = (cut.text(), all.text());
+            prop_assert!(text.len() <= limit);
+            prop_assert!(all.ends_with(text));
+            prop_assert_eq!(is_cut, text.len() < all.len());
+            // No more is cut off than one character that would not fit.
+            prop_assert!(!is_cut || text.len() + 4 > limit);
+        }
+
+        #[test]
+        fn text_without_escape_codes_is_itself(text in "[ -~äß€😀\n\t]{0,80}") {
+            let plain = plain(text.as_bytes(), usize::MAX / 2);
+            prop_assert_eq!(plain.text(), (&*text, false));
+        }
+    }
+}

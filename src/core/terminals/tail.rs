@@ -1,0 +1,150 @@
+//! The end of what a command has printed, as it has printed it, for a screen that follows it.
+//!
+//! Invariants: memory is bounded; who reads on gets each byte once and in order, or is told that it
+//! begins anew; what is read begins with a line where something is missing before it.
+
+/// How much is kept for the screen.
+pub const TAIL: usize = 1 << 20;
+
+/// How much is kept of a terminal that is over when there are many.
+const REST: usize = 64 * 1024;
+
+/// Bytes that are numbered from the first one that was ever printed.
+#[derive(Debug, Default)]
+pub struct Tail {
+    bytes: Vec<u8>,
+    /// The number of the first byte that is still there.
+    start: u64,
+}
+
+impl Tail {
+    pub fn push(&mut self, bytes: &[u8]) {
+        // Of more than is kept only the end is copied.
+        if let Some(skipped) = bytes.len().checked_sub(TAIL)
+            && skipped > 0
+        {
+            self.start = self.end() + skipped as u64;
+            self.bytes.clear();
+            self.bytes
+                .extend_from_slice(bytes.get(skipped..).unwrap_or_default());
+            return;
+        }
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > TAIL + TAIL / 4 {
+            self.keep(TAIL);
+        }
+    }
+
+    /// Gives up all but the last part.
+    pub fn shrink(&mut self) {
+        self.keep(REST);
+        self.bytes.shrink_to_fit();
+    }
+
+    fn keep(&mut self, most: usize) {
+        let surplus = self.bytes.len().saturating_sub(most);
+        self.bytes.drain(..surplus);
+        self.start += surplus as u64;
+    }
+
+    /// Returns how many bytes there have been.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// Returns whether everything from `at` on is there.
+    pub fn has(&self, at: u64) -> bool {
+        at >= self.start
+    }
+
+    /// Returns where to begin in order to read at most the last `most` bytes: where nothing is
+    /// missing before, or with a line.
+    pub fn begin(&self, most: usize) -> u64 {
+        let from = self.bytes.len().saturating_sub(most);
+        if from == 0 && self.start == 0 {
+            return 0;
+        }
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        let line = memchr::memchr(b'\n', rest).map_or(0, |at| at + 1);
+        self.start + (from + line) as u64
+    }
+
+    /// Returns what comes at `at`, at most `most` bytes.
+    pub fn read(&self, at: u64, most: usize) -> &[u8] {
+        let from = at.saturating_sub(self.start);
+        let from =
+            usize::try_from(from).map_or(self.bytes.len(), |from| from.min(self.bytes.len()));
+        let to = from.saturating_add(most).min(self.bytes.len());
+        self.bytes.get(from..to).unwrap_or_default()
+    }
+
+    /// Returns the byte before `at`, if it is still there.
+    pub fn before(&self, at: u64) -> Option<u8> {
+        let index = at.checked_sub(self.start)?.checked_sub(1)?;
+        self.bytes.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// Returns whether `text` is all that was ever printed and something more.
+    pub fn is_begun_by(&self, text: &[u8]) -> bool {
+        let Ok(end) = usize::try_from(self.end()) else {
+            return false;
+        };
+        let start = end - self.bytes.len();
+        end > 0 && text.len() > end && text.get(start..end) == Some(&self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tail(pieces: &[&[u8]]) -> Tail {
+        let mut tail = Tail::default();
+        for piece in pieces {
+            tail.push(piece);
+        }
+        tail
+    }
+
+    #[test]
+    fn what_was_printed_is_read_once_and_in_order() {
+        let tail = tail(&[b"abc", b"def"]);
+        assert_eq!(tail.read(0, 4), b"abcd");
+        assert_eq!(tail.read(4, 4), b"ef");
+        assert_eq!(tail.read(6, 4), b"");
+        assert_eq!((tail.before(0), tail.before(4)), (None, Some(b'd')));
+        assert_eq!(tail.begin(100), 0);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_left_begins_with_a_line() {
+        let line = b"0123456789\n".repeat(100);
+        let mut tail = Tail::default();
+        for _ in 0..3000 {
+            tail.push(&line);
+        }
+        assert_eq!(tail.end(), 3_300_000);
+        assert!(tail.bytes.len() <= TAIL + TAIL / 4);
+        assert!(!tail.has(0));
+        let begin = tail.begin(TAIL);
+        assert_eq!(begin % 11, 0);
+        assert!(tail.has(begin));
+        assert_eq!(tail.read(begin, 11), b"0123456789\n");
+        tail.shrink();
+        assert_eq!((tail.end(), tail.bytes.len()), (3_300_000, REST));
+        tail.push(&b"x".repeat(TAIL + 5));
+        assert_eq!(
+            (tail.end(), tail.bytes.len()),
+            (3_300_005 + TAIL as u64, TAIL)
+        );
+    }
+
+    #[test]
+    fn all_of_it_sent_again_is_known_by_its_beginning() {
+        let tail = tail(&[b"one\n"]);
+        assert!(tail.is_begun_by(b"one\ntwo\n"));
+        assert!(!tail.is_begun_by(b"one\n"));
+        assert!(!tail.is_begun_by(b"two\none\n"));
+        assert!(!Tail::default().is_begun_by(b"one\n"));
+    }
+}

@@ -1,0 +1,46 @@
+//! What the module offers for terminals: told of, shown.
+
+use nvim_oxi::mlua::{self, Table};
+
+use crate::core::ids::TerminalKey;
+use crate::core::snapshot::TerminalInfo;
+use crate::editor::guard::function;
+use crate::editor::nvim;
+use crate::editor::state::snapshot;
+use crate::editor::{chat, terminal};
+
+pub(super) fn add(module: &Table) -> mlua::Result<()> {
+    let list = |()| {
+        let list = nvim::empty()?;
+        let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
+        for info in snapshot().terminals.iter().rev() {
+            list.push(terminal_table(info, columns)?)?;
+        }
+        Ok(list)
+    };
+    module.set("terminals", function("terminals", list)?)?;
+    let open = |id: u32| terminal::open(TerminalKey(id));
+    module.set("terminal_open", function("terminal_open", open)?)
+}
+
+fn terminal_table(info: &TerminalInfo, columns: usize) -> mlua::Result<Table> {
+    nvim::table([
+        ("id", nvim::value(info.key.0)),
+        ("label", nvim::value(label(info, columns))),
+    ])
+}
+
+/// Returns a terminal on one line: how it stands, its command, whose it is.
+fn label(info: &TerminalInfo, columns: usize) -> String {
+    let state = match info.state.end() {
+        Some(end) => terminal::shortened(&end, 20),
+        None => info.state.word().to_owned(),
+    };
+    let agent = chat::get(info.session).map_or_else(String::new, |chat| chat.agent);
+    let whose = format!("({agent} {})", info.session.0);
+    let head = format!("{state:<12} ");
+    // Where the list numbers its lines, there is room for that as well.
+    let taken = head.chars().count() + whose.chars().count() + 8;
+    let width = columns.saturating_sub(taken).max(20);
+    format!("{head}{} {whose}", terminal::shortened(&info.title, width))
+}

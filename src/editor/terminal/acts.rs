@@ -1,0 +1,92 @@
+//! What the user does in a terminal: keys, typing, ending what runs there.
+
+use nvim_oxi::mlua;
+
+use super::{feed, info, later, with};
+use crate::core::effect::Level;
+use crate::core::event::Event;
+use crate::core::ids::TerminalKey;
+use crate::core::snapshot::TerminalInfo;
+use crate::editor::apply::notify;
+use crate::editor::keys;
+use crate::editor::nvim::api;
+use crate::editor::state::send;
+
+pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
+    for lhs in keys::of("terminal", "close") {
+        keys::map(buf, "n", &lhs, "Closes the window", close)?;
+    }
+    for lhs in keys::of("terminal", "kill") {
+        let desc = "Ends what runs in the terminal";
+        keys::map(buf, "n", &lhs, desc, move || kill(key))?;
+    }
+    Ok(())
+}
+
+/// Closes the current window; the last one there is stays, with an empty buffer.
+fn close() -> mlua::Result<()> {
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
+    if tabs.len() == 1 && crate::editor::layout::count_splits(tab)? == 1 {
+        return api("nvim_command", "enew");
+    }
+    api("nvim_win_close", (0, true))
+}
+
+/// Ends what runs in a terminal.
+fn kill(key: TerminalKey) -> mlua::Result<()> {
+    match why_not(info(key).as_ref()) {
+        Some(why) => notify(Level::Info, &why),
+        None => {
+            send(Event::TerminalKill { terminal: key });
+            Ok(())
+        }
+    }
+}
+
+/// Returns why nothing in a terminal can be typed to, or ended.
+fn why_not(info: Option<&TerminalInfo>) -> Option<String> {
+    let Some(info) = info else {
+        return Some("The session of this terminal is over.".to_owned());
+    };
+    if let Some(end) = info.state.end() {
+        return Some(format!(
+            "The command is over ({}).",
+            end.trim_end_matches('.')
+        ));
+    }
+    let text = "The agent runs this command itself and only shows what it prints: \
+        `:Acp cancel` cancels the turn.";
+    (!info.has_process).then(|| text.to_owned())
+}
+
+/// The user goes to type into a terminal: if there is nobody to hear it, they are told before.
+pub(super) fn entered(key: TerminalKey) -> mlua::Result<()> {
+    match why_not(info(key).as_ref()) {
+        Some(why) => refuse(why),
+        None => feed::resume(key),
+    }
+}
+
+/// Neovim has something for the command: keys of the user's.
+pub(super) fn typed(key: TerminalKey, keys: &[u8]) -> mlua::Result<()> {
+    if with(|terminals| terminals.is_feeding) {
+        return Ok(());
+    }
+    if let Some(why) = why_not(info(key).as_ref()) {
+        // It has ended under the user's fingers.
+        return refuse(why);
+    }
+    send(Event::TerminalInput {
+        terminal: key,
+        bytes: keys.to_vec(),
+    });
+    Ok(())
+}
+
+fn refuse(why: String) -> mlua::Result<()> {
+    later(move || {
+        api::<()>("nvim_command", "stopinsert")?;
+        notify(Level::Info, &why)
+    })
+}

@@ -1,0 +1,191 @@
+//! What a terminal prints, on its way into the buffer.
+//!
+//! Invariant: the end of the output is shown, unless the user reads further up: then what would
+//! move the text under the reader waits for the user's return.
+
+use nvim_oxi::mlua;
+
+use super::{
+    SCROLLBACK, Shown, adorn, begin, change, delete, dress, get, info, keys, window, with,
+};
+use crate::core::event::Event;
+use crate::core::ids::TerminalKey;
+use crate::editor::nvim::{self, api};
+use crate::editor::state::send;
+
+/// Resets a terminal, leaves the alternate screen, and clears what has left the screen.
+const CLEAR: &[u8] = b"\x1b[?1049l\x1bc\x1b[H\x1b[2J\x1b[3J";
+
+/// Whether output is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feed {
+    /// All there is has been asked for; what comes before it is of no use.
+    Awaited,
+    Live,
+    /// The user reads further up: nothing is taken until they return to the end.
+    Paused,
+}
+
+/// Shows more of a terminal's output; `is_anew`: it is all there is.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn output(key: TerminalKey, is_anew: bool, bytes: &[u8]) -> mlua::Result<()> {
+    let Some(shown) = get(key) else {
+        // Its last window was closed meanwhile.
+        return Ok(());
+    };
+    if !api::<bool>("nvim_buf_is_valid", shown.buf)? {
+        return Ok(());
+    }
+    match (shown.feed, is_anew) {
+        (Feed::Paused, _) | (Feed::Awaited, false) => return Ok(()),
+        // The buffer is as it was made.
+        (Feed::Awaited, true) if shown.is_blank()? => {}
+        _ => {
+            let readers = Readers::of(shown.buf)?;
+            if readers.would_mind(&shown, is_anew, bytes)? {
+                return pause(key);
+            }
+            if is_anew {
+                return feed(&replaced(key, &shown, &readers)?, bytes);
+            }
+        }
+    }
+    change(key, |shown| shown.feed = Feed::Live);
+    feed(&shown, bytes)
+}
+
+/// Feeds a terminal. It may answer what the command asks of it; nobody hears that: whether
+/// somebody looks must make no difference to the command, nor must it be asked again when its
+/// output is shown again.
+fn feed(shown: &Shown, bytes: &[u8]) -> mlua::Result<()> {
+    let text = nvim::lua().create_string(bytes)?;
+    with(|terminals| terminals.is_feeding = true);
+    let fed = api::<()>("nvim_chan_send", (shown.channel, text));
+    with(|terminals| terminals.is_feeding = false);
+    fed
+}
+
+impl Shown {
+    /// Tells whether nothing was ever shown.
+    fn is_blank(&self) -> mlua::Result<bool> {
+        let first: Vec<String> = api("nvim_buf_get_lines", (self.buf, 0, 1, false))?;
+        Ok(self.feed == Feed::Awaited && first.iter().all(String::is_empty))
+    }
+}
+
+/// The windows that show a terminal.
+struct Readers {
+    /// Those whose cursor is at the end: they go along.
+    following: Vec<i32>,
+    /// The user selects text in one of them, or is about to name some by a motion.
+    is_selecting: bool,
+    all: Vec<i32>,
+}
+
+impl Readers {
+    fn of(buf: i32) -> mlua::Result<Self> {
+        let all = nvim::windows_of(buf)?;
+        let last: i64 = api("nvim_buf_line_count", buf)?;
+        let mut readers = Self {
+            following: Vec::new(),
+            is_selecting: false,
+            all: all.clone(),
+        };
+        for win in all {
+            readers.is_selecting |= window::is_selecting(win)?;
+            if window::cursor_line(win)? >= last {
+                readers.following.push(win);
+            }
+        }
+        Ok(readers)
+    }
+
+    /// Tells whether more output would move what somebody reads.
+    fn would_mind(&self, shown: &Shown, is_anew: bool, bytes: &[u8]) -> mlua::Result<bool> {
+        if self.is_selecting {
+            return Ok(true);
+        }
+        if !self.following.is_empty() || self.all.is_empty() {
+            return Ok(false);
+        }
+        let lines: usize = api("nvim_buf_line_count", shown.buf)?;
+        let come = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        // Lines that wrap are two.
+        Ok(is_anew || lines + 2 * come > SCROLLBACK)
+    }
+}
+
+/// Lets a terminal rest until its reader is at the end again.
+fn pause(key: TerminalKey) -> mlua::Result<()> {
+    change(key, |shown| shown.feed = Feed::Paused);
+    send(Event::TerminalShown {
+        terminal: key,
+        is_shown: false,
+    });
+    window::set_bars(key)
+}
+
+/// Goes on with a terminal whose reader has come back to the end.
+pub(super) fn resume(key: TerminalKey) -> mlua::Result<()> {
+    let Some(shown) = get(key).filter(|shown| shown.feed == Feed::Paused) else {
+        return Ok(());
+    };
+    let readers = Readers::of(shown.buf)?;
+    if readers.following.is_empty() || readers.is_selecting {
+        return Ok(());
+    }
+    change(key, |shown| shown.feed = Feed::Awaited);
+    send(Event::TerminalShown {
+        terminal: key,
+        is_shown: true,
+    });
+    window::set_bars(key)
+}
+
+pub(super) fn resume_all() -> mlua::Result<()> {
+    keys().into_iter().try_for_each(resume)
+}
+
+/// Empties a terminal: by a new buffer in place of the old one, since Neovim before 0.12 has no
+/// way to clear what has left the screen.
+fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<Shown> {
+    let mode: String = nvim::vim_fn("mode", true)?;
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let is_free = matches!(mode.as_str(), "n" | "nt") || !readers.all.contains(&here);
+    let Some(info) = info(key).filter(|_| is_free) else {
+        // While the user types into it, or at a prompt, the buffer stays: what is scrolled back to
+        // may repeat itself then.
+        feed(shown, CLEAR)?;
+        change(key, |shown| shown.feed = Feed::Live);
+        return Ok(shown.clone());
+    };
+    // To others it is one terminal all the time: it is not opened once more.
+    let options: mlua::Table = nvim::vim()?.get("o")?;
+    let ignored: String = options.get("eventignore")?;
+    options.set("eventignore", "all")?;
+    let swapped = swap(key, shown.buf, &readers.all);
+    options.set("eventignore", ignored)?;
+    let (channel, buf) = swapped?;
+    change(key, |shown| {
+        (shown.channel, shown.buf) = (channel, buf);
+        shown.feed = Feed::Live;
+        shown.bars.clear();
+    });
+    adorn(&info, buf)?;
+    dress(key)?;
+    window::go_to_end(buf)?;
+    Ok(get(key).unwrap_or_else(|| shown.clone()))
+}
+
+/// Puts a new terminal into these windows, and takes the old one away.
+fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)> {
+    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    for &win in windows {
+        api::<()>("nvim_win_set_buf", (win, buf))?;
+    }
+    let channel = begin(key, buf)?;
+    delete(old)?;
+    Ok((channel, buf))
+}

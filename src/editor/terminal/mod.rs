@@ -1,0 +1,271 @@
+//! Buffers that show what terminals print.
+//!
+//! Invariants: a terminal has a buffer only while a window shows it, and is fed only then; nothing
+//! moves under a user who reads further up; looking at a terminal never changes what is in it:
+//! the user's keys reach the command, Neovim's own answers to what it prints do not.
+
+mod acts;
+mod feed;
+mod window;
+
+use std::collections::BTreeMap;
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+pub use feed::output;
+pub use window::shortened;
+
+use feed::Feed;
+
+use super::nvim::{self, api};
+use super::room::Room;
+use super::state::{self, send, snapshot};
+use super::{chat, guard};
+use crate::core::event::Event;
+use crate::core::ids::{SessionKey, TerminalKey};
+use crate::core::snapshot::TerminalInfo;
+
+/// How many lines that have left a terminal's screen can be scrolled back to.
+const SCROLLBACK: usize = 10_000;
+
+/// The terminals that are shown.
+#[derive(Debug, Default)]
+pub struct Terminals {
+    shown: BTreeMap<TerminalKey, Shown>,
+    /// What Neovim says while it is fed is no key of the user's.
+    is_feeding: bool,
+    is_watching: bool,
+    /// The windows before there was one for terminals.
+    room: Option<Room>,
+}
+
+/// A terminal that a window shows.
+#[derive(Debug, Clone)]
+struct Shown {
+    session: SessionKey,
+    buf: i32,
+    channel: i64,
+    feed: Feed,
+    /// Columns and rows, as the command was told.
+    size: (u16, u16),
+    /// What the window bars say.
+    bars: BTreeMap<i32, String>,
+}
+
+fn with<R: Default>(body: impl FnOnce(&mut Terminals) -> R) -> R {
+    state::with(|editor| body(&mut editor.terminals.borrow_mut())).unwrap_or_default()
+}
+
+fn get(key: TerminalKey) -> Option<Shown> {
+    with(|terminals| terminals.shown.get(&key).cloned())
+}
+
+fn change(key: TerminalKey, body: impl FnOnce(&mut Shown)) {
+    with(|terminals| {
+        if let Some(shown) = terminals.shown.get_mut(&key) {
+            body(shown);
+        }
+    });
+}
+
+/// Returns what is known of a terminal.
+fn info(key: TerminalKey) -> Option<TerminalInfo> {
+    let snapshot = snapshot();
+    let mut all = snapshot.terminals.iter();
+    all.find(|info| info.key == key).cloned()
+}
+
+/// Shows a terminal in the current tab page and goes there.
+///
+/// # Errors
+/// There is no such terminal, or what Neovim says of it.
+pub fn open(key: TerminalKey) -> mlua::Result<()> {
+    let Some(info) = info(key) else {
+        let why = format!(
+            "there is no terminal {}; `:Acp terminal` lists those there are",
+            key.0
+        );
+        return Err(mlua::Error::runtime(why));
+    };
+    if nvim::vim_fn::<String>("win_gettype", ())? == "command" {
+        return Err(mlua::Error::runtime(
+            "no window can be opened from the command-line window: close it, then open the terminal",
+        ));
+    }
+    let known = get(key).map(|shown| shown.buf);
+    match known {
+        Some(buf) if api("nvim_buf_is_valid", buf)? => {
+            window::show(buf)?;
+            dress(key)
+        }
+        _ => create(&info),
+    }
+}
+
+/// Makes a terminal's buffer, in a window from the start: what it is as large as.
+fn create(info: &TerminalInfo) -> mlua::Result<()> {
+    let key = info.key;
+    watch()?;
+    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    window::show(buf)?;
+    // Not before it is in the window: the user's own events of terminals concern that.
+    let channel = begin(key, buf)?;
+    let shown = Shown {
+        session: info.session,
+        buf,
+        channel,
+        feed: Feed::Awaited,
+        size: (0, 0),
+        bars: BTreeMap::new(),
+    };
+    with(|terminals| terminals.shown.insert(key, shown));
+    adorn(info, buf)?;
+    dress(key)?;
+    window::go_to_end(buf)?;
+    send(Event::TerminalShown {
+        terminal: key,
+        is_shown: true,
+    });
+    Ok(())
+}
+
+/// Makes a buffer a terminal, and returns the channel that feeds it.
+fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
+    let on_input = guard::callback(
+        "terminal input",
+        move |(_, _, _, keys): (Value, Value, Value, mlua::String)| {
+            acts::typed(key, &keys.as_bytes())
+        },
+    )?;
+    let opts = nvim::table([("on_input", Value::Function(on_input))])?;
+    let channel = api("nvim_open_term", (buf, opts))?;
+    nvim::set_buf_option(buf, "scrollback", SCROLLBACK)?;
+    Ok(channel)
+}
+
+/// Gives a terminal's buffer its name, its keys and what tells of its windows.
+fn adorn(info: &TerminalInfo, buf: i32) -> mlua::Result<()> {
+    let key = info.key;
+    let agent = chat::get(info.session).map_or_else(|| "agent".to_owned(), |chat| chat.agent);
+    let name = format!("acp://{agent}/{}/terminal/{}", info.session.0, key.0);
+    api::<()>("nvim_buf_set_name", (buf, chat::free_name(&name)?))?;
+    nvim::set_buf_option(buf, "bufhidden", "hide")?;
+    nvim::set_buf_option(buf, "filetype", "acp-terminal")?;
+    acts::map_keys(buf, key)?;
+    for (event, body) in [
+        ("BufWinEnter", dress as fn(TerminalKey) -> mlua::Result<()>),
+        ("BufWinLeave", |key| later(move || hidden(key))),
+        ("BufWipeout", |key| later(move || hidden(key))),
+        ("CursorMoved", feed::resume),
+        ("TermEnter", acts::entered),
+    ] {
+        let run = guard::callback("terminal event", move |_: Table| body(key))?;
+        let opts = nvim::table([
+            ("buffer", nvim::value(buf)),
+            ("callback", Value::Function(run)),
+        ])?;
+        api::<i32>("nvim_create_autocmd", (event, opts))?;
+    }
+    Ok(())
+}
+
+/// Watches, once, what concerns all terminals.
+fn watch() -> mlua::Result<()> {
+    if with(|terminals| std::mem::replace(&mut terminals.is_watching, true)) {
+        return Ok(());
+    }
+    for (event, body) in [
+        ("WinResized", window::resized as fn() -> mlua::Result<()>),
+        ("ModeChanged", feed::resume_all),
+    ] {
+        let run = guard::callback("terminals", move |_: Table| body())?;
+        let opts = nvim::table([("callback", Value::Function(run))])?;
+        api::<i32>("nvim_create_autocmd", (event, opts))?;
+    }
+    Ok(())
+}
+
+/// Gives the windows of a terminal their looks, and the command their size.
+fn dress(key: TerminalKey) -> mlua::Result<()> {
+    if let Some(shown) = get(key) {
+        window::dress(shown.buf)?;
+    }
+    window::set_bars(key)?;
+    window::resized()
+}
+
+/// Has the window bars say how things stand by now.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn refresh() -> mlua::Result<()> {
+    for key in keys() {
+        window::set_bars(key)?;
+    }
+    Ok(())
+}
+
+fn keys() -> Vec<TerminalKey> {
+    with(|terminals| terminals.shown.keys().copied().collect())
+}
+
+/// A window of a terminal was closed: with the last one the buffer goes, too.
+fn hidden(key: TerminalKey) -> mlua::Result<()> {
+    let Some(shown) = get(key) else {
+        return Ok(());
+    };
+    let is_there: bool = api("nvim_buf_is_valid", shown.buf)?;
+    if is_there && !nvim::windows_of(shown.buf)?.is_empty() {
+        return Ok(());
+    }
+    with(|terminals| terminals.shown.remove(&key));
+    send(Event::TerminalShown {
+        terminal: key,
+        is_shown: false,
+    });
+    delete(shown.buf)?;
+    let room = with(|terminals| {
+        let is_last = terminals.shown.is_empty();
+        terminals.room.take_if(|_| is_last)
+    });
+    room.map_or(Ok(()), Room::give_back)
+}
+
+/// Takes away the terminals of a session that is over, and their windows.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn forget(session: SessionKey) -> mlua::Result<()> {
+    let gone = with(|terminals| {
+        let of_session: Vec<TerminalKey> = terminals
+            .shown
+            .iter()
+            .filter(|(_, shown)| shown.session == session)
+            .map(|(key, _)| *key)
+            .collect();
+        let gone = of_session
+            .iter()
+            .filter_map(|key| terminals.shown.remove(key));
+        gone.collect::<Vec<_>>()
+    });
+    for shown in gone {
+        delete(shown.buf)?;
+    }
+    Ok(())
+}
+
+fn delete(buf: i32) -> mlua::Result<()> {
+    if !api::<bool>("nvim_buf_is_valid", buf)? {
+        return Ok(());
+    }
+    let opts = nvim::table([("force", Value::Boolean(true))])?;
+    api("nvim_buf_delete", (buf, opts))
+}
+
+/// Runs what may not happen inside of an event of Neovim's.
+fn later(body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
+    let run = guard::callback("terminal later", move |()| body())?;
+    nvim::vim()?
+        .get::<mlua::Function>("schedule")?
+        .call::<()>(run)
+}

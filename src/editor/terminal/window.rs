@@ -1,0 +1,209 @@
+//! The windows that show terminals: where they open, what their bars say, how large they are.
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::feed::Feed;
+use super::{change, get, info, keys, with};
+use crate::core::event::Event;
+use crate::core::ids::TerminalKey;
+use crate::core::snapshot::TerminalInfo;
+use crate::core::terminals::State;
+use crate::core::view::Group;
+use crate::editor::nvim::{self, api};
+use crate::editor::room::Room;
+use crate::editor::state::send;
+
+/// Shows a buffer in the current tab page and goes there: in the window it has, in that of another
+/// terminal, or below everything, where a command's lines have all the width there is.
+pub(super) fn show(buf: i32) -> mlua::Result<()> {
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let mut other = None;
+    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+        let shows: i32 = api("nvim_win_get_buf", win)?;
+        if shows == buf {
+            return api("nvim_set_current_win", win);
+        }
+        if nvim::buf_option::<String>(shows, "filetype")? == "acp-terminal" {
+            other = Some(win);
+        }
+    }
+    if let Some(win) = other {
+        api::<()>("nvim_set_current_win", win)?;
+        return api("nvim_win_set_buf", (win, buf));
+    }
+    let room = Room::now()?;
+    with(|terminals| terminals.room = Some(room));
+    let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
+    let config = nvim::table([
+        ("win", Value::Integer(-1)),
+        ("split", nvim::value("below")),
+        ("height", nvim::value((lines * 2 / 5).max(6))),
+    ])?;
+    api::<i32>("nvim_open_win", (buf, true, config))?;
+    Ok(())
+}
+
+/// Puts the cursors of a terminal's windows at its end: there they go along with it.
+pub(super) fn go_to_end(buf: i32) -> mlua::Result<()> {
+    let last: i64 = api("nvim_buf_line_count", buf)?;
+    for win in nvim::windows_of(buf)? {
+        api::<()>("nvim_win_set_cursor", (win, vec![last, 0]))?;
+    }
+    Ok(())
+}
+
+/// Gives the windows on a terminal's buffer the looks of one.
+pub(super) fn dress(buf: i32) -> mlua::Result<()> {
+    for win in nvim::windows_of(buf)? {
+        for name in [
+            "number",
+            "relativenumber",
+            "cursorline",
+            "cursorcolumn",
+            "list",
+            "spell",
+            "wrap",
+        ] {
+            nvim::set_win_option(win, name, false)?;
+        }
+        nvim::set_win_option(win, "winfixheight", true)?;
+        for (name, to) in [
+            ("signcolumn", "no"),
+            ("foldcolumn", "0"),
+            ("colorcolumn", ""),
+            ("statuscolumn", ""),
+        ] {
+            nvim::set_win_option(win, name, to)?;
+        }
+        for name in ["scrolloff", "sidescrolloff"] {
+            nvim::set_win_option(win, name, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says above each window of a terminal what runs there and how it stands.
+pub(super) fn set_bars(key: TerminalKey) -> mlua::Result<()> {
+    let (Some(shown), Some(info)) = (get(key), info(key)) else {
+        return Ok(());
+    };
+    if !api::<bool>("nvim_buf_is_valid", shown.buf)? {
+        return Ok(());
+    }
+    for win in nvim::windows_of(shown.buf)? {
+        let width: usize = api("nvim_win_get_width", win)?;
+        let bar = bar(&info, shown.feed, width);
+        if shown.bars.get(&win) == Some(&bar) {
+            continue;
+        }
+        nvim::set_win_option(win, "winbar", bar.as_str())?;
+        change(key, |shown| {
+            shown.bars.insert(win, bar);
+        });
+    }
+    Ok(())
+}
+
+fn bar(info: &TerminalInfo, feed: Feed, width: usize) -> String {
+    let (state, group) = state(&info.state);
+    let pause = match feed {
+        Feed::Paused => "more below: G shows it",
+        Feed::Awaited | Feed::Live => "",
+    };
+    let taken = state.chars().count() + pause.chars().count() + 8;
+    let title = shortened(&info.title, width.saturating_sub(taken).max(10));
+    let title = if info.has_process {
+        format!("$ {title}")
+    } else {
+        title
+    };
+    let escaped = |text: &str| text.replace('%', "%%");
+    let mut bar = format!(
+        " %#AcpTitle#{}%#AcpDim# · %#{group}#{}",
+        escaped(&title),
+        escaped(&state)
+    );
+    if !pause.is_empty() {
+        bar.push_str(&format!("%#AcpDim# · %#AcpWarning#{pause}"));
+    }
+    bar + "%*"
+}
+
+/// Returns how a terminal stands, and how that looks.
+fn state(state: &State) -> (String, Group) {
+    let group = match state {
+        State::Starting => "AcpToolPending",
+        State::Running => "AcpToolRunning",
+        State::Exited(exit) if exit.code == Some(0) && exit.signal.is_none() => "AcpToolDone",
+        State::Exited(_) | State::Failed(_) => "AcpToolFailed",
+    };
+    (
+        state.end().unwrap_or_else(|| state.word().to_owned()),
+        group,
+    )
+}
+
+/// Returns a text on one line, with `…` for what goes beyond `width` characters.
+pub fn shortened(text: &str, width: usize) -> String {
+    let mut line = text.replace(char::is_control, " ");
+    if line.chars().count() > width {
+        line = line.chars().take(width.saturating_sub(1)).collect();
+        line.push('…');
+    }
+    line
+}
+
+/// Tells the commands how large their terminals are by now, as far as they are shown.
+pub(super) fn resized() -> mlua::Result<()> {
+    for key in keys() {
+        let Some(shown) = get(key) else {
+            continue;
+        };
+        let is_there: bool = api("nvim_buf_is_valid", shown.buf)?;
+        let size = match is_there {
+            true => size(shown.buf)?,
+            false => (0, 0),
+        };
+        if size.0 == 0 || size.1 == 0 || size == shown.size {
+            continue;
+        }
+        change(key, |shown| shown.size = size);
+        let (columns, rows) = size;
+        send(Event::TerminalResized {
+            terminal: key,
+            columns,
+            rows,
+        });
+        // There is another width to fill.
+        set_bars(key)?;
+    }
+    Ok(())
+}
+
+/// Returns the columns and rows of a terminal, as Neovim counts them: of the largest window.
+fn size(buf: i32) -> mlua::Result<(u16, u16)> {
+    let mut size = (0, 0);
+    for win in nvim::windows_of(buf)? {
+        let found: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
+        let Some(info) = found.first() else {
+            continue;
+        };
+        let columns: u16 = info
+            .get::<u16>("width")?
+            .saturating_sub(info.get("textoff")?);
+        size = (columns.max(size.0), info.get::<u16>("height")?.max(size.1));
+    }
+    Ok(size)
+}
+
+pub(super) fn cursor_line(win: i32) -> mlua::Result<i64> {
+    let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
+    Ok(cursor.first().copied().unwrap_or(1))
+}
+
+/// Tells whether the user selects text in this window, or is about to name some by a motion.
+pub(super) fn is_selecting(win: i32) -> mlua::Result<bool> {
+    let mode: String = nvim::vim_fn("mode", true)?;
+    let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
+    Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
+}

@@ -1,0 +1,282 @@
+//! Recordings of the agents people use, replayed through the whole plugin.
+//!
+//! Each ends in a chat without an unknown entry, with every diff, and with each request answered
+//! as it was then; the snapshots are to be read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, ended, open, said, transcript, wait_phase};
+
+/// A recorded conversation.
+struct Recording {
+    path: PathBuf,
+    prompts: Vec<String>,
+    /// The options the user chose, in order.
+    answers: Vec<String>,
+}
+
+impl Recording {
+    fn read(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/transcripts/{name}.jsonl"));
+        let text = fs::read_to_string(&path).expect("the recording is there");
+        let records = text.lines().filter(|line| line.starts_with('{'));
+        let records: Vec<Json> = records
+            .map(|line| serde_json::from_str(line).expect("a record is JSON"))
+            .collect();
+        let of_client = records.iter().filter(|record| record["dir"] == "c>a");
+        let messages: Vec<&Json> = of_client.map(|record| &record["msg"]).collect();
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        Self {
+            path,
+            prompts: messages
+                .iter()
+                .filter(|message| message["method"] == "session/prompt")
+                .filter_map(|message| text(&message["params"]["prompt"][0]["text"]))
+                .collect(),
+            answers: messages
+                .iter()
+                .filter_map(|message| text(&message["result"]["outcome"]["optionId"]))
+                .collect(),
+        }
+    }
+}
+
+/// Replays a recording through the plugin, answers as the user did then, and returns the chat.
+#[track_caller]
+fn replay(name: &str) -> String {
+    let recording = Recording::read(name);
+    let (nvim, report) = start(&recording, &[]);
+    let mut answers = recording.answers.iter();
+    for (turn, text) in recording.prompts.iter().enumerate() {
+        talk::prompt(&nvim, text);
+        nvim.wait("the end of the turn", || {
+            answer(&nvim, &mut answers);
+            ended(&nvim).len() > turn
+        });
+    }
+    assert_eq!(answers.count(), 0, "all questions were asked");
+    check_answered(&nvim, &report);
+    nvim.wait("the last line, with which all recordings end", || {
+        transcript(&nvim).last().is_some_and(|line| line == "```")
+    });
+    let chat = chat(&nvim);
+    let review = reviewed(&nvim, recording.prompts.len());
+    nvim.quit();
+    format!("{chat}\n\n==== to be reviewed\n{review}")
+}
+
+/// Replays a recording of a turn that was cancelled while `shown` was in the chat.
+#[track_caller]
+fn replay_cancel(name: &str, shown: &str) -> String {
+    let recording = Recording::read(name);
+    let (nvim, report) = start(&recording, &["--gate", "session/cancel"]);
+    talk::prompt(&nvim, &recording.prompts[0]);
+    let mut answers = recording.answers.iter();
+    nvim.wait("the command to run", || {
+        answer(&nvim, &mut answers);
+        answers.len() == 0 && said(&nvim, shown)
+    });
+    nvim.cmd("Acp cancel");
+    nvim.wait("the end of the turn", || ended(&nvim) == ["cancelled"]);
+    check_answered(&nvim, &report);
+    nvim.wait("the last line of each", || {
+        transcript(&nvim)
+            .last()
+            .is_some_and(|line| line == "Cancelled.")
+    });
+    let is_open = |line: &String| line.contains("in progress") || line.contains("pending");
+    nvim.wait("each call to be over", || {
+        !transcript(&nvim).iter().any(is_open)
+    });
+    let chat = chat(&nvim);
+    nvim.quit();
+    chat
+}
+
+/// Replays a recording of a turn without questions; it ends with `last` in the chat.
+#[track_caller]
+fn replay_plan(name: &str, last: &str) -> String {
+    let recording = Recording::read(name);
+    let (nvim, report) = start(&recording, &[]);
+    talk::talk(&nvim, &recording.prompts[0]);
+    check_answered(&nvim, &report);
+    talk::wait_said(&nvim, last);
+    let chat = chat(&nvim);
+    nvim.quit();
+    chat
+}
+
+/// Opens a chat with an agent that replays a recording; returns the path of its report as well.
+#[track_caller]
+fn start(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
+    let project = Project::new().file("hello.txt", "one\ntwo\nthree\n");
+    let report = project.root().join("agents/recorded.report");
+    let path = recording.path.to_string_lossy();
+    let args: Vec<&str> = ["--replay", &path]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
+    let spec = json!({
+        "command": env!("CARGO_BIN_EXE_acp-scripted"),
+        "args": args,
+        // As Gemini's preset has it, and a recording of Gemini was answered.
+        "missing_file": if recording.path.ends_with("gemini.jsonl") { "empty" } else { "error" },
+        "env": { "ACP_SCRIPT_REPORT": report },
+    });
+    let nvim = project
+        .agent_command("recorded", spec)
+        .config("log_level", json!("debug"))
+        .size(100, 60)
+        .start();
+    open(&nvim);
+    (nvim, report)
+}
+
+/// Checks that the agent has said all it had to say, and that each of its requests was answered
+/// as it was then.
+#[track_caller]
+fn check_answered(nvim: &Nvim, report: &Path) {
+    nvim.wait_script("recorded");
+    let report = fs::read_to_string(report).unwrap_or_default();
+    let differing = report.lines().filter(|line| line.contains("\"differs\""));
+    assert_eq!(differing.count(), 0, "{report}");
+    wait_phase(nvim, "idle");
+}
+
+/// Returns the chat, in which everything was understood.
+#[track_caller]
+fn chat(nvim: &Nvim) -> String {
+    assert!(!said(nvim, "? update of an unknown kind"));
+    assert_eq!(nvim.messages(), "");
+    nvim.mask(&transcript(nvim).join("\n"))
+}
+
+/// Returns what there is to review, once the disk is others' again after so many turns.
+#[track_caller]
+fn reviewed(nvim: &Nvim, turns: usize) -> String {
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the checkpoints behind the turns", || {
+        let log = fs::read_to_string(&log).unwrap_or_default();
+        log.matches("is not the agent's").count() == turns
+    });
+    let hunks = "local lines = {}
+        for _, hunk in ipairs(require('acp').review.hunks()) do
+            local name = vim.fn.fnamemodify(hunk.path, ':t')
+            table.insert(lines, ('%s:%d -[%s] +[%s]'):format(name, hunk.row + 1,
+                table.concat(hunk.old, '|'), table.concat(hunk.new, '|')))
+        end
+        return table.concat(lines, '\\n')";
+    // What was told with the last checkpoint may still be read.
+    nvim.wait("both files", || {
+        let both = nvim.lua(hunks, ());
+        both.as_str()
+            .is_some_and(|both| both.contains("hello.txt") && both.contains("new.txt"))
+    });
+    let hunks = nvim.lua(hunks, ());
+    hunks.as_str().unwrap_or_default().to_owned()
+}
+
+/// Answers the question that is open, if there is one, as the user did then.
+#[track_caller]
+fn answer<'a>(nvim: &Nvim, answers: &mut impl Iterator<Item = &'a String>) {
+    let open = nvim.lua("return require('acp').permission.list()[1]", ());
+    let Some(id) = open["id"].as_u64() else {
+        return;
+    };
+    let option = answers.next().expect("no more questions than then");
+    let answered = talk::count(nvim, "AcpPermissionAnswered");
+    nvim.lua("require('acp').permission.answer(...)", (id, option));
+    nvim.wait("the answer to be taken", || {
+        talk::count(nvim, "AcpPermissionAnswered") > answered
+    });
+}
+
+#[test]
+fn a_recording_of_claude() {
+    insta::assert_snapshot!(replay("claude"));
+}
+
+#[test]
+fn a_recording_of_codex() {
+    insta::assert_snapshot!(replay("codex"));
+}
+
+#[test]
+fn a_recording_of_gemini() {
+    insta::assert_snapshot!(replay("gemini"));
+}
+
+#[test]
+fn a_recording_of_opencode() {
+    insta::assert_snapshot!(replay("opencode"));
+}
+
+#[test]
+fn a_recording_of_kimi() {
+    insta::assert_snapshot!(replay("kimicode"));
+}
+
+#[test]
+fn a_recording_of_cline() {
+    insta::assert_snapshot!(replay("cline"));
+}
+
+#[test]
+fn a_recording_of_claude_that_tells_what_a_terminal_shows() {
+    insta::assert_snapshot!(replay("claude.metaterm"));
+}
+
+#[test]
+fn a_recording_of_codex_that_tells_what_a_terminal_shows() {
+    insta::assert_snapshot!(replay("codex.metaterm"));
+}
+
+#[test]
+fn a_recording_of_codex_with_a_plan() {
+    insta::assert_snapshot!(replay_plan("codex.plan", "Second thing"));
+}
+
+#[test]
+fn a_recording_of_kimi_with_a_plan() {
+    insta::assert_snapshot!(replay_plan("kimicode.plan", "Todo list updated"));
+}
+
+#[test]
+fn a_recording_of_opencode_with_a_plan() {
+    insta::assert_snapshot!(replay_plan("opencode.plan", "2 todos"));
+}
+
+#[test]
+fn a_recording_of_claude_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("claude.cancel", "sleep 30"));
+}
+
+#[test]
+fn a_recording_of_codex_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("codex.cancel", "sleep 30"));
+}
+
+#[test]
+fn a_recording_of_gemini_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("gemini.cancel", "sleep 30"));
+}
+
+#[test]
+fn a_recording_of_kimi_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("kimicode.cancel", "started"));
+}
+
+#[test]
+fn a_recording_of_opencode_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("opencode.cancel", "sleep 30"));
+}
+
+#[test]
+fn a_recording_of_cline_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("cline.cancel", "sleep 30"));
+}
