@@ -23,5 +23,6 @@ mod review;
 mod review_list;
 mod stories;
 mod talk;
+mod tool_calls;
 mod turns;
 mod tutor;
