@@ -94,7 +94,8 @@ impl ToolDiff {
             rows,
             left,
             deletes,
-            place: None,
+            // Where nothing was, the new text is the whole of the file.
+            place: old.is_none_or(str::is_empty).then_some(0),
             lit: 0,
             code: None,
         }

@@ -215,13 +215,16 @@ fn icon(kind: &ToolKind) -> &'static str {
     }
 }
 
-/// Returns the title on one line; the id where there is none.
+/// Returns the title on one line; where there is none, what else tells it from others.
 pub fn title(tool: &ToolCall) -> String {
     let title = tool.title.trim().lines().next().unwrap_or_default().trim();
     match (title.is_empty(), tool.locations.first()) {
         (false, _) => title.to_owned(),
         (true, Some(location)) => location.path.display().to_string(),
-        (true, None) => tool.id.0.to_string(),
+        (true, None) => match rawview::command(tool) {
+            Some(command) => command.trim().lines().next().unwrap_or_default().to_owned(),
+            None => tool.id.0.to_string(),
+        },
     }
 }
 
@@ -279,9 +282,14 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
         push(&mut line, "  ", "AcpDim");
         push(&mut line, &shown_at(place, look.cwd), "AcpPath");
     }
+    let changed = tool.content.iter().find_map(|item| match item {
+        ToolContent::Diff { path, .. } => Some(path.as_path()),
+        _ => None,
+    });
+    let path = place.map(|place| place.path.as_path()).or(changed);
     line.linked(Link::Call {
         entry: look.entry,
-        path: place.map(|place| Arc::from(place.path.as_path())),
+        path: path.map(Arc::from),
         row: place.and_then(|place| place.row),
     })
 }

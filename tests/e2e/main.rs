@@ -29,5 +29,6 @@ mod stories;
 mod talk;
 mod terminal_window;
 mod terminals;
+mod tool_calls;
 mod turns;
 mod tutor;

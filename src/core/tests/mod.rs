@@ -16,6 +16,7 @@ mod steps;
 mod story;
 mod subagents;
 mod verbs;
+mod wholes;
 mod world;
 
 mod feedback;
