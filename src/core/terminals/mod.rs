@@ -288,11 +288,17 @@ impl Terminals {
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
         self.has_news = true;
-        if let Some(terminal) = self.all.remove(&key)
-            && let Some(named) = self.names.get_mut(&(terminal.session, terminal.id))
+        let Some(terminal) = self.all.remove(&key) else {
+            return;
+        };
+        let name = (terminal.session, terminal.id);
+        if let Some(named) = self.names.get_mut(&name)
             && named.terminal == Some(key)
         {
             named.terminal = None;
+            if named.entries.is_empty() {
+                self.names.remove(&name);
+            }
         }
     }
 }

@@ -118,12 +118,14 @@ impl Screen {
     }
 
     fn go_right(&mut self, columns: usize) {
-        for _ in 0..columns.min(COLUMNS) {
-            match self.next() {
-                Some(c) => self.at += c.len_utf8(),
-                None => self.gap = (self.gap + 1).min(COLUMNS),
-            }
+        let mut left = columns.min(COLUMNS);
+        while left > 0
+            && let Some(c) = self.next()
+        {
+            self.at += c.len_utf8();
+            left -= 1;
         }
+        self.gap = (self.gap + left).min(COLUMNS);
     }
 
     fn go_left(&mut self, columns: usize) {
