@@ -9,6 +9,8 @@ local M = {}
 ---@alias acp.Session integer
 
 ---@alias acp.Phase "none"|"starting"|"idle"|"running"|"waiting"|"dead"
+--- Whether the agent is followed from file to file: "edits" where it changes something.
+---@alias acp.Follow boolean|"edits"
 ---@alias acp.Scope "hunk"|"file"|"turn"|"all"|acp.Rows
 
 --- Rows of the current buffer, 0-based.
@@ -30,6 +32,7 @@ local M = {}
 ---@field permissions? integer How many permission requests wait for an answer.
 ---@field review? {files: integer, hunks: integer}
 ---@field usage? table
+---@field follow? acp.Follow
 
 --- The tool calls that run.
 ---@class acp.Status.Tools
@@ -202,13 +205,15 @@ function M.statusline()
   return native and native.statusline() or ""
 end
 
---- Goes along with the agent from file to file. Not in this version: it says so.
----@param on? boolean
-function M.follow(on)
-  if on ~= nil and type(on) ~= "boolean" then
-    bad("follow: on", "boolean or nil", on)
+--- Lets a window go along with the agent from file to file, or only where it edits, or not.
+---@param on? acp.Follow Without it: if it does not, it does from now on, and the other way round.
+---@param opts? acp.SessionOpts
+function M.follow(on, opts)
+  if on ~= nil and type(on) ~= "boolean" and on ~= "edits" then
+    bad("follow: on", 'boolean, "edits" or nil', on)
   end
-  require("acp.commands").not_yet("follow the agent")
+  local session = session_of("follow", opts)
+  require("acp.native").load().follow(session, on)
 end
 
 --- Offers a tool to the agents. Not in this version: it says so.

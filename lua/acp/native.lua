@@ -15,6 +15,7 @@ local M = {}
 ---@field stop fun(session: integer?)
 ---@field restart fun(session: integer?)
 ---@field close fun(session: integer?)
+---@field follow fun(session: integer?, to: acp.Follow?)
 ---@field status fun(session: integer?): acp.Status
 ---@field statusline fun(): string
 ---@field accept fun(scope: acp.Scope)

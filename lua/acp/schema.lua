@@ -9,7 +9,7 @@
 ---@field default? any Of everything but records and maps of records.
 ---@field required? boolean A record without it is dropped.
 ---@field unused? boolean Accepted, without effect in this version.
----@field values? (string|false)[] Of an enum; of strings, if not any will do.
+---@field values? (string|boolean)[] Of an enum; of strings, if not any will do.
 ---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
 ---@field fields? acp.schema.Field[] Of a record, in the order of the help.
 ---@field class? string Of a record: its type's name.
@@ -153,6 +153,14 @@ local chat_keys = {
         { "gf", "gF" },
         "Goes to the file of the line, at its line. On another line of a tool call: to the first "
           .. "place the call names."
+      )
+    ),
+    field(
+      "raw",
+      keys(
+        "gr",
+        "Shows all that is known of the tool call at the cursor, its raw input and output among it, "
+          .. "as JSON in a window of its own."
       )
     ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
@@ -428,10 +436,11 @@ local root = {
       },
     }),
     field("follow", {
-      kind = "boolean",
+      kind = "enum",
+      values = { false, true, "edits" },
       default = false,
-      unused = true,
-      doc = "The editor goes along with the agent from file to file.",
+      doc = "A window goes along with the agent from file to file (|acp-follow|), in sessions that "
+        .. 'are opened from now on: with "edits" only where it changes something.',
     }),
     field("chat", {
       kind = "record",
@@ -456,6 +465,14 @@ local root = {
           above_zero = true,
           default = 6,
           doc = "How many lines the input window has.",
+        }),
+        field("plan", {
+          kind = "enum",
+          values = { "panel", "transcript" },
+          default = "panel",
+          doc = "Where the agent's plan is shown while it works it off: in a panel between the "
+            .. "transcript and the input, or in the transcript alone. What has become of it is in the "
+            .. "transcript either way.",
         }),
       },
     }),

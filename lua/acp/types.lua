@@ -15,8 +15,9 @@
 ---@field permissions? acp.Config.Permissions
 --- How hunks look in a buffer. See |acp-review|.
 ---@field review? acp.Config.Review
---- The editor goes along with the agent from file to file.
----@field follow? boolean
+--- A window goes along with the agent from file to file (|acp-follow|), in sessions that are opened
+--- from now on: with "edits" only where it changes something.
+---@field follow? false|true|"edits"
 ---@field chat? acp.Config.Chat
 --- MCP servers that the agents shall connect to.
 ---@field mcp_servers? table[]
@@ -92,6 +93,9 @@
 ---@field width? number
 --- How many lines the input window has.
 ---@field input_height? number
+--- Where the agent's plan is shown while it works it off: in a panel between the transcript and the
+--- input, or in the transcript alone. What has become of it is in the transcript either way.
+---@field plan? "panel"|"transcript"
 
 ---@class acp.Config.Keymaps
 --- In the transcript, in normal mode.
@@ -116,6 +120,9 @@
 --- Goes to the file of the line, at its line. On another line of a tool call: to the first place
 --- the call names.
 ---@field file? string|string[]|false
+--- Shows all that is known of the tool call at the cursor, its raw input and output among it, as
+--- JSON in a window of its own.
+---@field raw? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
 --- Cancels the turn.
@@ -194,7 +201,7 @@
 ---@field library? string
 ---@field permissions acp.Config.Permissions.Resolved
 ---@field review acp.Config.Review.Resolved
----@field follow boolean
+---@field follow false|true|"edits"
 ---@field chat acp.Config.Chat.Resolved
 ---@field mcp_servers table[]
 ---@field keymaps acp.Config.Keymaps.Resolved
@@ -231,6 +238,7 @@
 ---@field layout "right"|"left"|"bottom"|"tab"
 ---@field width number
 ---@field input_height number
+---@field plan "panel"|"transcript"
 
 ---@class acp.Config.Keymaps.Resolved
 ---@field chat acp.Config.Keymaps.Chat.Resolved
@@ -244,6 +252,7 @@
 ---@field input string[]
 ---@field open string[]
 ---@field file string[]
+---@field raw string[]
 ---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]

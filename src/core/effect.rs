@@ -7,7 +7,7 @@ use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
-use super::view::{Frame, UndoView};
+use super::view::{Frame, UndoView, WholeView};
 use crate::acp::Location;
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
@@ -131,6 +131,8 @@ pub enum EditorEffect {
     AskUndo { turn: TurnKey, view: UndoView },
     /// The question is at the front of the queue, and the user has to choose an option.
     AskPermission { id: PermissionId },
+    /// Something of a transcript is shown in full.
+    ShowWhole(WholeView),
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

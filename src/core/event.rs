@@ -6,10 +6,12 @@ use super::follow::Follow;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
+use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
 use super::rules::Rules;
 use super::text::{LineEdit, Text};
+use super::view::Whole;
 use crate::acp::Message;
 
 /// Something that happened.
@@ -75,6 +77,11 @@ pub enum Event {
         session: SessionKey,
         to: Option<Follow>,
     },
+    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    WholeWanted {
+        session: SessionKey,
+        whole: Whole,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
@@ -88,6 +95,8 @@ pub enum Event {
         /// Whether new sessions' agents are followed.
         follow: Follow,
     },
+    /// Where plans are shown while their turns run.
+    PlacePlans(Place),
     /// Neovim quits: every agent is shut down.
     Quit,
 

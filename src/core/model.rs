@@ -18,6 +18,7 @@ pub use super::jobs::Job;
 use super::jobs::Jobs;
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::plan::Place;
 use super::progress::TerminalsTold;
 use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
@@ -61,6 +62,8 @@ pub struct Model {
     /// What the user rejects is told to the agent.
     pub feedback: bool,
     pub(super) feedback_is_dirty: bool,
+    /// Where a plan is shown while its turn runs.
+    pub plan_place: Place,
     next_agent: u32,
     next_token: u64,
 }

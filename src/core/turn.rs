@@ -11,6 +11,7 @@ use super::ids::{AgentKey, SessionKey};
 use super::model::{
     Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
 };
+use super::plan::Place;
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
 
@@ -176,6 +177,8 @@ impl Model {
             return;
         };
         let (spoke, cancelled) = (turn.spoke, turn.cancelled);
+        // Before it is said how the turn has ended.
+        session.transcript.settle_plan();
         let reason = match result {
             Ok(value) => {
                 let reason = client::stop_reason(&value);
@@ -298,7 +301,13 @@ impl Model {
                 self.follow_tool(key, &id);
                 self.consult_again(key, &id, fx);
             }
-            Update::Plan(entries) => session.transcript.plan(entries),
+            Update::Plan(entries) => {
+                let place = match session.turn {
+                    Some(_) => self.plan_place,
+                    None => Place::Transcript,
+                };
+                session.transcript.plan(entries, place);
+            }
             Update::Commands(commands) => session.commands = commands,
             Update::Mode(mode) => session.mode = Some(mode),
             Update::ConfigOptions(_) => {}

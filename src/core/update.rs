@@ -64,6 +64,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::Follow { session, to } => model.follow(session, to, fx),
+        Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {
@@ -80,6 +81,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
+        Event::PlacePlans(place) => model.plan_place = place,
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {

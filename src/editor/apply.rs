@@ -6,7 +6,9 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, follow, heard, moved, outside, permission, review, reviewlist, terminal};
+use super::{
+    chat, follow, heard, moved, outside, permission, plan, review, reviewlist, terminal, whole,
+};
 use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
@@ -24,6 +26,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
         let applied = match patch {
             Patch::Chat { session, ops } => chat::apply(session, ops),
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
+            Patch::Plan { session, view } => plan::show(session, view),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),
@@ -69,6 +72,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
+        EditorEffect::ShowWhole(view) => whole::show(view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),

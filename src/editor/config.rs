@@ -7,6 +7,7 @@ use nvim_oxi::mlua::{Table, Value};
 use crate::core::effect::Level;
 use crate::core::follow::Follow;
 use crate::core::model::Limits;
+use crate::core::plan::Place;
 use crate::core::proposals::Preview;
 use crate::core::rules::{Action, RuleSpec, Rules};
 
@@ -15,6 +16,8 @@ pub struct Config {
     pub layout: String,
     pub width: f64,
     pub input_height: f64,
+    /// Where a plan is shown while its turn runs.
+    pub plan: Place,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
@@ -43,6 +46,7 @@ impl Default for Config {
             layout: "right".into(),
             width: 0.4,
             input_height: 6.0,
+            plan: Place::Panel,
             signs: true,
             virtual_lines: true,
             word_diff: true,
@@ -70,6 +74,9 @@ impl Config {
         config.layout = get(&chat, "layout").unwrap_or(config.layout);
         config.width = get(&chat, "width").unwrap_or(config.width);
         config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
+        if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
+            config.plan = Place::Transcript;
+        }
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
@@ -194,6 +201,15 @@ pub fn follow(value: &Value) -> Follow {
         Value::Boolean(true) => Follow::On,
         Value::String(how) if how.to_string_lossy() == "edits" => Follow::Edits,
         _ => Follow::Off,
+    }
+}
+
+/// Returns what [`follow`] reads.
+pub fn follow_value(follow: Follow) -> Value {
+    match follow {
+        Follow::Off => Value::Boolean(false),
+        Follow::On => Value::Boolean(true),
+        Follow::Edits => super::nvim::value("edits"),
     }
 }
 

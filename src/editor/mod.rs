@@ -10,6 +10,7 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod folds;
 mod follow;
 mod guard;
 mod heard;
@@ -22,8 +23,10 @@ mod loading;
 mod moved;
 mod nvim;
 mod outside;
+mod painted;
 mod pen;
 mod permission;
+mod plan;
 mod rest;
 mod review;
 mod reviewlist;
@@ -35,6 +38,7 @@ mod terminal;
 mod trace;
 mod wake;
 mod walk;
+mod whole;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -88,9 +92,11 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         rules: config.rules.clone(),
         follow: config.follow,
     };
+    let place_plans = Event::PlacePlans(config.plan);
     let problems = config.problems.clone();
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
+        state::send(place_plans);
         return Ok(problems);
     }
     let Some(start) = START.get() else {
@@ -115,10 +121,13 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         marks: RefCell::default(),
         list: RefCell::default(),
         terminals: RefCell::default(),
+        trails: RefCell::default(),
+        plans: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
     state::send(configure);
+    state::send(place_plans);
     wake::start()?;
     decor::start()?;
     documents::start()?;

@@ -13,6 +13,7 @@ mod agent;
 mod command;
 mod disk;
 mod ending;
+mod environment;
 mod guard;
 mod log;
 mod pipes;
@@ -36,8 +37,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::agent::Agent;
-pub use self::command::Environment;
 use self::disk::{Disk, Operation};
+pub use self::environment::Environment;
 use self::guard::{guarded, guarded_call};
 use self::log::Log;
 pub use self::project::Limits as ProjectLimits;

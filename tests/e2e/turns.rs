@@ -140,16 +140,16 @@ fn check_cancel(cancel: impl Fn(&Nvim)) {
     talk::prompt(&nvim, "hi");
     wait_phase(&nvim, "waiting");
     cancel(&nvim);
-    wait_said(&nvim, "⊘ execute  long work  cancelled");
-    wait_said(&nvim, "⊘ edit  more work  cancelled");
-    wait_said(&nvim, "✓ read  done work  completed");
+    wait_said(&nvim, "⊘ $ long work  cancelled");
+    wait_said(&nvim, "⊘ ✎ more work  cancelled");
+    wait_said(&nvim, "✓ ≡ done work  completed");
     wait_phase(&nvim, "running");
     nvim.wait("the float to close", || {
         !talk::windows(&nvim).contains(&"acp-permission".to_owned())
     });
     nvim.wait_text("cancelling");
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
-    wait_said(&nvim, "✓ execute  long work  completed");
+    wait_said(&nvim, "✓ $ long work  completed");
     wait_said(&nvim, "stopped");
     nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
     wait_said(&nvim, "Cancelled.");

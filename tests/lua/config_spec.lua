@@ -222,9 +222,9 @@ return function(test)
 
   test("keys without effect are reported when they ask for something", function()
     local _, report = check(
-      { { follow = true, mcp_servers = {}, permissions = { rules = {} } } },
+      { { mcp_servers = { {} }, permissions = { rules = {} } } },
       {}
     )
-    same({ "follow" }, report.unused)
+    same({ "mcp_servers" }, report.unused)
   end)
 end

@@ -9,7 +9,7 @@ use crate::acp::Message;
 use crate::core::event::{Context, Event, Prompt};
 use crate::core::ids::PermissionId;
 use crate::core::text::LineEdit;
-use crate::core::view::{Line, PermissionView};
+use crate::core::view::{FoldState, Line, PermissionView};
 
 /// Compares a picture with the one of this name.
 fn check(name: &str, picture: &str) {
@@ -36,16 +36,22 @@ fn drawn(lines: &[Line]) -> String {
     out
 }
 
-/// Draws the first session's title, transcript and folds.
+/// Draws the first session's title, transcript, folds, and the plan in the panel.
 fn chat(w: &World) -> String {
     let chat = &w.editor.chats[&S1];
     let folds: Vec<String> = chat
         .folds
         .iter()
-        .map(|(start, end)| format!("{}-{}", start + 1, end))
+        .map(|(start, end, state)| match state {
+            FoldState::Closed => format!("{}-{}", start + 1, end),
+            FoldState::Open => format!("{}-{} (open)", start + 1, end),
+        })
         .collect();
+    let plan = w.editor.plans.get(&S1).map_or_else(String::new, |view| {
+        format!("\nplan, at {}:\n{}", view.current, drawn(&view.lines))
+    });
     format!(
-        "{}\n\n{}\nfolded: {}\n",
+        "{}\n\n{}\nfolds: {}\n{plan}",
         w.editor.titles[&S1],
         drawn(&chat.lines),
         folds.join(", ")

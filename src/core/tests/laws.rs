@@ -228,10 +228,10 @@ fn check_screen(world: &mut World) {
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // Whether the last message is complete only the agent knows.
-        let want = Chat::of(&session.transcript, languages, false);
+        let want = Chat::of(&session.transcript, languages, &session.spec.cwd, false);
         let want = match want.lines == lines {
             true => want,
-            false => Chat::of(&session.transcript, languages, true),
+            false => Chat::of(&session.transcript, languages, &session.spec.cwd, true),
         };
         let texts = |lines: &[crate::core::view::Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.clone()).collect()

@@ -14,6 +14,7 @@ mod screen;
 mod shadow;
 mod steps;
 mod story;
+mod subagents;
 mod verbs;
 mod world;
 

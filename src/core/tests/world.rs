@@ -226,6 +226,7 @@ impl World {
                 out.push(Event::FrameWanted);
             }
             EditorEffect::Frame(frame) => self.editor.shows(frame),
+            EditorEffect::ShowWhole(view) => self.editor.whole = Some(view),
             EditorEffect::Edit {
                 token,
                 buf,
@@ -333,6 +334,7 @@ impl World {
                         | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
+                        | EditorEffect::ShowWhole(_)
                         | EditorEffect::Moved { .. } => {}
                     }
                     self.to_editor.push_back(effect);

@@ -10,7 +10,7 @@ use crate::core::snapshot::{SessionInfo, ToolsInfo};
 use crate::editor::guard::function;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{self, send, snapshot};
-use crate::editor::{chat, layout};
+use crate::editor::{chat, config, layout};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("open", function("open", |spec: Table| open(&spec))?)?;
@@ -49,6 +49,15 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             let session = meant(session)?;
             send(Event::Close { session });
             chat::forget(session)
+        })?,
+    )?;
+    module.set(
+        "follow",
+        function("follow", |(session, to): (Option<u32>, Value)| {
+            let session = meant(session)?;
+            let to = (!to.is_nil()).then(|| config::follow(&to));
+            send(Event::Follow { session, to });
+            Ok(())
         })?,
     )?;
     module.set(
@@ -232,6 +241,7 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
         ("permissions", nvim::value(info.permissions)),
         ("review", Value::Table(review)),
         ("title", nvim::value(info.title.as_deref())),
+        ("follow", config::follow_value(info.follow)),
     ])?;
     if let Some((done, total)) = info.plan {
         let plan = [("done", nvim::value(done)), ("total", nvim::value(total))];

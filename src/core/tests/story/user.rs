@@ -40,6 +40,13 @@ impl Story {
             "yes" => option("y"),
             "odd" => option("?"),
             "frame" => Event::FrameWanted,
+            "watch" | "unwatch" => Event::TerminalShown {
+                terminal: TerminalKey(1),
+                is_shown: what == "watch",
+            },
+            "kill" => Event::TerminalKill {
+                terminal: TerminalKey(1),
+            },
             "folds" => Event::FoldsWanted { session },
             "open" => {
                 self.sessions += 1;
