@@ -229,7 +229,10 @@ function mergers.record(node, base, value, path, into)
       return nil
     end
   end
-  local keys = vim.tbl_keys(value or {})
+  local keys = {} ---@type any[]
+  for key in pairs(value or {}) do
+    table.insert(keys, key)
+  end
   table.sort(keys, function(a, b)
     return tostring(a) < tostring(b)
   end)
@@ -259,10 +262,10 @@ end
 
 --- Returns a rule whose globs have the user's home folder for `~`.
 ---@param rule acp.Rule
----@param home string?
+---@param home string
 ---@return acp.Rule
 local function with_home(rule, home)
-  if not rule.path or not home then
+  if not rule.path then
     return rule
   end
   local paths = type(rule.path) == "table" and rule.path or { rule.path }
@@ -270,7 +273,9 @@ local function with_home(rule, home)
   local function full(glob)
     return glob:find("^~/") and home .. glob:sub(2) or glob
   end
-  return vim.tbl_extend("force", rule, { path = vim.tbl_map(full, paths) })
+  local out = vim.deepcopy(rule)
+  out.path = vim.tbl_map(full, paths)
+  return out
 end
 
 --- Merges tables of the user's, the later over the earlier, over the defaults.
@@ -300,7 +305,7 @@ function M.resolve(layers)
   end
   out.library = out.library and absolute(out.library)
   out.permissions.allowed_dirs = vim.tbl_map(absolute, out.permissions.allowed_dirs)
-  local home = vim.uv.os_homedir()
+  local home = vim.fs.normalize("~")
   out.permissions.rules = vim.tbl_map(function(rule)
     return with_home(rule, home)
   end, out.permissions.rules)

@@ -327,7 +327,9 @@ local rule = {
     field("kind", {
       kind = "strings",
       values = kinds,
-      doc = "What the agent calls the tool call, or a list of that: " .. table.concat(kinds, ", ") .. ".",
+      doc = "What the agent calls the tool call, or a list of that: "
+        .. table.concat(kinds, ", ")
+        .. ".",
     }),
     field("path", {
       kind = "strings",

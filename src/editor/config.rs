@@ -112,7 +112,8 @@ impl Config {
     /// Reads the rules for permissions; one that cannot be lets none hold.
     fn read_rules(&mut self, tables: &[Table]) {
         let specs: Vec<RuleSpec> = tables.iter().map(rule).collect();
-        match Rules::new(&specs) {
+        let home = std::env::home_dir().unwrap_or_default();
+        match Rules::new(&specs, &home) {
             Ok(rules) => self.rules = rules,
             Err(problems) => {
                 self.problems.extend(problems);

@@ -31,9 +31,13 @@ fn tool_calls_and_plans_are_told_with_the_state_of_that_moment() {
     talk::open(&nvim);
     talk::prompt(&nvim, "hi");
     let names = ["AcpToolCall", "AcpPlanChanged", "AcpTurnEnded"];
-    nvim.wait("the plan", || talk::count(&nvim, "AcpPlanChanged") == 1);
+    nvim.wait("what is seen of the plan", || {
+        nvim.lua("return #(_G.seen or {})", ()) == 2
+    });
     std::fs::write(nvim.project.root().join("on"), "").unwrap();
-    nvim.wait("the end", || talk::ended(&nvim).len() == 1);
+    nvim.wait("the end", || {
+        talk::ended(&nvim).len() == 1 && nvim.lua("return #_G.seen", ()) == 3
+    });
     let place = json!({ "path": nvim.project.path("a.txt"), "row": 2 });
     let call = |status: &str, title: &str| {
         json!(["AcpToolCall", {

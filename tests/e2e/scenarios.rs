@@ -169,9 +169,9 @@ fn tool_calls_begin_in_any_way_and_never_go_back() {
     wait_questions(&nvim, &["asked"]);
     answer(&nvim, 1, "allow_once");
     nvim.wait("the end", || ended(&nvim) == ["end_turn"]);
+    wait_said(&nvim, "Known at last  failed");
     wait_said(&nvim, "Told last  completed");
     assert!(said(&nvim, "what came of it"));
-    assert!(said(&nvim, "Known at last  failed"));
     // Nothing is known of it but its id: that is what it is called.
     assert!(
         said(&nvim, "meta  pending"),

@@ -179,7 +179,7 @@ return function(test)
     check_rule({ action = "ask", agent = "c*" }, {})
     check_rule({ action = "reject", kind = { "fetch", "other" } }, {})
     local rule = check_rule({ action = "allow", path = { "~/x/", "y" } }, {})
-    same({ vim.uv.os_homedir() .. "/x/", "y" }, rule.path)
+    same({ vim.fs.normalize("~") .. "/x/", "y" }, rule.path)
   end)
 
   test("a mistake in a rule is named by the rule's number and its key", function()

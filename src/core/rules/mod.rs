@@ -60,6 +60,8 @@ struct Rule {
     paths: Vec<PathGlob>,
     commands: Vec<CommandPattern>,
     action: Action,
+    /// The user's home folder, which commands call `~`.
+    home: PathBuf,
 }
 
 /// What the rules say to a request; rules are named by their numbers.
@@ -75,12 +77,12 @@ pub enum Verdict {
 const BY_PATH: [&str; 3] = ["read", "search", "edit"];
 
 impl Rules {
-    /// Takes over the user's rules.
+    /// Takes over the user's rules; `home` is the user's home folder.
     ///
     /// # Errors
     /// A sentence for each that cannot be; then none may hold: the one that is wrong may be the
     /// one that rejects.
-    pub fn new(specs: &[RuleSpec]) -> Result<Self, Vec<String>> {
+    pub fn new(specs: &[RuleSpec], home: &Path) -> Result<Self, Vec<String>> {
         let mut rules = Self::default();
         let mut problems = Vec::new();
         for (number, spec) in (1..).zip(specs) {
@@ -96,6 +98,7 @@ impl Rules {
                 paths: Vec::new(),
                 commands: Vec::new(),
                 action: spec.action,
+                home: home.to_owned(),
             };
             for text in &spec.paths {
                 match PathGlob::new(text) {
@@ -215,12 +218,26 @@ impl Rule {
         if self.paths.is_empty() {
             return true;
         }
-        let is_hit = |path: &Path| self.paths.iter().any(|glob| glob.hits(path, roots));
+        let is_hit = |path: &Path| {
+            let at_home = self.at_home(path);
+            let hits = |path: &Path| self.paths.iter().any(|glob| glob.hits(path, roots));
+            hits(path) || at_home.is_some_and(|path| hits(&path))
+        };
         let in_command = loose.iter().flat_map(|word| word.rsplit('='));
         asked.paths.iter().any(|path| is_hit(path))
             || in_command
-                .map(|word| normalized(&asked.cwd.join(word)))
+                .map(|word| match word.strip_prefix("HOME/") {
+                    Some(rest) => normalized(&self.home.join(rest)),
+                    None => normalized(&asked.cwd.join(word)),
+                })
                 .any(|path| is_hit(&path))
+    }
+
+    /// Returns the path that one with a `~` in it stands for.
+    fn at_home(&self, path: &Path) -> Option<PathBuf> {
+        let mut parts = path.iter();
+        parts.find(|part| *part == "~")?;
+        Some(self.home.join(parts.as_path()))
     }
 
     fn covers_all_paths(&self, asked: &Asked, roots: &[PathBuf]) -> bool {

@@ -9,7 +9,7 @@ use crate::core::transcript::{ToolCall, Transcript};
 
 /// Reads rules as the user writes them.
 pub fn rules(list: &Value) -> Rules {
-    Rules::new(&specs(list)).expect("the rules are right")
+    Rules::new(&specs(list), "/home/me".as_ref()).expect("the rules are right")
 }
 
 fn specs(list: &Value) -> Vec<RuleSpec> {
@@ -349,6 +349,20 @@ fn a_rejection_finds_any_path_and_any_part() {
         "reject 3",
     );
     check(&list, edit("/p/rm"), "ask");
+    let at_home = json!([
+        { "path": "/home/me/.ssh/**", "action": "reject" },
+        { "command": "cat *", "action": "allow" },
+    ]);
+    for path in [
+        "~/.ssh/id",
+        "/home/me/.ssh/id",
+        "$HOME/.ssh/id",
+        "../home/me/.ssh/id",
+    ] {
+        check(&at_home, run(&format!("cat {path}")), "reject 1");
+    }
+    check(&at_home, edit("~/.ssh/id"), "reject 1");
+    check(&at_home, run("cat ~/x"), "allow [2]");
     let by_folder = json!([{ "path": "secrets", "action": "reject" }]);
     check(&by_folder, edit("/p/secrets/key"), "reject 1");
 }
@@ -381,7 +395,7 @@ fn what_is_wrong_is_named_by_rule_and_field() {
         { "path": "ok", "action": "allow" },
         { "path": ["ok", "a["], "command": "a && b", "action": "allow" },
     ]);
-    let problems = Rules::new(&specs(&list)).expect_err("two mistakes");
+    let problems = Rules::new(&specs(&list), "/home/me".as_ref()).expect_err("two mistakes");
     assert_eq!(
         problems,
         [

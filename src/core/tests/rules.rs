@@ -28,7 +28,7 @@ fn ruled(rules: &[RuleSpec]) -> World {
     let mut w = World::ready();
     w.disk.put("/p/f", "a\nb\n");
     w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
-    let rules = Rules::new(rules).unwrap();
+    let rules = Rules::new(rules, "/home/me".as_ref()).unwrap();
     w.happens(Event::Configure {
         follow: Default::default(),
         limits: Default::default(),

@@ -409,7 +409,7 @@ impl World {
     }
 
     /// Tells where the paths lead that were asked about first.
-    fn resolves(&mut self) -> bool {
+    pub fn resolves(&mut self) -> bool {
         let Some((token, paths)) = self.to_resolve.pop_front() else {
             return false;
         };
