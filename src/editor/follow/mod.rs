@@ -64,6 +64,13 @@ struct Trail {
 /// # Errors
 /// What Neovim says of it.
 pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
+    let is_closed = chat::get(key).is_none();
+    // What was under way when the session was closed is no news any more.
+    let view = if is_closed {
+        FollowView::default()
+    } else {
+        view
+    };
     let old = with(key, |trail| trail.mark.take());
     let mark = mark::show(old, view.mark)?;
     with(key, |trail| {
@@ -77,7 +84,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         let is_over = trail.target.as_ref().is_some_and(|target| target.is_over);
         trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
     });
-    if chat::get(key).is_none() {
+    if is_closed {
         state::with(|editor| editor.trails.borrow_mut().by_session.remove(&key));
     }
     watch()?;

@@ -210,9 +210,13 @@ fn keys_that_are_typed_without_a_pause_all_arrive() {
 #[test]
 fn the_input_says_why_nothing_moves() {
     let nvim = followed(waiting());
+    nvim.wait_text("following");
     nvim.keys("i");
     nvim.wait_text("<Esc> lets the window follow");
     follow(&nvim, "off");
+    nvim.wait("the window bar to say so", || {
+        !nvim.screen().has("following")
+    });
     nvim.keys("<Esc>i");
     nvim.wait_text("<CR> sends");
     assert!(!nvim.screen().has("lets the window follow"));
