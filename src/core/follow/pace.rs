@@ -9,7 +9,7 @@ use std::time::Duration;
 const GAP: Duration = Duration::from_millis(350);
 
 /// How long the user is left alone after they have moved in the window.
-const REST: Duration = Duration::from_secs(3);
+pub const REST: Duration = Duration::from_secs(3);
 
 /// How long after its turn a place is still worth to be gone to.
 const GRACE: Duration = Duration::from_secs(3);

@@ -10,7 +10,8 @@ use std::path::Path;
 use nvim_oxi::mlua;
 
 use super::swap;
-use super::window::{self, Home};
+use super::window::{self, Home, Sight};
+use crate::core::follow::pace;
 use crate::core::ids::SessionKey;
 use crate::core::view::FollowTarget;
 use crate::editor::nvim::{self, api};
@@ -28,6 +29,8 @@ pub enum Outcome {
     Gone,
     /// There is no such file, or no window for it.
     NoPlace,
+    /// There is a window for it, which the user has been in a moment ago.
+    Later,
     /// The file is left alone, and why.
     Refused(String),
 }
@@ -56,14 +59,22 @@ fn show(
     buf: i32,
     home: Option<Home>,
 ) -> mlua::Result<Outcome> {
-    let home = match home {
+    let known = match home {
         Some(home) if window::can_leave(home.win, buf)? => Some(home),
-        _ => window::choose(key, buf)?,
+        _ => None,
+    };
+    let is_known = known.is_some();
+    let home = match known {
+        Some(home) => Some(home),
+        None => window::choose(key, buf)?,
     };
     let Some(mut home) = home else {
         return Ok(Outcome::NoPlace);
     };
     let win = home.win;
+    if !is_known && super::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
+        return Ok(Outcome::Later);
+    }
     let is_other = api::<i32>("nvim_win_get_buf", win)? != buf;
     if is_other {
         window::run_in(win, &["mark '"])?;
@@ -73,7 +84,7 @@ fn show(
         put_cursor(win, buf, row + 1, is_other)?;
     }
     home.buffers.insert(buf);
-    home.top = nvim::vim_fn("line", ("w0", win))?;
+    home.sight = Sight::of(win)?;
     window::keep(key, window::tab_of(win)?, &home);
     Ok(Outcome::Gone)
 }

@@ -18,7 +18,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use self::going::Outcome;
 use self::mark::Mark;
-use self::window::Home;
+use self::window::{Home, Sight};
 use super::guard;
 use super::nvim::{self, api};
 use super::{chat, state};
@@ -35,6 +35,8 @@ pub struct Trails {
     by_session: BTreeMap<SessionKey, Trail>,
     /// When the timer goes off that was set last.
     due: Option<Instant>,
+    /// When the user has last done something in each window.
+    touched: BTreeMap<i32, Instant>,
     /// The autocommands are there.
     is_watching: bool,
 }
@@ -64,6 +66,13 @@ struct Trail {
 /// # Errors
 /// What Neovim says of it.
 pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
+    let is_closed = chat::get(key).is_none();
+    // What was under way when the session was closed is no news any more.
+    let view = if is_closed {
+        FollowView::default()
+    } else {
+        view
+    };
     let old = with(key, |trail| trail.mark.take());
     let mark = mark::show(old, view.mark)?;
     with(key, |trail| {
@@ -77,7 +86,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         let is_over = trail.target.as_ref().is_some_and(|target| target.is_over);
         trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
     });
-    if chat::get(key).is_none() {
+    if is_closed {
         state::with(|editor| editor.trails.borrow_mut().by_session.remove(&key));
     }
     watch()?;
@@ -128,14 +137,18 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     let facts = Facts {
         moment: moment::now()?,
         went: ago(went),
-        touched: ago(home.as_ref().and_then(|home| home.touched)),
+        touched: ago(home.as_ref().and_then(|home| touched(home.win))),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
         over: ago(over),
     };
     match pace::next(&facts) {
         Next::Go => {
             let outcome = going::go(key, &target, home);
-            arrived(key, &target, outcome)
+            match outcome {
+                // The window was chosen just now, and the user has been there just before.
+                Ok(Outcome::Later) => wait(moment::SOON),
+                outcome => arrived(key, &target, outcome),
+            }
         }
         Next::Wait(time) => wait(time),
         Next::Rest => Ok(()),
@@ -164,7 +177,7 @@ fn arrived(
     let why = match outcome {
         Ok(Outcome::Refused(why)) => why,
         Err(error) => nvim::message(&error),
-        Ok(Outcome::Gone | Outcome::NoPlace) => return Ok(()),
+        Ok(Outcome::Gone | Outcome::NoPlace | Outcome::Later) => return Ok(()),
     };
     match is_news {
         true => {
@@ -264,14 +277,25 @@ fn is_pending() -> bool {
     state::with(|editor| is_pending(&editor.trails.borrow())).unwrap_or(false)
 }
 
+/// Returns when the user has last done something in a window.
+fn touched(win: i32) -> Option<Instant> {
+    state::with(|editor| editor.trails.borrow().touched.get(&win).copied()).flatten()
+}
+
+/// The user does something in a window.
+fn touch(win: i32) {
+    state::with(|editor| {
+        let touched = &mut editor.trails.borrow_mut().touched;
+        if !touched.contains_key(&win) {
+            touched.retain(|_, then| then.elapsed() < pace::REST);
+        }
+        touched.insert(win, Instant::now());
+    });
+}
+
 /// The user has moved the cursor, or typed.
 fn moved() -> mlua::Result<()> {
-    let here: i32 = api("nvim_get_current_win", ())?;
-    each_home(|home| {
-        if home.win == here {
-            home.touched = Some(Instant::now());
-        }
-    });
+    touch(api("nvim_get_current_win", ())?);
     Ok(())
 }
 
@@ -279,16 +303,19 @@ fn moved() -> mlua::Result<()> {
 fn scrolled() -> mlua::Result<()> {
     let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
     let mut homes = Vec::new();
-    each_home(|home| homes.push(home.win));
-    for win in homes {
+    each_home(|home| homes.push(home.clone()));
+    for home in homes {
+        let win = home.win;
         if !event.contains_key(win.to_string())? {
             continue;
         }
-        let top: i64 = nvim::vim_fn("line", ("w0", win))?;
+        let sight = Sight::of(win)?;
+        if home.sight.is_left_by_user(&sight) {
+            touch(win);
+        }
         each_home(|home| {
-            if home.win == win && home.top != top {
-                home.top = top;
-                home.touched = Some(Instant::now());
+            if home.win == win {
+                home.sight.clone_from(&sight);
             }
         });
     }

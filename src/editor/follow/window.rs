@@ -4,7 +4,7 @@
 //! it shows can be left without losing anything.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, FromLua, Table, Value};
 
@@ -23,10 +23,42 @@ pub struct Home {
     pub win: i32,
     /// The buffers that were shown there since, and before: any other one the user has chosen.
     pub buffers: BTreeSet<i32>,
-    /// When the user has last done something there.
-    pub touched: Option<Instant>,
-    /// The first line on the screen, as far as it was not the user who has scrolled there.
-    pub top: i64,
+    pub sight: Sight,
+}
+
+/// What a window shows, to tell whether it was the user who has scrolled it.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    first_line: i64,
+    /// The changedtick of its text.
+    tick: i64,
+    /// When it was looked at.
+    at: Instant,
+}
+
+/// How long what scrolls after a move comes of that: hunks are drawn between the lines.
+const SETTLING: Duration = Duration::from_millis(500);
+
+impl Sight {
+    /// Returns what a window shows now.
+    ///
+    /// # Errors
+    /// What Neovim says of it.
+    pub fn of(win: i32) -> mlua::Result<Self> {
+        let buf: i32 = api("nvim_win_get_buf", win)?;
+        Ok(Self {
+            first_line: nvim::vim_fn("line", ("w0", win))?,
+            tick: api("nvim_buf_get_changedtick", buf)?,
+            at: Instant::now(),
+        })
+    }
+
+    /// Returns whether the user has scrolled from here: the same text, and no time after a move.
+    pub fn is_left_by_user(&self, now: &Sight) -> bool {
+        self.first_line != now.first_line
+            && self.tick == now.tick
+            && now.at.duration_since(self.at) > SETTLING
+    }
 }
 
 impl Home {
@@ -34,8 +66,7 @@ impl Home {
         Ok(Self {
             win,
             buffers: BTreeSet::from([api("nvim_win_get_buf", win)?]),
-            touched: None,
-            top: nvim::vim_fn("line", ("w0", win))?,
+            sight: Sight::of(win)?,
         })
     }
 }

@@ -167,16 +167,36 @@ fn a_window_is_left_alone_while_the_user_is_in_it_and_for_a_while_after() {
     nvim.keys("gg");
     let left = Instant::now();
     nvim.cmd("wincmd p");
+    check_rest(&nvim, left, "b.txt:1", "c.txt:20");
+    nvim.quit();
+}
+
+#[test]
+fn a_window_that_the_user_was_in_just_before_is_left_alone_as_well() {
+    let nvim = followed(waiting());
+    nvim.wait_text("following");
+    nvim.cmd("wincmd t");
+    wait_pause(&nvim, "ready");
+    nvim.keys("3j");
+    let left = Instant::now();
+    nvim.cmd("wincmd p");
+    go_on(&nvim, "ready");
+    check_rest(&nvim, left, "a.txt:4", "b.txt:40");
+    nvim.quit();
+}
+
+/// Checks that the window the user has left goes on from `before` to `after` when it has rested.
+#[track_caller]
+fn check_rest(nvim: &Nvim, left: Instant, before: &str, after: &str) {
     let mut stayed = Duration::ZERO;
-    nvim.wait("the window to follow again", || {
-        let shown = shown(&nvim);
-        if shown == ["b.txt:1"] {
+    nvim.wait("the window to follow", || {
+        let shown = shown(nvim);
+        if shown == [before] {
             stayed = left.elapsed();
         }
-        shown == ["c.txt:20"]
+        shown == [after]
     });
     assert!(stayed > REST * 9 / 10, "{stayed:?}");
-    nvim.quit();
 }
 
 #[test]
@@ -210,9 +230,13 @@ fn keys_that_are_typed_without_a_pause_all_arrive() {
 #[test]
 fn the_input_says_why_nothing_moves() {
     let nvim = followed(waiting());
+    nvim.wait_text("following");
     nvim.keys("i");
     nvim.wait_text("<Esc> lets the window follow");
     follow(&nvim, "off");
+    nvim.wait("the window bar to say so", || {
+        !nvim.screen().has("following")
+    });
     nvim.keys("<Esc>i");
     nvim.wait_text("<CR> sends");
     assert!(!nvim.screen().has("lets the window follow"));
