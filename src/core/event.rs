@@ -9,7 +9,9 @@ use super::model::Limits;
 use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
+use super::rules::Rules;
 use super::text::{LineEdit, Text};
+use super::view::Whole;
 use crate::acp::Message;
 
 /// Something that happened.
@@ -75,6 +77,11 @@ pub enum Event {
         session: SessionKey,
         to: Option<Follow>,
     },
+    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    WholeWanted {
+        session: SessionKey,
+        whole: Whole,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
@@ -83,6 +90,8 @@ pub enum Event {
         preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        /// What is answered without the user.
+        rules: Rules,
         /// Whether new sessions' agents are followed.
         follow: Follow,
     },
@@ -208,6 +217,11 @@ pub enum Event {
     DiskWritten {
         token: Token,
         result: Result<Option<Stamp>, WriteError>,
+    },
+    /// Where the paths of a `Resolve` lead, in their order.
+    Resolved {
+        token: Token,
+        paths: Vec<PathBuf>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {

@@ -118,8 +118,8 @@ impl Model {
             }
         }
         self.title_patches(&mut frame);
-        self.permission_patch(&mut frame);
         self.follow_patches(&mut frame);
+        self.permission_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }

@@ -19,6 +19,7 @@ use super::jobs::Jobs;
 use super::markdown::Languages;
 use super::permission::Permissions;
 use super::plan::Place;
+use super::progress::TerminalsTold;
 use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
@@ -43,6 +44,7 @@ pub struct Model {
     pub reviews: Reviews,
     pub(super) list: ReviewList,
     pub permissions: Permissions,
+    pub(super) terminals_told: TerminalsTold,
     pub proposals: Proposals,
     pub terminals: Terminals,
     pub languages: Languages,

@@ -64,6 +64,7 @@ impl Transcript {
     /// and that is the transcript.
     pub fn plan(&mut self, plan: Vec<PlanEntry>, place: Place) {
         self.end_message();
+        self.progress.plan();
         let is_finished = plan.iter().all(is_done);
         match place {
             // Nothing is left to do: the agent has taken it back, or tidies up after itself.

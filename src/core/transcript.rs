@@ -5,6 +5,7 @@
 //! business.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -12,9 +13,12 @@ use super::effect::Level;
 use super::family::Family;
 use super::markdown::Markdown;
 use super::plan::Plans;
+use super::progress::Progress;
+use super::text::Text;
 pub use super::toolcall::ToolCall;
+use super::tooldiff::only_place;
 use super::view::Line;
-use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolStatus};
+use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 /// The entries of a session.
 #[derive(Debug, Default)]
@@ -28,6 +32,7 @@ pub struct Transcript {
     /// The last entry of the agent itself, and of each sub-agent by the call that started it.
     last: HashMap<Option<ToolCallId>, usize>,
     dirty: BTreeSet<usize>,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
@@ -276,9 +281,10 @@ impl Transcript {
         let parent = patch.parent();
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
-                let status = tool.status;
+                let before = tool.status;
                 tool.merge(patch);
-                if tool.status != status {
+                self.progress.tool(index, Some(before), tool.status);
+                if tool.status != before {
                     self.dirty.extend(self.family.above(index));
                 }
             }
@@ -291,12 +297,34 @@ impl Transcript {
         let id = patch.id.clone();
         let mut tool = ToolCall::new(id.clone());
         tool.merge(patch);
+        let status = tool.status;
         let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
+        self.progress.tool(index, None, status);
         self.tools.insert(id.clone(), index);
         for child in self.family.take_waiting(&id) {
             self.belong(child, id.clone());
         }
         index
+    }
+
+    /// Lets the diffs of a tool call find their places in their files as they are now.
+    pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
+        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
+            return;
+        };
+        for (at, diff) in tool.texts.diffs_mut() {
+            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
+                continue;
+            };
+            let Some(text) = text_of(path) else {
+                continue;
+            };
+            let old = old.as_deref().unwrap_or_default();
+            let place = only_place(&text, new).or_else(|| only_place(&text, old));
+            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
+                diff.set_place(row);
+            }
+        }
     }
 
     /// Forgets what a tool call shows: its id is used for another one from now on.
@@ -320,6 +348,8 @@ impl Transcript {
             if let Entry::Tool(tool) = entry
                 && tool.is_open()
             {
+                self.progress
+                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
                 tool.status = ToolStatus::Cancelled;
                 self.dirty.insert(index);
                 self.dirty.extend(self.family.above(index));
@@ -330,6 +360,7 @@ impl Transcript {
     /// Ends the turn: its plan stays, the next turn's plan is a new one.
     pub fn end_turn(&mut self) {
         self.end_plan();
+        self.progress.end_turn();
         for last in self.last.values() {
             finish(&mut self.entries, *last, &mut self.dirty);
         }

@@ -229,7 +229,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         if let Some(key) = self.session_of(agent, &id) {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
             return;
         }
         let Some(state) = self.agents.get_mut(&agent) else {
@@ -245,7 +245,13 @@ impl Model {
     }
 
     /// Applies the updates that came before the session's id was known.
-    pub(super) fn take_early_updates(&mut self, agent: AgentKey, key: SessionKey, id: &SessionId) {
+    pub(super) fn take_early_updates(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        id: &SessionId,
+        fx: &mut Effects,
+    ) {
         let Some(state) = self.agents.get_mut(&agent) else {
             return;
         };
@@ -253,11 +259,11 @@ impl Model {
         let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
         state.early = others;
         for (_, update) in mine {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
         }
     }
 
-    fn apply_update(&mut self, key: SessionKey, update: Update) {
+    fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -293,6 +299,7 @@ impl Model {
                 self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);
+                self.consult_again(key, &id, fx);
             }
             Update::Plan(entries) => {
                 let place = match session.turn {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::event::ReviewAction;
+use super::follow::Follow;
 use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
@@ -272,6 +273,24 @@ pub struct ListItem {
     pub is_gone: bool,
 }
 
+/// Something of a transcript in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeView {
+    /// What its buffer is called.
+    pub name: String,
+    pub language: WholeLanguage,
+    pub text: String,
+}
+
+/// What a text is written in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeLanguage {
+    /// A filetype.
+    Named(&'static str),
+    /// That of the file with this name.
+    OfFile(String),
+}
+
 /// The preview beside the review list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewView {
@@ -282,6 +301,7 @@ pub struct PreviewView {
 /// Where a session's agent is, and where the editor shall go along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowView {
+    pub mode: Follow,
     /// `None` while the agent does nothing, and where no buffer has the file.
     pub mark: Option<AgentMark>,
     /// `None` while the agent is not followed.

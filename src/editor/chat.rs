@@ -402,12 +402,19 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
         Ok(())
     };
     let on_change = guard::callback("input", move |args: Table| {
-        let event: String = args.get("event")?;
+        let (event, buf): (String, i32) = (args.get("event")?, args.get("buf")?);
         let hint = match event.as_str() {
+            // While one writes, no window follows the agent.
+            "InsertEnter" | "TextChangedI" if super::follow::is_followed_from(buf) => {
+                format!(
+                    "<Esc> lets the window follow · {}",
+                    super::keys::writing_hint()
+                )
+            }
             "InsertEnter" | "TextChangedI" => super::keys::writing_hint(),
             _ => super::keys::resting_hint(),
         };
-        draw(args.get("buf")?, hint)
+        draw(buf, hint)
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),

@@ -15,10 +15,17 @@ impl Model {
     /// terminals.
     pub(in crate::core) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
         let news = take_terminal_news(&mut patch);
+        let has_content = patch.content.is_some();
         let Some(state) = self.sessions.get_mut(&session) else {
             return;
         };
         let index = state.transcript.tool(patch);
+        if has_content {
+            self.place_diffs(session, index);
+        }
+        let Some(state) = self.sessions.get_mut(&session) else {
+            return;
+        };
         let Some(Entry::Tool(tool)) = state.transcript.entry_mut(index) else {
             return;
         };

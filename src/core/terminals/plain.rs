@@ -24,10 +24,14 @@ pub struct Plain {
 impl Plain {
     /// Returns an empty text of which `limit` bytes are given out at most.
     pub fn new(limit: usize) -> Self {
+        Self::keeping(limit, limit.max(KEPT))
+    }
+
+    fn keeping(limit: usize, keep: usize) -> Self {
         Self {
             parser: Parser::new(),
             partial: Vec::new(),
-            screen: Screen::new(limit.max(KEPT)),
+            screen: Screen::new(keep),
             limit,
         }
     }
@@ -127,6 +131,9 @@ mod tests {
 
     use super::super::screen::LINE;
     use super::*;
+
+    /// What is kept at least in tests that shall cut often.
+    const FEW: usize = 3 * LINE;
 
     fn plain(output: &[u8], limit: usize) -> Plain {
         let mut plain = Plain::new(limit);
@@ -234,11 +241,15 @@ mod tests {
         #[test]
         fn any_chunking_gives_the_same_text(
             output in output(),
+            times in 1..100usize,
             cuts in proptest::collection::vec(0..300usize, 0..40),
             limit in 0..200usize,
         ) {
-            let whole = plain(&output, limit);
-            let mut pieces = Plain::new(limit);
+            let output = output.repeat(times);
+            let mut whole = Plain::keeping(limit, FEW);
+            whole.push(&output);
+            whole.finish();
+            let mut pieces = Plain::keeping(limit, FEW);
             let mut rest = &output[..];
             for cut in cuts {
                 let (piece, after) = rest.split_at(cut.min(rest.len()) % 7);
@@ -258,7 +269,10 @@ mod tests {
             limit in 0..2000usize,
         ) {
             let output = output.repeat(times);
-            let (cut, all) = (plain(&output, limit), plain(&output, usize::MAX));
+            let mut cut = Plain::keeping(limit, FEW);
+            cut.push(&output);
+            cut.finish();
+            let all = plain(&output, usize::MAX);
             let ((text, is_cut), (all, _)) = (cut.text(), all.text());
             prop_assert!(text.len() <= limit);
             prop_assert!(all.ends_with(text));

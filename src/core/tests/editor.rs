@@ -14,6 +14,7 @@ use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
     FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
+    WholeView,
 };
 
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ pub struct Editor {
     pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
     /// Where each agent was, as it was told frame by frame.
     pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
+    /// What was shown in full last.
+    pub whole: Option<WholeView>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.

@@ -54,7 +54,7 @@ pub enum Step {
 pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => agent(),
-        2 => terminals(),
+        3 => terminals(),
         4 => files(),
         4 => goes_on(),
         5 => user(),
@@ -146,7 +146,7 @@ fn terminals() -> impl Strategy<Value = Step> {
     ];
     let text = prop_oneof![Just("one\r\n"), Just("10%\r"), Just("\x1b[1m"), Just("two")];
     prop_oneof![
-        4 => (what, 1..4u32).prop_map(|(what, n)| Step::Terminal(what, n)),
+        8 => (what, 1..3u32).prop_map(|(what, n)| Step::Terminal(what, n)),
         4 => Just(Step::Pty),
         2 => (0..3usize, text).prop_map(|(at, text)| Step::Prints(at, text)),
         1 => (0..3usize).prop_map(Step::Ends),
@@ -244,6 +244,8 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("restart"),
         1 => Just("open"),
         1 => Just("close"),
+        1 => Just("rules"),
+        1 => Just("no rules"),
     ];
     prop_oneof![
         4 => place.prop_map(|(f, start, removed, added)| Step::Type(f, start, removed, added)),
