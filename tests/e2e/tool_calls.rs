@@ -356,3 +356,30 @@ fn a_diff_looks_like_a_diff() {
     }
     nvim.quit();
 }
+
+#[test]
+fn content_that_is_taken_back_leaves_no_line() {
+    let nvim = project(&[
+        tool(json!({ "toolCallId": "x", "title": "Run", "content": text("a reason") })),
+        json!({ "wait_file": "${cwd}/../go" }),
+        json!({ "update": {
+            "sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed",
+            "content": [],
+        } }),
+        json!({ "wait_file": "${cwd}/../on" }),
+        json!({ "say": "Done." }),
+    ])
+    .start();
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_said(&nvim, "a reason");
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "Run  completed");
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
+    wait_said(&nvim, "Done.");
+    assert_eq!(
+        transcript(&nvim),
+        ["❯ hi", "", "✓ ◦ Run  completed", "", "Done."]
+    );
+    nvim.quit();
+}
