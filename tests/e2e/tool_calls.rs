@@ -383,3 +383,32 @@ fn content_that_is_taken_back_leaves_no_line() {
     );
     nvim.quit();
 }
+
+#[test]
+fn another_file_opens_where_the_user_has_worked_last() {
+    let nvim = project(&[tool(json!({
+        "toolCallId": "r", "title": "Look", "kind": "read", "status": "completed",
+        "locations": [{ "path": "${cwd}/src/b.txt", "line": 2 }],
+    }))])
+    .file("src/b.txt", FILE)
+    .start();
+    nvim.cmd("edit src/a.txt");
+    nvim.cmd("split other.txt");
+    nvim.cmd("wincmd j");
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    nvim.cmd("stopinsert");
+    go(&nvim, "acp-input");
+    go(&nvim, "acp-chat");
+    on(&nvim, "Look");
+    nvim.keys("gf");
+    wait_at(&nvim, "src/b.txt", 2);
+    let names = nvim.lua(
+        "return vim.tbl_map(function(win)
+          return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), ':t')
+        end, vim.api.nvim_tabpage_list_wins(0))",
+        (),
+    );
+    assert_eq!(names, json!(["other.txt", "b.txt", "1", "input"]));
+    nvim.quit();
+}
