@@ -27,12 +27,15 @@ pub mod mediaview;
 pub mod model;
 pub mod ops;
 pub mod permission;
+pub mod plan;
+pub mod progress;
 pub mod project;
 pub mod proposals;
 pub mod rawview;
 pub mod removed;
 pub mod reviewlist;
 pub mod reviews;
+pub mod rules;
 pub mod snapshot;
 pub mod terminals;
 #[cfg(test)]

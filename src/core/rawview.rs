@@ -29,13 +29,16 @@ pub fn command(tool: &ToolCall) -> Option<String> {
         let words = value.as_array()?.iter();
         words.map(|word| word.as_str().map(str::to_owned)).collect()
     };
+    let joined = |words: &[String]| -> String {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    };
+    let args = input.get("args").or_else(|| input.get("arguments"));
+    let args = args.and_then(words).unwrap_or_default();
     let command = match input.get("command").or_else(|| input.get("cmd")) {
-        Some(Value::String(command)) => command.clone(),
-        Some(list) => words(list)?
-            .iter()
-            .map(|word| quoted(word))
-            .collect::<Vec<_>>()
-            .join(" "),
+        Some(Value::String(command)) if args.is_empty() => command.clone(),
+        Some(Value::String(program)) => format!("{} {}", quoted(program), joined(&args)),
+        Some(list) => joined(&[words(list)?, args].concat()),
         None => words(input.get("commands")?)?.join("\n"),
     };
     (!command.trim().is_empty()).then_some(command)
@@ -234,6 +237,12 @@ mod tests {
             Value::Null,
             None,
             &[r"$ bash -lc 'echo it'\''s; ls'"],
+        );
+        check(
+            json!({ "command": "my tool", "args": ["-f", "a b"] }),
+            Value::Null,
+            None,
+            &["$ 'my tool' -f 'a b'"],
         );
         check(json!({ "cmd": ["a", ""] }), Value::Null, None, &["$ a ''"]);
         check(

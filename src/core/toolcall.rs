@@ -44,6 +44,13 @@ impl ToolCall {
         }
     }
 
+    /// Returns what one message alone says.
+    pub(super) fn of(patch: ToolCallPatch) -> Self {
+        let mut tool = Self::new(patch.id.clone());
+        tool.merge(patch);
+        tool
+    }
+
     /// Returns whether it is neither done nor given up.
     pub fn is_open(&self) -> bool {
         matches!(self.status, ToolStatus::Pending | ToolStatus::InProgress)

@@ -95,9 +95,7 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }
-    for id in other_terminals(tool) {
-        lines.extend(tool.terminals.lines(id));
-    }
+    lines.extend(other_terminals(tool));
     lines.extend(rawview::output_lines(tool, usize::MAX).0);
     lines
 }
@@ -111,9 +109,7 @@ fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(shown_content(tool, index, item, look));
     }
-    for id in other_terminals(tool) {
-        lines.extend(tool.terminals.lines(id));
-    }
+    lines.extend(other_terminals(tool));
     let (output, left) = rawview::output_lines(tool, rawview::MAX_LINES);
     lines.extend(output);
     if left > 0 {
@@ -132,14 +128,6 @@ fn title_lines(tool: &ToolCall) -> Vec<Line> {
     }
 }
 
-/// Returns the terminals that a tool call has, but that its content does not name.
-fn other_terminals(tool: &ToolCall) -> impl Iterator<Item = &TerminalId> {
-    tool.terminals.ids().filter(|id| {
-        let is_it = |item: &ToolContent| matches!(item, ToolContent::Terminal { id: named } if named == *id);
-        !tool.content.iter().any(is_it)
-    })
-}
-
 fn command_lines(tool: &ToolCall) -> Vec<Line> {
     let command = rawview::command(tool);
     let command = command.filter(|command| !tool.terminals.show_command(command));
@@ -149,6 +137,17 @@ fn command_lines(tool: &ToolCall) -> Vec<Line> {
         whole_line(format!("{mark}{line}"), "AcpCommand")
     });
     lines.collect()
+}
+
+/// Returns what is shown of terminals that the content does not name.
+fn other_terminals(tool: &ToolCall) -> Vec<Line> {
+    let is_named = |id: &TerminalId| {
+        let is_it =
+            |item: &ToolContent| matches!(item, ToolContent::Terminal { id: named } if named == id);
+        tool.content.iter().any(is_it)
+    };
+    let ids = tool.terminals.ids().filter(|id| !is_named(id));
+    ids.flat_map(|id| tool.terminals.lines(id)).collect()
 }
 
 /// Returns the places a tool call names besides the first one, which its own line leads to, and
@@ -226,6 +225,19 @@ pub fn title(tool: &ToolCall) -> String {
             Some(command) => command.trim().lines().next().unwrap_or_default().to_owned(),
             None => tool.id.0.to_string(),
         },
+    }
+}
+
+/// Returns what the tool call does in one line: the command, else the title.
+pub fn in_short(tool: &ToolCall) -> String {
+    let Some(command) = rawview::command(tool) else {
+        return title(tool);
+    };
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.next() {
+        Some(_) => first + " …",
+        None => first,
     }
 }
 

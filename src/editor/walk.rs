@@ -190,7 +190,10 @@ fn edit(path: &Path) -> mlua::Result<()> {
 }
 
 /// Returns a file's name as a user would type it here.
-fn typed(path: &Path) -> mlua::Result<String> {
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn typed(path: &Path) -> mlua::Result<String> {
     nvim::vim_fn("fnamemodify", (path.to_string_lossy().into_owned(), ":."))
 }
 

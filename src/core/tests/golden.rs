@@ -36,7 +36,7 @@ fn drawn(lines: &[Line]) -> String {
     out
 }
 
-/// Draws the first session's title, transcript and folds.
+/// Draws the first session's title, transcript, folds, and the plan in the panel.
 fn chat(w: &World) -> String {
     let chat = &w.editor.chats[&S1];
     let folds: Vec<String> = chat
@@ -47,8 +47,11 @@ fn chat(w: &World) -> String {
             FoldState::Open => format!("{}-{} (open)", start + 1, end),
         })
         .collect();
+    let plan = w.editor.plans.get(&S1).map_or_else(String::new, |view| {
+        format!("\nplan, at {}:\n{}", view.current, drawn(&view.lines))
+    });
     format!(
-        "{}\n\n{}\nfolds: {}\n",
+        "{}\n\n{}\nfolds: {}\n{plan}",
         w.editor.titles[&S1],
         drawn(&chat.lines),
         folds.join(", ")
