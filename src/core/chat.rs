@@ -19,7 +19,6 @@ use super::ops::Ops;
 use super::toolview;
 use super::transcript::{Entry, Transcript};
 use super::view::{FoldState, Line};
-use crate::acp::{PlanEntry, PlanStatus};
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -241,35 +240,6 @@ fn wants_lead(transcript: &Transcript, index: usize) -> bool {
     };
     let is_tool = |entry: Option<&Entry>| matches!(entry, Some(Entry::Tool(_)));
     before.is_some_and(|before| !is_tool(entries.get(before)) || !is_tool(entries.get(index)))
-}
-
-fn plan_lines(plan: &[PlanEntry]) -> Vec<Line> {
-    let done = |entry: &&PlanEntry| entry.status == PlanStatus::Completed;
-    let done = plan.iter().filter(done).count();
-    let mut lines = vec![toolview::whole_line(
-        format!("Plan {done}/{}", plan.len()),
-        "AcpTitle",
-    )];
-    lines.extend(plan.iter().map(|entry| {
-        let (mark, group) = match entry.status {
-            PlanStatus::Pending => ("○", "AcpPlanPending"),
-            PlanStatus::InProgress => ("◐", "AcpPlanRunning"),
-            PlanStatus::Completed => ("✓", "AcpPlanDone"),
-        };
-        let text = entry.text.replace('\n', " ");
-        let high = match entry.priority {
-            crate::acp::Priority::High => " !",
-            _ => "",
-        };
-        let mut line = toolview::whole_line(format!("  {mark} {text}{high}"), group);
-        if entry.status != PlanStatus::Pending
-            && let Some(span) = line.spans.first_mut()
-        {
-            span.end = 2 + u32::try_from(mark.len()).unwrap_or(0);
-        }
-        line
-    }));
-    lines
 }
 
 fn notice_lines(level: Level, text: &str) -> Vec<Line> {

@@ -71,10 +71,9 @@ impl Model {
             || self.terminals.is_dirty()
             || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
-            || self
-                .sessions
-                .values()
-                .any(|session| !session.transcript.dirty().is_empty())
+            || self.sessions.values().any(|session| {
+                !session.transcript.dirty().is_empty() || session.transcript.plans.is_dirty()
+            })
             || self
                 .sessions
                 .keys()
@@ -110,9 +109,17 @@ impl Model {
         self.chat_patches(composing.chats, &mut frame);
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
+        for (key, session) in &mut self.sessions {
+            if let Some(view) = session.transcript.plans.take_view() {
+                frame.patches.push(Patch::Plan {
+                    session: *key,
+                    view,
+                });
+            }
+        }
         self.title_patches(&mut frame);
-        self.permission_patch(&mut frame);
         self.follow_patches(&mut frame);
+        self.permission_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::event::ReviewAction;
+use super::follow::Follow;
 use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
@@ -118,6 +119,11 @@ pub enum Patch {
         session: SessionKey,
         title: Vec<(String, Group)>,
     },
+    /// The plan an agent works off, or none: the one before is finished, or its turn has ended.
+    Plan {
+        session: SessionKey,
+        view: Option<PlanView>,
+    },
     /// The permission at the head of the queue, or none.
     Permission(Option<PermissionView>),
     /// All hunks of one buffer.
@@ -173,6 +179,14 @@ pub enum ChatOp {
 pub enum FoldState {
     Closed,
     Open,
+}
+
+/// A plan under way: a line for each entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanView {
+    pub lines: Vec<Line>,
+    /// The row of what is in progress, or next.
+    pub current: usize,
 }
 
 /// A permission request, ready to be shown.
@@ -259,6 +273,24 @@ pub struct ListItem {
     pub is_gone: bool,
 }
 
+/// Something of a transcript in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeView {
+    /// What its buffer is called.
+    pub name: String,
+    pub language: WholeLanguage,
+    pub text: String,
+}
+
+/// What a text is written in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeLanguage {
+    /// A filetype.
+    Named(&'static str),
+    /// That of the file with this name.
+    OfFile(String),
+}
+
 /// The preview beside the review list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewView {
@@ -269,6 +301,7 @@ pub struct PreviewView {
 /// Where a session's agent is, and where the editor shall go along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowView {
+    pub mode: Follow,
     /// `None` while the agent does nothing, and where no buffer has the file.
     pub mark: Option<AgentMark>,
     /// `None` while the agent is not followed.

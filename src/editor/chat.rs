@@ -128,7 +128,7 @@ fn is_loaded(buf: i32) -> mlua::Result<bool> {
 }
 
 /// Takes a buffer away, if it is there at all.
-fn wipe(buf: i32) -> mlua::Result<()> {
+pub(super) fn wipe(buf: i32) -> mlua::Result<()> {
     if !api::<bool>("nvim_buf_is_valid", buf)? {
         return Ok(());
     }
@@ -136,7 +136,7 @@ fn wipe(buf: i32) -> mlua::Result<()> {
     api("nvim_buf_delete", (buf, opts))
 }
 
-fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
+pub(super) fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     api::<()>("nvim_buf_set_name", (buf, free_name(name)?))?;
     nvim::set_buf_option(buf, "bufhidden", "hide")?;
@@ -178,6 +178,7 @@ fn named(name: &str) -> mlua::Result<Option<i32>> {
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
     super::terminal::forget(key)?;
+    super::plan::show(key, None)?;
     layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
@@ -223,13 +224,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         return Ok(());
     }
     let windows = nvim::windows_of(buf)?;
-    let last: i64 = api("nvim_buf_line_count", buf)?;
-    let mut following = Vec::new();
-    for &win in &windows {
-        if cursor_line(win)? >= last && !is_selecting(win)? {
-            following.push(win);
-        }
-    }
+    let following = following(buf)?;
     nvim::set_buf_option(buf, "modifiable", true)?;
     let mut rows = chat.rows;
     let mut folds = Vec::new();
@@ -262,13 +257,25 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     Ok(())
 }
 
-fn cursor_line(win: i32) -> mlua::Result<i64> {
+/// Returns the windows that go along with a transcript: those whose cursor is at the end.
+pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
+    let last: i64 = api("nvim_buf_line_count", buf)?;
+    let mut following = Vec::new();
+    for win in nvim::windows_of(buf)? {
+        if cursor_line(win)? >= last && !is_selecting(win)? {
+            following.push(win);
+        }
+    }
+    Ok(following)
+}
+
+pub(super) fn cursor_line(win: i32) -> mlua::Result<i64> {
     let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
     Ok(cursor.first().copied().unwrap_or(1))
 }
 
 /// Tells whether the user selects text in this window, or is about to name some by a motion.
-fn is_selecting(win: i32) -> mlua::Result<bool> {
+pub(super) fn is_selecting(win: i32) -> mlua::Result<bool> {
     let mode: String = nvim::vim_fn("mode", true)?;
     let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
     Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
@@ -395,12 +402,19 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
         Ok(())
     };
     let on_change = guard::callback("input", move |args: Table| {
-        let event: String = args.get("event")?;
+        let (event, buf): (String, i32) = (args.get("event")?, args.get("buf")?);
         let hint = match event.as_str() {
+            // While one writes, no window follows the agent.
+            "InsertEnter" | "TextChangedI" if super::follow::is_followed_from(buf) => {
+                format!(
+                    "<Esc> lets the window follow · {}",
+                    super::keys::writing_hint()
+                )
+            }
             "InsertEnter" | "TextChangedI" => super::keys::writing_hint(),
             _ => super::keys::resting_hint(),
         };
-        draw(args.get("buf")?, hint)
+        draw(buf, hint)
     })?;
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),

@@ -19,21 +19,20 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     }
     let ops = ops.to_vec();
     let run = guard::callback("fold", move |()| {
-        let is_on: bool = window_option("foldenable")?;
         // Who has opened all folds (|zR|) wants to see all there is.
         let is_open: bool = window_option::<i64>("foldlevel")? > 0;
+        make_all(&ops, is_open)?;
         for op in &ops {
             match *op {
-                ChatOp::Fold { start, end, state } => {
-                    let state = if is_open { FoldState::Open } else { state };
-                    make(start, end, state, is_on)?;
+                ChatOp::TurnFold {
+                    start,
+                    state: FoldState::Open,
+                    ..
+                } => open(start)?,
+                ChatOp::TurnFold { start, end, .. } if !is_open => {
+                    close(start, end, is_following)?;
                 }
-                ChatOp::TurnFold { start, end, state } => match state {
-                    FoldState::Open => open(start)?,
-                    FoldState::Closed if is_open => {}
-                    FoldState::Closed => close(start, end, is_following)?,
-                },
-                ChatOp::Splice { .. } => {}
+                _ => {}
             }
         }
         Ok(())
@@ -41,23 +40,43 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     api("nvim_win_call", (win, run))
 }
 
+/// Makes the new folds. While folds are shown, Neovim takes a line for all of the closed fold it
+/// lies in, so none could be made in it. One that lies in a closed fold is closed as well: opening
+/// it would open the other one.
+fn make_all(ops: &[ChatOp], is_open: bool) -> mlua::Result<()> {
+    let mut commands = Vec::new();
+    let mut closed: Vec<(usize, usize)> = Vec::new();
+    for op in ops {
+        if let ChatOp::Fold { start, end, state } = *op {
+            let line = start + 1;
+            commands.push(format!("silent! {line},{end}fold"));
+            let is_in_closed = closed.iter().any(|fold| (fold.0..fold.1).contains(&start))
+                || nvim::vim_fn::<i64>("foldclosed", line)? >= 0;
+            if !is_open && state == FoldState::Closed {
+                closed.push((start, end));
+            } else if !is_in_closed {
+                commands.push(format!("silent! {line}foldopen"));
+            }
+        }
+    }
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let is_on: bool = window_option("foldenable")?;
+    api::<()>("nvim_command", "noautocmd setlocal nofoldenable")?;
+    let mut result = Ok(());
+    for command in commands {
+        result = result.and_then(|()| api::<()>("nvim_command", command));
+    }
+    if is_on {
+        api::<()>("nvim_command", "noautocmd setlocal foldenable")?;
+    }
+    result
+}
+
 fn window_option<T: mlua::FromLuaMulti>(name: &str) -> mlua::Result<T> {
     let of_window = nvim::table([("win", nvim::value(0))])?;
     api("nvim_get_option_value", (name, of_window))
-}
-
-/// Makes a fold of rows. While folds are shown, Neovim takes a line for all of the closed fold it
-/// lies in, so none could be made in it.
-fn make(start: usize, end: usize, state: FoldState, is_on: bool) -> mlua::Result<()> {
-    let line = start + 1;
-    let mut commands = format!("noautocmd setlocal nofoldenable | silent! {line},{end}fold");
-    if state == FoldState::Open {
-        commands.push_str(&format!(" | silent! {line}foldopen!"));
-    }
-    if is_on {
-        commands.push_str(" | noautocmd setlocal foldenable");
-    }
-    api("nvim_command", commands)
 }
 
 /// Opens the fold that begins at a row, if it is what is seen there.

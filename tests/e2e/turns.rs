@@ -279,7 +279,7 @@ fn status_and_statusline_tell_every_phase() {
     assert_eq!(running["permissions"], 0);
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     wait_phase(&nvim, "waiting");
-    assert_eq!(line(), "scripted waiting 1/2");
+    assert_eq!(line(), "scripted waiting 1/2 · May I?");
     assert_eq!(status(&nvim)["permissions"], 1);
     nvim.lua(
         "local acp = require('acp')
@@ -334,12 +334,19 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
         .into_iter()
         .map(|event| (event.name, event.data))
         .collect();
+    let call = |status: &str| {
+        json!({
+            "session": 1, "id": "t", "kind": "other", "status": status, "title": "May I?",
+            "locations": [],
+        })
+    };
     let want = [
         (
             "AcpSessionStarted",
             json!({ "session": 1, "agent": "scripted" }),
         ),
         ("AcpTurnStarted", json!({ "session": 1 })),
+        ("AcpToolCall", call("pending")),
         ("AcpPermissionRequested", json!({ "session": 1, "id": 1 })),
         (
             "AcpPermissionAnswered",
@@ -349,6 +356,8 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
             "AcpTurnEnded",
             json!({ "session": 1, "stop_reason": "max_tokens" }),
         ),
+        // The agent has never said what came of it.
+        ("AcpToolCall", call("cancelled")),
         (
             "AcpAgentExited",
             json!({ "session": 1, "agent": "scripted", "status": "exit code 0" }),
@@ -361,9 +370,11 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
         json!([
             ["AcpSessionStarted", "idle", "-", 0],
             ["AcpTurnStarted", "running", "-", 0],
+            ["AcpToolCall", "waiting", "-", 1],
             ["AcpPermissionRequested", "waiting", "-", 1],
             ["AcpPermissionAnswered", "running", "-", 0],
             ["AcpTurnEnded", "idle", "max_tokens", 0],
+            ["AcpToolCall", "dead", "max_tokens", 0],
             ["AcpAgentExited", "dead", "max_tokens", 0],
         ])
     );

@@ -3,8 +3,9 @@
 //! Invariant: what goes to the buffer is the difference to what it has, so lines that stay keep
 //! their folds.
 
-use super::{Means, notice_lines, plan_lines};
+use super::{Means, notice_lines};
 use crate::core::markdown::Change;
+use crate::core::plan;
 use crate::core::rawview;
 use crate::core::toolview::{self, Look};
 use crate::core::transcript::{Entry, Message, ToolCall, Transcript};
@@ -92,7 +93,7 @@ impl Block {
                 self.sync_message(message, Style::Thought, first, site, means)
             }
             Entry::Tool(tool) => self.sync_tool(tool, first, site, means),
-            Entry::Plan(plan) => self.sync_whole(plan_lines(plan), Fold::None, first, means),
+            Entry::Plan(plan) => self.sync_whole(plan::lines(plan), Fold::None, first, means),
             Entry::Notice { level, text } => {
                 self.sync_whole(notice_lines(*level, text), Fold::None, first, means)
             }

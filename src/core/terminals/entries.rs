@@ -15,10 +15,17 @@ impl Model {
     /// terminals.
     pub(in crate::core) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
         let news = take_terminal_news(&mut patch);
+        let has_content = patch.content.is_some();
         let Some(state) = self.sessions.get_mut(&session) else {
             return;
         };
         let index = state.transcript.tool(patch);
+        if has_content {
+            self.place_diffs(session, index);
+        }
+        let Some(state) = self.sessions.get_mut(&session) else {
+            return;
+        };
         let Some(Entry::Tool(tool)) = state.transcript.entry_mut(index) else {
             return;
         };
@@ -61,6 +68,8 @@ impl Model {
 
     /// Puts what terminals show now into the transcript.
     pub(in crate::core) fn refresh_terminals(&mut self) {
+        // The snapshot that goes along with a frame has all of it.
+        self.terminals.has_news = false;
         for (key, id) in std::mem::take(&mut self.terminals.dirty) {
             let name = (key, id);
             let named = self.terminals.names.get(&name);

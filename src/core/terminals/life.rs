@@ -12,6 +12,12 @@ use crate::core::model::{Effects, Model};
 impl Model {
     /// Something happened in a terminal.
     pub(in crate::core) fn terminal_event(&mut self, event: Event, fx: &mut Effects) {
+        self.terminals.has_news |= matches!(
+            event,
+            Event::TerminalStarted { .. }
+                | Event::TerminalFailed { .. }
+                | Event::TerminalExited { .. }
+        );
         match event {
             Event::TerminalStarted { terminal, .. } => self.terminal_started(terminal, fx),
             Event::TerminalFailed { terminal, why } => self.terminal_failed(terminal, why, fx),

@@ -45,6 +45,8 @@ pub struct Terminals {
     dirty: BTreeSet<Name>,
     /// Those that windows show.
     shown: BTreeSet<TerminalKey>,
+    /// One has come, gone or ended: lists and window bars shall say so.
+    has_news: bool,
     next: u32,
 }
 
@@ -210,7 +212,7 @@ impl Terminals {
 
     /// Tells whether a frame has something to bring.
     pub(super) fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty() || self.is_shown_dirty()
+        self.has_news || !self.dirty.is_empty() || self.is_shown_dirty()
     }
 
     /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.
@@ -235,6 +237,7 @@ impl Terminals {
 
     fn insert(&mut self, terminal: Terminal) -> TerminalKey {
         self.next += 1;
+        self.has_news = true;
         let key = TerminalKey(self.next);
         let name = (terminal.session, terminal.id.clone());
         self.names.entry(name).or_default().terminal = Some(key);
@@ -284,6 +287,7 @@ impl Terminals {
     /// Forgets a terminal; what the transcript shows of it stays.
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
+        self.has_news = true;
         let Some(terminal) = self.all.remove(&key) else {
             return;
         };

@@ -55,6 +55,7 @@ impl Terminals {
                 if is_known || !terminal.state.is_over() {
                     terminal.state = State::Exited(exit);
                     terminal.plain.finish();
+                    self.has_news = true;
                     self.tidy();
                 }
             }
@@ -73,6 +74,7 @@ impl Terminals {
         terminal.state = State::Exited(TerminalExit::default());
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
+        self.has_news = true;
         self.mark(session, &id);
         self.tidy();
     }
@@ -96,7 +98,9 @@ impl Terminals {
         {
             terminal.is_of_turn |= is_in_turn;
             if !title.is_empty() {
-                terminal.title = super::lines::title(title).into();
+                let title = super::lines::title(title).into();
+                self.has_news |= terminal.title != title;
+                terminal.title = title;
             }
         }
     }

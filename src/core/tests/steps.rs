@@ -244,6 +244,8 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("restart"),
         1 => Just("open"),
         1 => Just("close"),
+        1 => Just("rules"),
+        1 => Just("no rules"),
     ];
     prop_oneof![
         4 => place.prop_map(|(f, start, removed, added)| Step::Type(f, start, removed, added)),

@@ -250,14 +250,24 @@ fn a_plan_is_replaced_and_each_turn_has_its_own() {
     };
     let mut w = World::ready();
     w.prompts("hi");
+    let panel = |w: &World| {
+        let view = w.editor.plans.get(&S1);
+        view.map(|view| view.lines[0].text.clone())
+    };
     w.updates(plan("pending"));
+    assert_eq!(panel(&w).as_deref(), Some(" ○ ! look"));
     w.updates(plan("completed"));
+    assert_eq!(panel(&w), None);
     w.ends_turn("end_turn");
     w.prompts("more");
     w.updates(plan("in_progress"));
+    assert_eq!(panel(&w).as_deref(), Some(" ◐ ! look"));
+    assert_eq!(w.editor.titles[&S1], "bot · working · plan 0/1");
+    w.ends_turn("cancelled");
+    assert_eq!(panel(&w), None);
     assert_eq!(
         w.chat(),
-        "❯ hi\n\nPlan 1/1\n  ✓ look !\n\n❯ more\n\nPlan 0/1\n  ◐ look !"
+        "❯ hi\n\nPlan 1/1\n  ✓ ! look\n\n❯ more\n\nPlan 0/1\n  ◐ ! look\n\nCancelled."
     );
-    assert_eq!(w.editor.titles[&S1], "bot · working · plan 0/1");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · plan 0/1");
 }

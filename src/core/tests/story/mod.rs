@@ -179,6 +179,9 @@ impl Story {
     }
 
     pub fn disk_moves(&mut self, file: usize) {
+        if self.w.resolves() {
+            return self.w.settle();
+        }
         let path = PathBuf::from(FILES[file]);
         let work = |life: &mut Self| {
             let event = life.w.disk.work(&path);

@@ -103,13 +103,13 @@ fn a_frame_brings_little_and_shares_it_fairly() {
         let terminal = TerminalKey(key);
         let is_shown = true;
         world.happens(Event::TerminalShown { terminal, is_shown });
-        let text = "x".repeat(if key == 2 { 1000 } else { 60_000 });
+        let text = "x".repeat(if key == 2 { 1000 } else { 20_000 });
         world.prints_in(terminal, &text);
     }
-    let half = (64 * 1024 - 1000) / 2;
+    let half = (24 * 1024 - 1000) / 2;
     let first = frame(&mut world);
     assert_eq!(first, [(2, true, 1000), (1, true, half), (3, true, half)]);
-    let rest = 60_000 - half;
+    let rest = 20_000 - half;
     assert_eq!(frame(&mut world), [(1, false, rest), (3, false, rest)]);
     assert_eq!(frame(&mut world), []);
 }
