@@ -62,7 +62,7 @@ fn running(nvim: &Nvim, words: &str) -> Vec<Process> {
 
 #[test]
 fn a_command_is_seen_while_it_runs_and_its_end_afterwards() {
-    let script = "printf '\\033[32mstep-%s\\033[0m\\n' 1; mkfifo gate; cat gate; \
+    let script = "mkfifo gate; printf '\\033[32mstep-%s\\033[0m\\n' 1; cat gate; \
                   echo step-$((1 + 1)); exit 3";
     let turn = [
         run(script),
