@@ -38,3 +38,55 @@ pub fn stamp_of(meta: &Metadata) -> Stamp {
         modified: (meta.mtime(), meta.mtime_nsec()),
     }
 }
+
+/// The endings that Neovim gives swap files of one file, one after the other.
+const ENDINGS: [&str; 4] = ["swp", "swo", "swn", "swm"];
+
+/// Returns the names that a swap file of this file may have: see |'directory'|.
+pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
+        return names;
+    };
+    let name = name.to_string_lossy();
+    for directory in directories.split(',') {
+        let directory = directory.trim_start();
+        let place = match directory.strip_prefix('.') {
+            // Relative to the file.
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                folder.join(rest.trim_start_matches('/'))
+            }
+            _ => PathBuf::from(directory),
+        };
+        let stem = if directory.ends_with("//") {
+            real.to_string_lossy().replace('/', "%")
+        } else if directory == "." {
+            format!(".{name}")
+        } else {
+            name.clone().into_owned()
+        };
+        let endings = ENDINGS.iter();
+        names.extend(endings.map(|ending| place.join(format!("{stem}.{ending}"))));
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_files_lie_where_the_option_says() {
+        let check = |directories: &str, first: &[&str]| {
+            let names = swap_files(directories, Path::new("/p/src/a.rs"));
+            let names: Vec<_> = names.iter().step_by(ENDINGS.len()).collect();
+            let first: Vec<&Path> = first.iter().map(Path::new).collect();
+            assert_eq!(names, first, "{directories}");
+        };
+        check("/s//", &["/s/%p%src%a.rs.swp"]);
+        check("/s", &["/s/a.rs.swp"]);
+        check(".,/s/", &["/p/src/.a.rs.swp", "/s/a.rs.swp"]);
+        check("./swap", &["/p/src/swap/a.rs.swp"]);
+        check("", &["a.rs.swp"]);
+    }
+}

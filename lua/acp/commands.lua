@@ -10,9 +10,12 @@ local reserved = {
   config = { "change the agent's options" },
   login = { "log in to an agent", "use the agent's own command in a terminal" },
   logout = { "log out of an agent", "use the agent's own command in a terminal" },
-  follow = { "follow the agent" },
   tools = { "list tools" },
 }
+
+--- What `:Acp follow` takes, and what it means.
+---@type table<string, acp.Follow>
+local follows = { on = true, off = false, edits = "edits" }
 
 local scopes = { "hunk", "file", "turn", "all" }
 
@@ -196,6 +199,13 @@ local subcommands = {
   ["undo-turn"] = function(call)
     require("acp").review.undo_turn({ back = call.bang })
   end,
+  follow = function(call)
+    local to = follows[call.rest]
+    if call.rest ~= "" and to == nil then
+      usage(("%q: `:Acp follow` is followed by `on`, `off`, `edits` or nothing."):format(call.rest))
+    end
+    require("acp").follow(to)
+  end,
   permission = function()
     require("acp.native").load().permission_focus()
   end,
@@ -316,6 +326,8 @@ function M.complete(lead, line, position)
         return tostring(item.id)
       end, native and native.terminals() or {})
     )
+  elseif name == "follow" and not rest:find("%s") then
+    return starting_with(lead, { "edits", "off", "on" })
   end
   return {}
 end

@@ -9,6 +9,8 @@ local M = {}
 ---@alias acp.Session integer
 
 ---@alias acp.Phase "none"|"starting"|"idle"|"running"|"waiting"|"dead"
+--- Whether the agent is followed from file to file: "edits" where it changes something.
+---@alias acp.Follow boolean|"edits"
 ---@alias acp.Scope "hunk"|"file"|"turn"|"all"|acp.Rows
 
 --- Rows of the current buffer, 0-based.
@@ -25,9 +27,18 @@ local M = {}
 ---@field mode? string
 ---@field model? string
 ---@field plan? {done: integer, total: integer}
+---@field tools? acp.Status.Tools
+---@field terminals? integer How many of its terminals run.
 ---@field permissions? integer How many permission requests wait for an answer.
 ---@field review? {files: integer, hunks: integer}
 ---@field usage? table
+---@field follow? acp.Follow
+
+--- The tool calls that run.
+---@class acp.Status.Tools
+---@field running integer
+---@field title? string Of the one that began last.
+---@field kind? string Its kind, as the protocol has it.
 
 --- A hunk to review. Rows are 0-based.
 ---@class acp.Hunk
@@ -194,13 +205,15 @@ function M.statusline()
   return native and native.statusline() or ""
 end
 
---- Goes along with the agent from file to file. Not in this version: it says so.
----@param on? boolean
-function M.follow(on)
-  if on ~= nil and type(on) ~= "boolean" then
-    bad("follow: on", "boolean or nil", on)
+--- Lets a window go along with the agent from file to file, or only where it edits, or not.
+---@param on? acp.Follow Without it: if it does not, it does from now on, and the other way round.
+---@param opts? acp.SessionOpts
+function M.follow(on, opts)
+  if on ~= nil and type(on) ~= "boolean" and on ~= "edits" then
+    bad("follow: on", 'boolean, "edits" or nil', on)
   end
-  require("acp.commands").not_yet("follow the agent")
+  local session = session_of("follow", opts)
+  require("acp.native").load().follow(session, on)
 end
 
 --- Offers a tool to the agents. Not in this version: it says so.

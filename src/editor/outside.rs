@@ -201,7 +201,10 @@ pub fn unprotected<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua:
 }
 
 /// Sets options that only seem to be set: nobody is told.
-fn quietly<R>(body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+///
+/// # Errors
+/// What `body` says, or Neovim.
+pub fn quietly<R>(body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
     with_eventignore("all", body)
 }
 

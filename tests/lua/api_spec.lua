@@ -168,14 +168,20 @@ return function(test)
   end)
 
   test("what is not there yet says so", function()
-    require("acp").follow(true)
     require("acp").tool({})
-    local version = require("acp.version")
-    same(("acp.nvim %s cannot follow the agent yet."):format(version), support.notices[1].text)
     same(
-      ("acp.nvim %s cannot offer tools to the agents yet."):format(version),
-      support.notices[2].text
+      ("acp.nvim %s cannot offer tools to the agents yet."):format(require("acp.version")),
+      support.notices[1].text
     )
+  end)
+
+  test("an agent is followed, or the other way round", function()
+    local calls = support.fake({ status = IDLE })
+    local acp = require("acp")
+    acp.follow(true)
+    acp.follow("edits", { session = 2 })
+    acp.follow()
+    check({ { "follow", nil, true }, { "follow", 2, "edits" }, { "follow" } }, calls)
   end)
 
   test("a bad argument is named where it was given, and nothing happens", function()
@@ -230,7 +236,7 @@ return function(test)
       },
       { "acp.permission.answer: id: expected a request's number, got nil", acp.permission.answer },
       { "acp.permission.answer: option_id: expected string, got 2", acp.permission.answer, 1, 2 },
-      { 'acp.follow: on: expected boolean or nil, got "yes"', acp.follow, "yes" },
+      { 'acp.follow: on: expected boolean, "edits" or nil, got "yes"', acp.follow, "yes" },
       { "acp.tool: spec: expected table, got nil", acp.tool },
     }) do
       local problem = raises(case[1], function()

@@ -89,6 +89,18 @@ return function(test)
     same({ "mine", true }, { calls[4][2].agent, calls[4][2].new })
   end)
 
+  test("follow takes on, off or edits, and nothing for the other way round", function()
+    check("Acp follow on", { { "follow", nil, true } })
+    check("Acp follow off", { { "follow", nil, false } })
+    check("Acp follow edits", { { "follow", nil, "edits" } })
+    check("Acp follow", { { "follow" } })
+    check("Acp follow me", {})
+    contains('"me": `:Acp follow` is followed by', support.notices[1].text)
+    same({ "edits", "off", "on" }, complete("Acp follow "))
+    same({ "off", "on" }, complete("Acp follow o"))
+    same({}, complete("Acp follow on "))
+  end)
+
   test("mistakes are one message without a traceback", function()
     check("Acp foo", {})
     check("Acp accept line", {})
@@ -123,7 +135,7 @@ return function(test)
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
-    local names = { "sessions", "mode", "config", "login", "logout", "follow", "tools" }
+    local names = { "sessions", "mode", "config", "login", "logout", "tools" }
     for i, name in ipairs(names) do
       check("Acp " .. name, {})
       contains(" yet", support.notices[i].text)
@@ -211,8 +223,8 @@ return function(test)
   end)
 
   test("completion knows subcommands, scopes and installed agents", function()
-    local all = { "accept", "agents", "cancel", "drop-feedback", "log", "next", "permission", "prev", "prompt" }
-    vim.list_extend(all, { "reject", "restart", "review", "stop", "terminal", "undo-turn" })
+    local all = { "accept", "agents", "cancel", "drop-feedback", "follow", "log", "next" }
+    vim.list_extend(all, { "permission", "prev", "prompt", "reject", "restart", "review", "stop", "terminal", "undo-turn" })
     same(all, complete("Acp "))
     same({ "accept", "agents" }, complete("Acp a"))
     same({ "hunk", "file", "turn", "all" }, complete("Acp accept "))

@@ -64,12 +64,8 @@ return function(test)
     same(true, count > 10)
   end)
 
-  test("the tutor names only subcommands that work, and says so of those to come", function()
-    local later = { follow = true }
-    check(tutor, ":Acp ([%l-]+)", function(name)
-      return works(name) or later[name]
-    end)
-    support.contains("this version hears where an agent is and does", tutor)
+  test("the tutor names only subcommands that work", function()
+    check(tutor, ":Acp ([%l-]+)", works)
   end)
 
   test("every subcommand that works is in the README", function()

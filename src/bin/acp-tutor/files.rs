@@ -185,8 +185,9 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
     }
     turn.tool_end(&tool, "completed", "Back where we began.");
     turn.say(
-        "That was the whole file, and nothing moved: this version hears where an agent is and does \
-         not go along yet. A later one will, with `:Acp follow`. Say `next` to go on.\n",
+        "That was the whole file. In it you saw a mark where I was. With `:Acp follow` a window goes \
+         along with me, whenever you rest in normal mode outside of it; say `again` to see that, \
+         or `next` to go on.\n",
     )
 }
 

@@ -1,9 +1,10 @@
 //! Following: where each session's agent is, and where the editor shall go along with it.
 //!
 //! Invariants: a place gets its number when the agent comes there, and a higher one than all
-//! before; what is told of a place again is no new one. Nothing is marked while no turn runs: an
-//! agent that does nothing is nowhere.
+//! before; what is told of a place again is no new one. Nothing is marked while no turn runs, or
+//! while the agent waits for the user: an agent that does nothing is nowhere.
 
+pub mod pace;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -29,9 +30,9 @@ impl Follow {
     /// Returns what the user is told when this is in force from now on.
     fn told(self) -> &'static str {
         match self {
-            Follow::Off => "The agent is not followed any more.",
-            Follow::On => "The agent is followed.",
-            Follow::Edits => "The agent is followed where it edits.",
+            Follow::Off => "No window follows the agent any more.",
+            Follow::On => "A window follows the agent from now on.",
+            Follow::Edits => "A window follows the agent's edits from now on.",
         }
     }
 
@@ -234,6 +235,9 @@ impl Model {
 
     /// Puts into a frame where agents are by now.
     pub(super) fn follow_patches(&mut self, frame: &mut Frame) {
+        if self.frame.permission_dirty {
+            self.following.dirty.extend(self.following.trails.keys());
+        }
         for session in std::mem::take(&mut self.following.dirty) {
             let view = self.follow_view(session);
             frame.patches.push(Patch::Follow { session, view });
@@ -247,13 +251,17 @@ impl Model {
         };
         let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
-        let mark = trail.last.as_ref().filter(|_| is_at_work);
+        // What it has asked for stands there.
+        let is_waiting = self.permissions.count(key) > 0;
+        let mark = trail.last.as_ref();
+        let mark = mark.filter(|_| is_at_work && !is_waiting);
         let target = match trail.mode {
             Follow::Off => None,
             Follow::On => trail.last.as_ref(),
             Follow::Edits => trail.edited.as_ref(),
         };
         FollowView {
+            mode: trail.mode,
             mark: mark.and_then(|place| {
                 Some(AgentMark {
                     number: place.number,

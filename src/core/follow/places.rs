@@ -59,7 +59,7 @@ impl Model {
             tool: Some(id.clone()),
             is_new_file: false,
         };
-        self.following.comes(key, step);
+        self.comes(key, step);
     }
 
     /// The agent reads a file through the client; `line` counts from 1.
@@ -73,7 +73,7 @@ impl Model {
             tool: None,
             is_new_file: false,
         };
-        self.following.comes(key, step);
+        self.comes(key, step);
     }
 
     /// The agent has written a file through the client; there was none without `before`.
@@ -92,7 +92,7 @@ impl Model {
             tool: None,
             is_new_file: before.is_none(),
         };
-        self.following.comes(key, step);
+        self.comes(key, step);
     }
 
     /// The agent has changed a file by itself; there was none without `before`.
@@ -133,7 +133,14 @@ impl Model {
             tool: None,
             is_new_file,
         };
-        self.following.comes(key, step);
+        self.comes(key, step);
+    }
+
+    /// The agent has come somewhere; what is told of turns that were over long ago moves nothing.
+    fn comes(&mut self, key: SessionKey, step: Step) {
+        if self.is_at_work(key) || self.windows.is_open(key) {
+            self.following.comes(key, step);
+        }
     }
 
     /// Returns the file that an agent has named, if the session may go there.

@@ -383,6 +383,28 @@ fn an_agent_that_does_nothing_is_nowhere() {
 }
 
 #[test]
+fn an_agent_that_waits_for_the_user_is_nowhere() {
+    let mut w = followed(Follow::Off);
+    let tool = json!({ "toolCallId": "t", "kind": "edit", "locations": [at(F, 4)] });
+    let options = json!([{ "optionId": "y", "name": "Yes", "kind": "allow_once" }]);
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks("1", "session/request_permission", &params);
+    assert_eq!(mark(&w), None);
+    let id = crate::core::ids::PermissionId(1);
+    let option = "y".into();
+    w.happens(Event::PermissionAnswer { id, option });
+    assert_eq!(mark(&w), Some((3, "bot edits")));
+}
+
+#[test]
+fn what_is_told_between_turns_moves_nothing() {
+    let mut w = followed(Follow::On);
+    w.ends_turn("end_turn");
+    named(&mut w, "t", "read", json!([at(F, 3)]));
+    assert_eq!(went(&w), [""; 0]);
+}
+
+#[test]
 fn a_session_that_is_closed_leaves_no_mark() {
     let mut w = followed(Follow::On);
     named(&mut w, "t", "read", json!([at(F, 3)]));
@@ -412,13 +434,14 @@ fn the_mode_is_told_and_begins_as_configured() {
         w.happens(Event::Follow { session, to });
     };
     toggle(&mut w);
-    w.saw(&["Info: The agent is followed."]);
+    w.saw(&["Info: A window follows the agent from now on."]);
     assert!(w.editor.titles[&S1].contains("following"));
     toggle(&mut w);
-    w.saw(&["Info: The agent is not followed any more."]);
+    w.saw(&["Info: No window follows the agent any more."]);
     assert!(!w.editor.titles[&S1].contains("following"));
     let limits = w.model.limits;
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits,
         preview: w.model.proposals.preview,
         feedback: true,
@@ -436,7 +459,7 @@ fn the_mode_is_told_and_begins_as_configured() {
     assert_eq!((mode(&w, 1), mode(&w, 2)), (Follow::Off, Follow::Edits));
     // Who has configured edits alone gets these.
     toggle(&mut w);
-    w.saw(&["Info: The agent is followed where it edits."]);
+    w.saw(&["Info: A window follows the agent's edits from now on."]);
 }
 
 #[derive(Debug, Clone)]

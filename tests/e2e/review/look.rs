@@ -15,13 +15,15 @@ fn alone(init: &str, old: &str, new: &str) -> Nvim {
     nvim
 }
 
-/// Closes all windows but the current one, and waits until its hunks are on the screen.
+/// Closes all windows but the current one, and waits until its hunks are on the screen, and the
+/// agent's mark is not: its turn is over.
 #[track_caller]
 fn only(nvim: &Nvim) {
     wait_shown(nvim);
     nvim.cmd("only");
     nvim.wait("the screen to be drawn", || {
-        nvim.screen().has("1/") && !nvim.screen().has("│")
+        let screen = nvim.screen();
+        screen.has("1/") && !screen.has("│") && !screen.has("▶")
     });
     // A message of a time before the last redraw is gone then.
     nvim.keys("<C-l>");

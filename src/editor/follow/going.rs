@@ -1,0 +1,150 @@
+//! Going to a place: its file is loaded without a question, the window that follows shows it, and
+//! nothing else has changed afterwards.
+//!
+//! Invariants: the current window, its cursor and its mode are what they were; the jumplist of the
+//! window that follows leads back.
+
+use std::io::Read;
+use std::path::Path;
+
+use nvim_oxi::mlua;
+
+use super::swap;
+use super::window::{self, Home, Sight};
+use crate::core::follow::pace;
+use crate::core::ids::SessionKey;
+use crate::core::view::FollowTarget;
+use crate::editor::nvim::{self, api};
+use crate::editor::walk;
+
+/// The largest file that is loaded for a look, in bytes: Neovim stands still meanwhile.
+const MAX_LOADED: u64 = 1 << 20;
+
+/// How many bytes tell whether a file is text.
+const PROBE: u64 = 8192;
+
+/// What has become of a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Gone,
+    /// There is no such file, or no window for it.
+    NoPlace,
+    /// There is a window for it, which the user has been in a moment ago.
+    Later,
+    /// The file is left alone, and why.
+    Refused(String),
+}
+
+/// Goes to a place, in the window that follows or one that is chosen now.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn go(key: SessionKey, target: &FollowTarget, home: Option<Home>) -> mlua::Result<Outcome> {
+    let buf = match buffer(target)? {
+        Ok(buf) => buf,
+        Err(outcome) => return Ok(outcome),
+    };
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let outcome = window::with_option("shortmess", "AF", || show(key, target, buf, home));
+    // The user's own autocommands may have gone elsewhere.
+    if api::<i32>("nvim_get_current_win", ())? != here && api("nvim_win_is_valid", here)? {
+        api::<()>("nvim_set_current_win", here)?;
+    }
+    outcome
+}
+
+fn show(
+    key: SessionKey,
+    target: &FollowTarget,
+    buf: i32,
+    home: Option<Home>,
+) -> mlua::Result<Outcome> {
+    let known = match home {
+        Some(home) if window::can_leave(home.win, buf)? => Some(home),
+        _ => None,
+    };
+    let is_known = known.is_some();
+    let home = match known {
+        Some(home) => Some(home),
+        None => window::choose(key, buf)?,
+    };
+    let Some(mut home) = home else {
+        return Ok(Outcome::NoPlace);
+    };
+    let win = home.win;
+    if !is_known && super::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
+        return Ok(Outcome::Later);
+    }
+    let is_other = api::<i32>("nvim_win_get_buf", win)? != buf;
+    if is_other {
+        window::run_in(win, &["mark '"])?;
+        api::<()>("nvim_win_set_buf", (win, buf))?;
+    }
+    if let Some(row) = target.row {
+        put_cursor(win, buf, row + 1, is_other)?;
+    }
+    home.buffers.insert(buf);
+    home.sight = Sight::of(win)?;
+    window::keep(key, window::tab_of(win)?, &home);
+    Ok(Outcome::Gone)
+}
+
+/// Puts the cursor of a window on a line, which is brought into view, folds or not.
+fn put_cursor(win: i32, buf: i32, line: usize, is_other: bool) -> mlua::Result<()> {
+    let lines: usize = api("nvim_buf_line_count", buf)?;
+    let line = line.min(lines);
+    let first: usize = nvim::vim_fn("line", ("w0", win))?;
+    let last: usize = nvim::vim_fn("line", ("w$", win))?;
+    let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
+    if !is_other && cursor.first() != Some(&line) {
+        window::run_in(win, &["mark '"])?;
+    }
+    api::<()>("nvim_win_set_cursor", (win, vec![line, 0]))?;
+    let is_in_view = (first..=last).contains(&line);
+    match is_in_view {
+        true => window::run_in(win, &["silent! normal! zv"]),
+        false => window::run_in(win, &["silent! normal! zvzz"]),
+    }
+}
+
+/// Returns the buffer of a place's file, loaded or not; or why there is none to go to.
+fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
+    if let Some(buf) = target.buf
+        && api("nvim_buf_is_loaded", buf.0)?
+    {
+        return Ok(Ok(buf.0));
+    }
+    if let Err(outcome) = check(&target.path, &target.roots) {
+        return Ok(Err(outcome));
+    }
+    if swap::is_there(&crate::paths::resolved(&target.path))? {
+        let why = "there is a swap file of it; open it yourself to decide about that".to_owned();
+        return Ok(Err(Outcome::Refused(why)));
+    }
+    let buf: i32 = nvim::vim_fn("bufadd", walk::typed(&target.path)?)?;
+    nvim::set_buf_option(buf, "buflisted", true)?;
+    Ok(Ok(buf))
+}
+
+/// Returns why a file is none to be opened for a look.
+fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
+    let real = crate::paths::resolved(path);
+    let is_inside = roots.iter().any(|root| real.starts_with(root));
+    let known = std::fs::metadata(path).ok();
+    let Some(known) = known.filter(|known| known.is_file() && is_inside) else {
+        return Err(Outcome::NoPlace);
+    };
+    if known.len() > MAX_LOADED {
+        return Err(Outcome::Refused(
+            "it is larger than 1 MiB; open it yourself to have it shown".to_owned(),
+        ));
+    }
+    let mut probe = Vec::new();
+    let file = std::fs::File::open(path).map_err(|_| Outcome::NoPlace)?;
+    let read = file.take(PROBE).read_to_end(&mut probe);
+    match read.is_err() || probe.contains(&0) {
+        // There is nothing to be seen in it.
+        true => Err(Outcome::NoPlace),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! The mark of an agent: a sign, its line highlighted, and behind it what the agent does there.
+//!
+//! Invariant: a mark moves with the text; it is set anew only where the agent has gone elsewhere.
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use crate::core::view::AgentMark;
+use crate::editor::nvim::{self, api};
+
+const SIGN: &str = "▶";
+
+/// The sign stands above those of reviews and diagnostics: it is there for a moment only.
+const SIGN_PRIORITY: i64 = 300;
+
+/// The rest does not cover what reviews show.
+const PRIORITY: i64 = 80;
+
+/// A mark that is shown.
+#[derive(Debug)]
+pub struct Mark {
+    shown: AgentMark,
+    namespace: i32,
+    /// The sign, and the rest.
+    ids: [i64; 2],
+}
+
+/// Shows a mark in place of an old one.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Mark>> {
+    let Some(mut new) = new else {
+        old.map_or(Ok(()), Mark::erase)?;
+        return Ok(None);
+    };
+    if let Some(old) = old {
+        let is_same = (old.shown.number, old.shown.buf) == (new.number, new.buf);
+        match old.row()?.filter(|_| is_same) {
+            Some(_) if old.shown.label == new.label => return Ok(Some(old)),
+            Some(row) => new.row = row,
+            None => {}
+        }
+        old.erase()?;
+    }
+    let buf = new.buf.0;
+    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+        return Ok(None);
+    }
+    let namespace = nvim::namespace("acp_follow")?;
+    let lines: usize = api("nvim_buf_line_count", buf)?;
+    let row = new.row.min(lines.saturating_sub(1));
+    let label = [format!(" {}", new.label), "AcpAgentMark".to_owned()];
+    let chunk = nvim::lua().create_sequence_from(label)?;
+    let sign = nvim::table([
+        ("sign_text", nvim::value(SIGN)),
+        ("sign_hl_group", nvim::value("AcpAgentMark")),
+        ("priority", Value::Integer(SIGN_PRIORITY)),
+        ("undo_restore", Value::Boolean(false)),
+    ])?;
+    let line = nvim::table([
+        ("line_hl_group", nvim::value("AcpAgentLine")),
+        ("virt_text", nvim::value(vec![chunk])),
+        ("virt_text_pos", nvim::value("eol")),
+        ("hl_mode", nvim::value("combine")),
+        ("priority", Value::Integer(PRIORITY)),
+        ("undo_restore", Value::Boolean(false)),
+    ])?;
+    let set = |opts: Table| api("nvim_buf_set_extmark", (buf, namespace, row, 0, opts));
+    Ok(Some(Mark {
+        shown: new,
+        namespace,
+        ids: [set(sign)?, set(line)?],
+    }))
+}
+
+impl Mark {
+    /// Returns the row at which it is by now; `None` when it is gone with its text.
+    fn row(&self) -> mlua::Result<Option<usize>> {
+        if !api::<bool>("nvim_buf_is_loaded", self.shown.buf.0)? {
+            return Ok(None);
+        }
+        let [id, _] = self.ids;
+        let at = (self.shown.buf.0, self.namespace, id, nvim::empty()?);
+        let place: Vec<usize> = api("nvim_buf_get_extmark_by_id", at)?;
+        Ok(place.first().copied())
+    }
+
+    fn erase(self) -> mlua::Result<()> {
+        let buf = self.shown.buf.0;
+        if !api::<bool>("nvim_buf_is_valid", buf)? {
+            return Ok(());
+        }
+        let mut ids = self.ids.into_iter();
+        ids.try_for_each(|id| {
+            api::<Value>("nvim_buf_del_extmark", (buf, self.namespace, id)).map(drop)
+        })
+    }
+}

@@ -1,0 +1,323 @@
+//! Going along with agents: their marks in every buffer, and one window that follows.
+//!
+//! Invariants: the window the user is in is never changed, nor is any while they are doing
+//! something else than resting in normal mode; of the places that come meanwhile the last one
+//! counts. While nobody is followed there is no timer and no autocommand.
+
+mod going;
+mod mark;
+mod moment;
+mod swap;
+mod window;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use self::going::Outcome;
+use self::mark::Mark;
+use self::window::{Home, Sight};
+use super::guard;
+use super::nvim::{self, api};
+use super::{chat, state};
+use crate::core::follow::Follow;
+use crate::core::follow::pace::{self, Facts, Next};
+use crate::core::ids::SessionKey;
+use crate::core::view::{FollowTarget, FollowView};
+
+const GROUP: &str = "acp_follow";
+
+/// What is known of all agents' ways.
+#[derive(Debug, Default)]
+pub struct Trails {
+    by_session: BTreeMap<SessionKey, Trail>,
+    /// When the timer goes off that was set last.
+    due: Option<Instant>,
+    /// When the user has last done something in each window.
+    touched: BTreeMap<i32, Instant>,
+    /// The autocommands are there.
+    is_watching: bool,
+}
+
+/// The way of one session's agent.
+#[derive(Debug, Default)]
+struct Trail {
+    mode: Follow,
+    mark: Option<Mark>,
+    /// Where the editor has yet to go.
+    target: Option<FollowTarget>,
+    /// Since when the target's turn has been over.
+    over: Option<Instant>,
+    /// The number of the place that was gone to last, or was found to be none to go to.
+    done: u64,
+    went: Option<Instant>,
+    /// The window that follows, in each tab page.
+    homes: BTreeMap<i32, Home>,
+    /// Windows that the user has taken back.
+    taken: BTreeSet<i32>,
+    /// Files of which the user was told why they are not opened.
+    told: BTreeSet<PathBuf>,
+}
+
+/// Shows where a session's agent is, and goes there if that is wanted.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
+    let is_closed = chat::get(key).is_none();
+    // What was under way when the session was closed is no news any more.
+    let view = if is_closed {
+        FollowView::default()
+    } else {
+        view
+    };
+    let old = with(key, |trail| trail.mark.take());
+    let mark = mark::show(old, view.mark)?;
+    with(key, |trail| {
+        trail.mark = mark;
+        trail.mode = view.mode;
+        if trail.mode == Follow::Off {
+            trail.homes.clear();
+            trail.taken.clear();
+        }
+        trail.target = view.target.filter(|target| target.number > trail.done);
+        let is_over = trail.target.as_ref().is_some_and(|target| target.is_over);
+        trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
+    });
+    if is_closed {
+        state::with(|editor| editor.trails.borrow_mut().by_session.remove(&key));
+    }
+    watch()?;
+    attend(key)
+}
+
+/// Runs `body` with what is known of a session's agent.
+fn with<R: Default>(key: SessionKey, body: impl FnOnce(&mut Trail) -> R) -> R {
+    let run = |trails: &mut Trails| body(trails.by_session.entry(key).or_default());
+    state::with(|editor| run(&mut editor.trails.borrow_mut())).unwrap_or_default()
+}
+
+/// Runs `body` with every window that follows.
+fn each_home(mut body: impl FnMut(&mut Home)) {
+    state::with(|editor| {
+        let mut trails = editor.trails.borrow_mut();
+        let homes = trails
+            .by_session
+            .values_mut()
+            .flat_map(|trail| trail.homes.values_mut());
+        homes.for_each(&mut body);
+    });
+}
+
+/// Returns whether the agent is followed to whom this input's prompts go.
+pub fn is_followed_from(input: i32) -> bool {
+    let is_followed = |editor: &state::Editor| {
+        let (chats, trails) = (editor.chats.borrow(), editor.trails.borrow());
+        let mut all = chats.by_session.iter();
+        let key = all.find(|(_, chat)| chat.input == input)?.0;
+        Some(trails.by_session.get(key)?.mode != Follow::Off)
+    };
+    state::with(is_followed).flatten().unwrap_or(false)
+}
+
+/// Goes to the session's target, now or when the time has come.
+fn attend(key: SessionKey) -> mlua::Result<()> {
+    let pending = with(key, |trail| {
+        let target = trail.target.clone()?;
+        Some((target, trail.went, trail.over))
+    });
+    let Some((target, went, over)) = pending else {
+        return Ok(());
+    };
+    let home = window::home(key)?;
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let ago = |then: Option<Instant>| then.map(|then| then.elapsed());
+    let facts = Facts {
+        moment: moment::now()?,
+        went: ago(went),
+        touched: ago(home.as_ref().and_then(|home| touched(home.win))),
+        is_here: home.as_ref().is_some_and(|home| home.win == here),
+        over: ago(over),
+    };
+    match pace::next(&facts) {
+        Next::Go => {
+            let outcome = going::go(key, &target, home);
+            match outcome {
+                // The window was chosen just now, and the user has been there just before.
+                Ok(Outcome::Later) => wait(moment::SOON),
+                outcome => arrived(key, &target, outcome),
+            }
+        }
+        Next::Wait(time) => wait(time),
+        Next::Rest => Ok(()),
+        Next::Never => {
+            with(key, |trail| trail.target = None);
+            Ok(())
+        }
+    }
+}
+
+/// Notes that a target was gone to, or cannot be: then the user is told why, once for each file.
+fn arrived(
+    key: SessionKey,
+    target: &FollowTarget,
+    outcome: mlua::Result<Outcome>,
+) -> mlua::Result<()> {
+    let is_news = with(key, |trail| {
+        trail.done = target.number;
+        trail.target = None;
+        if matches!(outcome, Ok(Outcome::Gone)) {
+            trail.went = Some(Instant::now());
+        }
+        matches!(outcome, Ok(Outcome::Refused(_)) | Err(_))
+            && trail.told.insert(target.path.clone())
+    });
+    let why = match outcome {
+        Ok(Outcome::Refused(why)) => why,
+        Err(error) => nvim::message(&error),
+        Ok(Outcome::Gone | Outcome::NoPlace | Outcome::Later) => return Ok(()),
+    };
+    match is_news {
+        true => {
+            let text = format!(
+                "{}: the agent is not followed there: {why}.",
+                target.path.display()
+            );
+            super::apply::notify(crate::core::effect::Level::Info, &text)
+        }
+        false => Ok(()),
+    }
+}
+
+fn attend_all() -> mlua::Result<()> {
+    let keys = state::with(|editor| {
+        let trails = editor.trails.borrow();
+        let pending = trails.by_session.iter();
+        let pending = pending.filter(|(_, trail)| trail.target.is_some());
+        pending.map(|(key, _)| *key).collect::<Vec<_>>()
+    });
+    keys.unwrap_or_default().into_iter().try_for_each(attend)
+}
+
+/// Looks again after some time, if not sooner.
+fn wait(time: Duration) -> mlua::Result<()> {
+    let due = Instant::now() + time;
+    let is_sooner = state::with(|editor| {
+        let mut trails = editor.trails.borrow_mut();
+        let is_sooner = trails.due.is_none_or(|set| due < set);
+        if is_sooner {
+            trails.due = Some(due);
+        }
+        is_sooner
+    });
+    if is_sooner != Some(true) {
+        return Ok(());
+    }
+    let later = guard::callback("follow timer", move |()| {
+        state::with(|editor| {
+            let mut trails = editor.trails.borrow_mut();
+            trails.due = trails.due.filter(|set| *set != due);
+        });
+        attend_all()
+    })?;
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX) + 1;
+    nvim::vim()?.get::<Function>("defer_fn")?.call((later, ms))
+}
+
+/// Watches what the user does, for as long as somebody is followed.
+fn watch() -> mlua::Result<()> {
+    let is_wanted = |trails: &Trails| {
+        let mut all = trails.by_session.values();
+        all.any(|trail| trail.mode != Follow::Off)
+    };
+    let change = state::with(|editor| {
+        let mut trails = editor.trails.borrow_mut();
+        let is_wanted = is_wanted(&trails);
+        let was_watching = std::mem::replace(&mut trails.is_watching, is_wanted);
+        (is_wanted != was_watching).then_some(is_wanted)
+    });
+    let Some(is_wanted) = change.flatten() else {
+        return Ok(());
+    };
+    let clear = nvim::table([("clear", Value::Boolean(true))])?;
+    let group: i32 = api("nvim_create_augroup", (GROUP, clear))?;
+    if !is_wanted {
+        return Ok(());
+    }
+    on(group, &["CursorMoved", "CursorMovedI"], |_| moved())?;
+    on(group, &["WinScrolled"], |_| scrolled())?;
+    let free = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
+    on(group, &free, |_| match is_pending() {
+        // Another mode may come right after this one.
+        true => wait(moment::SOON),
+        false => Ok(()),
+    })
+}
+
+fn on(
+    group: i32,
+    events: &[&str],
+    body: impl Fn(Table) -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let callback = guard::callback("follow autocommand", body)?;
+    let opts = nvim::table([
+        ("group", nvim::value(group)),
+        ("callback", Value::Function(callback)),
+    ])?;
+    api("nvim_create_autocmd", (events.to_vec(), opts))
+}
+
+fn is_pending() -> bool {
+    let is_pending = |trails: &Trails| {
+        let mut all = trails.by_session.values();
+        all.any(|trail| trail.target.is_some())
+    };
+    state::with(|editor| is_pending(&editor.trails.borrow())).unwrap_or(false)
+}
+
+/// Returns when the user has last done something in a window.
+fn touched(win: i32) -> Option<Instant> {
+    state::with(|editor| editor.trails.borrow().touched.get(&win).copied()).flatten()
+}
+
+/// The user does something in a window.
+fn touch(win: i32) {
+    state::with(|editor| {
+        let touched = &mut editor.trails.borrow_mut().touched;
+        if !touched.contains_key(&win) {
+            touched.retain(|_, then| then.elapsed() < pace::REST);
+        }
+        touched.insert(win, Instant::now());
+    });
+}
+
+/// The user has moved the cursor, or typed.
+fn moved() -> mlua::Result<()> {
+    touch(api("nvim_get_current_win", ())?);
+    Ok(())
+}
+
+/// Windows were scrolled: one that follows may have been by the user's mouse.
+fn scrolled() -> mlua::Result<()> {
+    let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
+    let mut homes = Vec::new();
+    each_home(|home| homes.push(home.clone()));
+    for home in homes {
+        let win = home.win;
+        if !event.contains_key(win.to_string())? {
+            continue;
+        }
+        let sight = Sight::of(win)?;
+        if home.sight.is_left_by_user(&sight) {
+            touch(win);
+        }
+        each_home(|home| {
+            if home.win == win {
+                home.sight.clone_from(&sight);
+            }
+        });
+    }
+    Ok(())
+}

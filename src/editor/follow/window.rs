@@ -1,0 +1,301 @@
+//! The window that follows an agent: chosen once in a tab page, kept until the user takes it back.
+//!
+//! Invariant: it is an ordinary window with a file in it, never the one the user is in, and what
+//! it shows can be left without losing anything.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use nvim_oxi::mlua::{self, FromLua, Table, Value};
+
+use super::{each_home, with};
+use crate::core::ids::SessionKey;
+use crate::editor::nvim::{self, api};
+use crate::editor::{chat, state};
+
+/// The lines a window must have to be split, and the columns to be split side by side.
+const MIN_HEIGHT: i64 = 12;
+const MIN_WIDTH: i64 = 80;
+
+/// A window that follows.
+#[derive(Debug, Clone)]
+pub struct Home {
+    pub win: i32,
+    /// The buffers that were shown there since, and before: any other one the user has chosen.
+    pub buffers: BTreeSet<i32>,
+    pub sight: Sight,
+}
+
+/// What a window shows, to tell whether it was the user who has scrolled it.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    first_line: i64,
+    /// The changedtick of its text.
+    tick: i64,
+    /// When it was looked at.
+    at: Instant,
+}
+
+/// How long what scrolls after a move comes of that: hunks are drawn between the lines.
+const SETTLING: Duration = Duration::from_millis(500);
+
+impl Sight {
+    /// Returns what a window shows now.
+    ///
+    /// # Errors
+    /// What Neovim says of it.
+    pub fn of(win: i32) -> mlua::Result<Self> {
+        let buf: i32 = api("nvim_win_get_buf", win)?;
+        Ok(Self {
+            first_line: nvim::vim_fn("line", ("w0", win))?,
+            tick: api("nvim_buf_get_changedtick", buf)?,
+            at: Instant::now(),
+        })
+    }
+
+    /// Returns whether the user has scrolled from here: the same text, and no time after a move.
+    pub fn is_left_by_user(&self, now: &Sight) -> bool {
+        self.first_line != now.first_line
+            && self.tick == now.tick
+            && now.at.duration_since(self.at) > SETTLING
+    }
+}
+
+impl Home {
+    fn new(win: i32) -> mlua::Result<Self> {
+        Ok(Self {
+            win,
+            buffers: BTreeSet::from([api("nvim_win_get_buf", win)?]),
+            sight: Sight::of(win)?,
+        })
+    }
+}
+
+/// Returns the window that follows a session's agent, if there is one already.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn home(key: SessionKey) -> mlua::Result<Option<Home>> {
+    let Some(tab) = tab(key)? else {
+        return Ok(None);
+    };
+    let Some(home) = with(key, |trail| trail.homes.get(&tab).cloned()) else {
+        return Ok(None);
+    };
+    let is_there =
+        api("nvim_win_is_valid", home.win)? && api::<i32>("nvim_win_get_tabpage", home.win)? == tab;
+    if is_there {
+        let buf: i32 = api("nvim_win_get_buf", home.win)?;
+        if home.buffers.contains(&buf) && is_ordinary(home.win)? {
+            return Ok(Some(home));
+        }
+        with(key, |trail| trail.taken.insert(home.win));
+    }
+    with(key, |trail| trail.homes.remove(&tab));
+    Ok(None)
+}
+
+/// Chooses a window in which an agent is followed; `buf` is the buffer that it shall show.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn choose(key: SessionKey, buf: i32) -> mlua::Result<Option<Home>> {
+    let Some(tab) = tab(key)? else {
+        return Ok(None);
+    };
+    let win = match best(key, tab, buf)? {
+        Some(win) => win,
+        None => match split(tab, buf)? {
+            Some(win) => win,
+            None => return Ok(None),
+        },
+    };
+    let home = Home::new(win)?;
+    keep(key, tab, &home);
+    Ok(Some(home))
+}
+
+/// Notes what is known of the window that follows by now.
+pub fn keep(key: SessionKey, tab: i32, home: &Home) {
+    with(key, |trail| trail.homes.insert(tab, home.clone()));
+}
+
+/// Returns the tab page in which a session's agent is followed: where its chat is seen, else the
+/// current one, unless that is another session's.
+fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
+    let here: i32 = api("nvim_get_current_tabpage", ())?;
+    let Some(chat) = chat::get(key) else {
+        return Ok(None);
+    };
+    let mut tabs = Vec::new();
+    for buf in [chat.transcript, chat.input] {
+        for win in nvim::windows_of(buf)? {
+            tabs.push(api::<i32>("nvim_win_get_tabpage", win)?);
+        }
+    }
+    if tabs.contains(&here) {
+        return Ok(Some(here));
+    }
+    if let Some(first) = tabs.first() {
+        return Ok(Some(*first));
+    }
+    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", here)? {
+        let buf: i32 = api("nvim_win_get_buf", win)?;
+        let is_anothers = state::with(|editor| {
+            let chats = editor.chats.borrow();
+            let mut all = chats.by_session.values();
+            all.any(|chat| chat.transcript == buf)
+        });
+        if is_anothers == Some(true) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(here))
+}
+
+/// Returns the window that suits best: one with the file, else the one the user was in before,
+/// else the largest.
+fn best(key: SessionKey, tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
+    let here: i32 = api("nvim_get_current_win", ())?;
+    let number: i32 = api("nvim_tabpage_get_number", tab)?;
+    let previous: i32 = nvim::vim_fn("tabpagewinnr", (number, "#"))?;
+    let previous: i32 = nvim::vim_fn("win_getid", (previous, number))?;
+    let mut avoided = with(key, |trail| trail.taken.clone());
+    each_home(|home| avoided.extend([home.win]));
+    let mut best = None;
+    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+        if win == here || avoided.contains(&win) || !is_ordinary(win)? || !can_leave(win, buf)? {
+            continue;
+        }
+        let has_file = api::<i32>("nvim_win_get_buf", win)? == buf;
+        let width: i64 = api("nvim_win_get_width", win)?;
+        let height: i64 = api("nvim_win_get_height", win)?;
+        best = best.max(Some((has_file, win == previous, width * height, win)));
+    }
+    Ok(best.map(|(_, _, _, win)| win))
+}
+
+/// Returns whether a window shows a file, and is there for nothing else.
+fn is_ordinary(win: i32) -> mlua::Result<bool> {
+    let buf: i32 = api("nvim_win_get_buf", win)?;
+    if !nvim::buf_option::<String>(buf, "buftype")?.is_empty() {
+        return Ok(false);
+    }
+    let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
+    if !float.is_empty() {
+        return Ok(false);
+    }
+    for name in [
+        "winfixbuf",
+        "previewwindow",
+        "diff",
+        "scrollbind",
+        "cursorbind",
+    ] {
+        if option(win, name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns whether a window can go to a buffer, and nothing is lost or asked.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn can_leave(win: i32, to: i32) -> mlua::Result<bool> {
+    let buf: i32 = api("nvim_win_get_buf", win)?;
+    if buf == to {
+        return Ok(true);
+    }
+    let hidden: String = nvim::buf_option(buf, "bufhidden")?;
+    let is_modified: bool = nvim::buf_option(buf, "modified")?;
+    let is_elsewhere = nvim::windows_of(buf)?.len() > 1;
+    Ok(match &*hidden {
+        "hide" => true,
+        "" => is_elsewhere || !is_modified || nvim::vim()?.get::<Table>("o")?.get("hidden")?,
+        // It is unloaded, or wiped out, with what could be undone in it.
+        _ => is_elsewhere,
+    })
+}
+
+fn option<R: FromLua>(win: i32, name: &str) -> mlua::Result<R> {
+    let scope = nvim::table([("win", nvim::value(win))])?;
+    api("nvim_get_option_value", (name, scope))
+}
+
+/// Makes a window for a buffer, if there is room: beside the file the user is in, else beside the
+/// chat.
+fn split(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
+    let here: i32 = api("nvim_get_current_win", ())?;
+    if api::<i32>("nvim_get_current_tabpage", ())? != tab {
+        // Where nobody looks no window is missed.
+        return Ok(None);
+    }
+    let options: Table = nvim::vim()?.get("o")?;
+    // Whatever 'splitbelow' says: what the user is reading stays where it is.
+    let place = if is_ordinary(here)? {
+        if api::<i64>("nvim_win_get_height", here)? >= MIN_HEIGHT {
+            Some(("below", here))
+        } else if api::<i64>("nvim_win_get_width", here)? >= MIN_WIDTH {
+            Some(("right", here))
+        } else {
+            None
+        }
+    } else if options.get::<i64>("columns")? >= MIN_WIDTH {
+        Some(("left", -1))
+    } else if options.get::<i64>("lines")? >= 2 * MIN_HEIGHT {
+        Some(("above", -1))
+    } else {
+        None
+    };
+    let Some((side, beside)) = place else {
+        return Ok(None);
+    };
+    let config = nvim::table([("split", nvim::value(side)), ("win", nvim::value(beside))])?;
+    // Without room Neovim says so.
+    let made: mlua::Result<i32> = api("nvim_open_win", (buf, false, config));
+    Ok(made.ok())
+}
+
+/// Returns the tab page of a window.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn tab_of(win: i32) -> mlua::Result<i32> {
+    api("nvim_win_get_tabpage", win)
+}
+
+/// Sets an option for as long as `body` runs, and tells nobody.
+///
+/// # Errors
+/// What `body` says, or Neovim.
+pub fn with_option<R>(
+    name: &'static str,
+    add: &str,
+    body: impl FnOnce() -> mlua::Result<R>,
+) -> mlua::Result<R> {
+    let set = |to: &str| {
+        crate::editor::outside::quietly(|| {
+            let scope = nvim::empty()?;
+            api::<()>("nvim_set_option_value", (name, to, scope))
+        })
+    };
+    let before: String = api("nvim_get_option_value", (name, nvim::empty()?))?;
+    set(&format!("{before}{add}"))?;
+    let result = body();
+    set(&before)?;
+    result
+}
+
+/// Runs Ex commands in a window, which need not be the current one.
+///
+/// # Errors
+/// What the commands say.
+pub fn run_in(win: i32, commands: &'static [&'static str]) -> mlua::Result<()> {
+    let run = nvim::lua().create_function(move |_, ()| {
+        let mut commands = commands.iter();
+        commands.try_for_each(|command| api::<()>("nvim_command", *command))
+    })?;
+    api::<Value>("nvim_win_call", (win, run)).map(drop)
+}

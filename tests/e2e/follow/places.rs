@@ -1,0 +1,220 @@
+//! Where the window goes.
+
+use super::*;
+
+#[test]
+fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_comes_back() {
+    let script = Script::new()
+        .step(at("t", "read", "b.txt", 40))
+        .pause("b")
+        .step(at("u", "edit", "c.txt", 70))
+        .pause("c");
+    let nvim = followed(script);
+    wait_shown(&nvim, &["b.txt:40"]);
+    assert_eq!(talk::here(&nvim), "acp-input");
+    nvim.wait_text("▶");
+    nvim.wait_text("agent reads");
+    pass(&nvim, "b");
+    wait_shown(&nvim, &["c.txt:70"]);
+    // In the middle of the window: it was out of sight.
+    let line = nvim.lua("return vim.fn.line('w0', vim.fn.bufwinid('c.txt'))", ());
+    assert!((50..70).contains(&line.as_i64().unwrap()), "{line}");
+    wait_pause(&nvim, "c");
+    nvim.cmd("wincmd t");
+    nvim.keys("<C-o>");
+    wait_shown(&nvim, &["b.txt:40"]);
+    nvim.keys("<C-o>");
+    wait_shown(&nvim, &["a.txt:1"]);
+    go_on(&nvim, "c");
+    nvim.wait_script("agent");
+    nvim.quit();
+}
+
+#[test]
+fn within_a_file_ctrl_o_comes_back_too_and_what_is_in_sight_is_not_scrolled() {
+    let script = Script::new()
+        .step(at("t", "read", "a.txt", 40))
+        .pause("far")
+        .step(at("u", "read", "a.txt", 44))
+        .pause("near");
+    let nvim = followed(script);
+    wait_shown(&nvim, &["a.txt:40"]);
+    let top = || nvim.lua("return vim.fn.line('w0', vim.fn.bufwinid('a.txt'))", ());
+    let before = top();
+    pass(&nvim, "far");
+    wait_shown(&nvim, &["a.txt:44"]);
+    assert_eq!(top(), before);
+    nvim.cmd("wincmd t");
+    nvim.keys("<C-o>");
+    wait_shown(&nvim, &["a.txt:40"]);
+    nvim.keys("<C-o>");
+    wait_shown(&nvim, &["a.txt:1"]);
+    nvim.keys("2<C-i>");
+    wait_shown(&nvim, &["a.txt:44"]);
+    nvim.quit();
+}
+
+#[test]
+fn a_fold_is_opened_at_the_line() {
+    let script = Script::new().step(at("t", "read", "a.txt", 40)).pause("p");
+    let nvim = start(project(script));
+    nvim.cmd("wincmd t");
+    nvim.cmd("30,50fold");
+    nvim.cmd("wincmd p");
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    wait_shown(&nvim, &["a.txt:40"]);
+    let closed = "return vim.api.nvim_win_call(vim.fn.bufwinid('a.txt'), function()
+        return vim.fn.foldclosed(40)
+    end)";
+    nvim.wait("the fold to be open", || nvim.lua(closed, ()) == -1);
+    nvim.quit();
+}
+
+#[test]
+fn locations_that_come_with_an_update_are_gone_to() {
+    let script = Script::new()
+        .step(json!({ "tool": { "id": "t", "title": "Read", "kind": "read" } }))
+        .pause("announced")
+        .step(json!({ "tool_update": {
+            "id": "t", "locations": [place("c.txt", 3), place("b.txt", 9)],
+        } }))
+        .pause("named");
+    let nvim = followed(script);
+    wait_pause(&nvim, "announced");
+    assert_eq!(shown(&nvim), ["a.txt:1"]);
+    pass(&nvim, "announced");
+    wait_shown(&nvim, &["b.txt:9"]);
+    nvim.quit();
+}
+
+#[test]
+fn reads_and_writes_through_the_client_are_gone_to() {
+    let script = Script::new()
+        .reads_some("b.txt", json!({ "line": 60, "limit": 1 }), "b 60\n")
+        .pause("read")
+        .writes("c.txt", &hundred("c").replace("c 80\n", "C\n"))
+        .pause("written")
+        .writes("new/d.txt", "new\n")
+        .pause("made");
+    let nvim = followed(script);
+    wait_shown(&nvim, &["b.txt:60"]);
+    pass(&nvim, "read");
+    wait_shown(&nvim, &["c.txt:80"]);
+    pass(&nvim, "written");
+    wait_shown(&nvim, &["d.txt:1"]);
+    wait_marks(&nvim, "d.txt", json!([[0, " agent edits"]]));
+    nvim.quit();
+}
+
+#[test]
+fn files_that_a_shell_command_changes_are_gone_to() {
+    let script = Script::new()
+        .step(json!({ "tool": {
+            "id": "t", "title": "Run", "kind": "execute", "rawInput": { "command": "sed b.txt" },
+        } }))
+        .step(json!({ "shell": "sed -i 's/^b 50$/B/' b.txt" }))
+        .pause("changed")
+        .step(json!({ "shell": "printf 'made\\n' >d.txt" }))
+        .pause("made");
+    let nvim = followed(script);
+    wait_shown(&nvim, &["b.txt:50"]);
+    wait_marks(&nvim, "b.txt", json!([[49, " agent runs: sed b.txt"]]));
+    pass(&nvim, "changed");
+    wait_shown(&nvim, &["d.txt:1"]);
+    nvim.quit();
+}
+
+#[test]
+fn edits_alone_can_be_followed() {
+    let script = Script::new()
+        .step(at("t", "read", "b.txt", 40))
+        .step(at("u", "edit", "b.txt", 20))
+        .step(at("v", "read", "c.txt", 5))
+        .pause("p");
+    let nvim = start(project(script));
+    follow(&nvim, "edits");
+    nvim.wait_text("following edits");
+    files::prompt(&nvim);
+    wait_shown(&nvim, &["b.txt:20"]);
+    follow(&nvim, "on");
+    wait_shown(&nvim, &["c.txt:5"]);
+    nvim.quit();
+}
+
+#[test]
+fn the_configuration_says_how_sessions_begin_and_a_toggle_turns_it_round() {
+    let nvim = start(project(Script::new()).config("follow", json!("edits")));
+    nvim.wait("the mode", || status(&nvim)["follow"] == "edits");
+    nvim.cmd("Acp follow");
+    nvim.wait("it to be off", || status(&nvim)["follow"] == false);
+    nvim.cmd("execute \"normal \\<Plug>(acp-follow)\"");
+    nvim.wait("it to be on", || status(&nvim)["follow"] == "edits");
+    nvim.lua("require('acp').follow(true)", ());
+    nvim.wait("all of it", || status(&nvim)["follow"] == true);
+    nvim.quit();
+}
+
+#[test]
+fn what_cannot_be_shown_is_not_opened() {
+    let script = Script::new()
+        .step(at("t1", "read", "none.txt", 3))
+        .step(at("t2", "read", "folder", 3))
+        .step(at("t3", "read", "blob", 3))
+        .step(at("t4", "read", "link", 3))
+        .step(at("t5", "read", "../home/out.txt", 3))
+        .pause("nothing")
+        .step(at("t6", "read", "b.txt", 7))
+        .pause("b");
+    let project = project(script)
+        .file("folder/x", "")
+        .file("blob", b"\0\0\0")
+        .file("../home/out.txt", "out\n");
+    std::os::unix::fs::symlink("../home/out.txt", project.path("link")).expect("a link");
+    let nvim = start(project);
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    wait_pause(&nvim, "nothing");
+    let names = "return vim.tbl_map(function(buf)
+        return vim.fs.basename(vim.api.nvim_buf_get_name(buf))
+    end, vim.fn.tabpagebuflist())";
+    let before = nvim.lua(names, ());
+    pass(&nvim, "nothing");
+    wait_shown(&nvim, &["b.txt:7"]);
+    let bufs = nvim.lua(
+        "return vim.tbl_filter(function(buf) return vim.bo[buf].buftype == '' end,
+            vim.api.nvim_list_bufs())",
+        (),
+    );
+    // a.txt and b.txt.
+    assert_eq!(bufs.as_array().map(Vec::len), Some(2), "{before}");
+    nvim.quit();
+}
+
+#[test]
+fn a_file_with_a_swap_file_is_left_to_the_user_and_nothing_is_asked() {
+    let script = Script::new()
+        .step(at("t", "read", "b.txt", 40))
+        .pause("swap")
+        .step(at("u", "read", "c.txt", 5))
+        .pause("c");
+    let nvim = start(project(script));
+    nvim.lua(
+        "local name = vim.fn.fnamemodify('b.txt', ':p'):gsub('/', '%%')
+        local folder = vim.o.directory:gsub('//$', '')
+        vim.fn.mkdir(folder, 'p')
+        vim.fn.writefile({ 'b0nVIM' }, folder .. '/' .. name .. '.swp')",
+        (),
+    );
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    nvim.wait("a word about it", || {
+        nvim.messages()
+            .contains("b.txt: the agent is not followed there")
+    });
+    assert!(!nvim.blocked());
+    assert_eq!(shown(&nvim), ["a.txt:1"]);
+    pass(&nvim, "swap");
+    wait_shown(&nvim, &["c.txt:5"]);
+    nvim.quit();
+}

@@ -1,0 +1,268 @@
+//! What the user does comes first.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// How long a window is left alone after the user has moved in it.
+const REST: Duration = Duration::from_secs(3);
+
+/// Returns a script whose agent names a place when it may.
+fn waiting() -> Script {
+    Script::new()
+        .pause("ready")
+        .step(at("t", "read", "b.txt", 40))
+        .pause("named")
+        .step(at("u", "read", "c.txt", 20))
+        .pause("again")
+}
+
+/// Checks that nothing moves after `before`, until `after` was typed.
+#[track_caller]
+fn check_mode(before: &str, after: &str, text: &str) {
+    let nvim = start(project(waiting()));
+    nvim.cmd("new x.txt");
+    nvim.cmd("call setline(1, 'one two three')");
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    nvim.keys(before);
+    pass(&nvim, "ready");
+    pass(&nvim, "named");
+    wait_pause(&nvim, "again");
+    let start = Instant::now();
+    nvim.wait("a while in which it could move", || {
+        let screen = nvim.screen();
+        assert!(!screen.has("b 40") && !screen.has("c 20"), "{before}");
+        start.elapsed() > Duration::from_millis(500)
+    });
+    nvim.keys(after);
+    nvim.wait_text("c 20");
+    assert_eq!(nvim.lua("return vim.fn.getline(1)", ()), text, "{before}");
+    assert_eq!(nvim.lua("return vim.fn.expand('%')", ()), "x.txt");
+    nvim.quit();
+}
+
+#[test]
+fn insert_mode_is_left_alone() {
+    check_mode("i", "zero <Esc>", "zero one two three");
+}
+
+#[test]
+fn replace_mode_is_left_alone() {
+    check_mode("R", "ONE<Esc>", "ONE two three");
+}
+
+#[test]
+fn visual_mode_is_left_alone() {
+    check_mode("v", "ed", " two three");
+    check_mode("V", "rx", "xxxxxxxxxxxxx");
+}
+
+#[test]
+fn select_mode_is_left_alone() {
+    check_mode("gh", "X<Esc>", "Xne two three");
+}
+
+#[test]
+fn a_pending_operator_is_left_alone() {
+    check_mode("d", "w", "two three");
+    check_mode("\"ad", "w", "two three");
+    check_mode("f", "t", "one two three");
+}
+
+#[test]
+fn a_count_is_left_alone() {
+    check_mode("2", "x", "e two three");
+}
+
+#[test]
+fn the_command_line_is_left_alone() {
+    check_mode(":s/one/", "1/<CR>", "1 two three");
+}
+
+#[test]
+fn the_command_line_window_is_left_alone() {
+    check_mode("q:", ":q<CR>", "one two three");
+}
+
+#[test]
+fn a_macro_is_left_alone() {
+    check_mode("qqx", "q", "ne two three");
+}
+
+#[test]
+fn who_types_on_is_never_disturbed() {
+    let each = json!({
+        "repeat": 100, "every_us": 20_000, "do": [
+            { "tool": {
+                "id": "t${i}", "title": "Read", "kind": "read",
+                "locations": [{ "path": "${cwd}/b${i}.txt", "line": 30 }],
+            } },
+        ],
+    });
+    let script = Script::new().pause("ready").step(each);
+    let mut project = project(script);
+    for n in 0..100 {
+        project = project.file(&format!("b{n}.txt"), hundred("b"));
+    }
+    let nvim = start(project);
+    nvim.cmd("wincmd t");
+    nvim.cmd("edit mine.txt");
+    let mine = nvim.lua("return vim.api.nvim_get_current_win()", ());
+    follow(&nvim, "on");
+    nvim.lua(
+        "entered = 0
+        vim.api.nvim_create_autocmd('WinEnter', { callback = function() entered = entered + 1 end })",
+        (),
+    );
+    files::prompt(&nvim);
+    pass(&nvim, "ready");
+    // Lines are typed, some in insert mode, some by commands in normal mode.
+    let mut lines = Vec::new();
+    let mut files = std::collections::BTreeSet::new();
+    nvim.wait("the end of the turn", || {
+        let n = lines.len();
+        let line = match n % 3 {
+            0 => {
+                nvim.keys(&format!("oline {n}<Esc>"));
+                format!("line {n}")
+            }
+            1 => {
+                nvim.keys("yyp");
+                lines.last().cloned().unwrap_or_default()
+            }
+            _ => {
+                nvim.keys(&format!("oword word{n}<Esc>0dw"));
+                format!("word{n}")
+            }
+        };
+        lines.push(line);
+        let here = nvim.lua(
+            "return { vim.api.nvim_get_current_win(), vim.fn.expand('%'), vim.fn.line('.'),
+                vim.fn.mode() }",
+            (),
+        );
+        assert_eq!(here, json!([mine, "mine.txt", lines.len() + 1, "n"]));
+        files.extend(shown(&nvim));
+        !talk::ended(&nvim).is_empty()
+    });
+    let mut want = vec![String::new()];
+    want.append(&mut lines);
+    assert_eq!(nvim.buf_lines(0), want);
+    assert_eq!(nvim.lua("return entered", ()), 0);
+    // The window went along all the same, and no faster than a few times a second.
+    let moves = files.iter().filter(|name| name.starts_with('b')).count();
+    assert!((1..=20).contains(&moves), "{files:?}");
+    nvim.quit();
+}
+
+#[test]
+fn a_window_is_left_alone_while_the_user_is_in_it_and_for_a_while_after() {
+    let nvim = followed(waiting());
+    pass(&nvim, "ready");
+    wait_shown(&nvim, &["b.txt:40"]);
+    nvim.cmd("wincmd t");
+    pass(&nvim, "named");
+    wait_pause(&nvim, "again");
+    nvim.keys("gg");
+    let left = Instant::now();
+    nvim.cmd("wincmd p");
+    check_rest(&nvim, left, "b.txt:1", "c.txt:20");
+    nvim.quit();
+}
+
+#[test]
+fn a_window_that_the_user_was_in_just_before_is_left_alone_as_well() {
+    let nvim = followed(waiting());
+    nvim.wait_text("following");
+    nvim.cmd("wincmd t");
+    wait_pause(&nvim, "ready");
+    nvim.keys("3j");
+    let left = Instant::now();
+    nvim.cmd("wincmd p");
+    go_on(&nvim, "ready");
+    check_rest(&nvim, left, "a.txt:4", "b.txt:40");
+    nvim.quit();
+}
+
+/// Checks that the window the user has left goes on from `before` to `after` when it has rested.
+#[track_caller]
+fn check_rest(nvim: &Nvim, left: Instant, before: &str, after: &str) {
+    let mut stayed = Duration::ZERO;
+    nvim.wait("the window to follow", || {
+        let shown = shown(nvim);
+        if shown == [before] {
+            stayed = left.elapsed();
+        }
+        shown == [after]
+    });
+    assert!(stayed > REST * 9 / 10, "{stayed:?}");
+}
+
+#[test]
+fn keys_that_are_typed_without_a_pause_all_arrive() {
+    let each = json!({
+        "repeat": 100, "every_us": 5_000, "do": [
+            { "tool": {
+                "id": "t${i}", "title": "Edit", "kind": "edit",
+                "locations": [{ "path": "${cwd}/b.txt", "line": "${i}" }],
+            } },
+        ],
+    });
+    let nvim = start(project(Script::new().pause("ready").step(each)));
+    nvim.cmd("wincmd t");
+    nvim.cmd("edit mine.txt");
+    follow(&nvim, "on");
+    files::prompt(&nvim);
+    pass(&nvim, "ready");
+    let mut count = 0;
+    nvim.wait("the end of the turn", || {
+        // A new line each, its word changed from normal mode.
+        nvim.keys(&format!("obad {count}<Esc>0cwgood<Esc>"));
+        count += 1;
+        !talk::ended(&nvim).is_empty()
+    });
+    let lines: Vec<String> = (0..count).map(|n| format!("good {n}")).collect();
+    assert_eq!(nvim.buf_lines(0)[1..], lines);
+    nvim.quit();
+}
+
+#[test]
+fn the_input_says_why_nothing_moves() {
+    let nvim = followed(waiting());
+    nvim.wait_text("following");
+    nvim.keys("i");
+    nvim.wait_text("<Esc> lets the window follow");
+    follow(&nvim, "off");
+    nvim.wait("the window bar to say so", || {
+        !nvim.screen().has("following")
+    });
+    nvim.keys("<Esc>i");
+    nvim.wait_text("<CR> sends");
+    assert!(!nvim.screen().has("lets the window follow"));
+    nvim.quit();
+}
+
+#[test]
+fn a_burst_of_places_is_one_move_or_two() {
+    let mut script = Script::new().pause("ready");
+    for line in 2..60 {
+        script = script.step(at(&format!("t{line}"), "read", "b.txt", line));
+    }
+    let nvim = start(project(script.pause("named")));
+    follow(&nvim, "on");
+    nvim.lua(
+        "moves = 0
+        vim.api.nvim_create_autocmd('WinScrolled', { callback = function()
+          local win = vim.fn.bufwinid('b.txt')
+          if vim.v.event[tostring(win)] then moves = moves + 1 end
+        end })",
+        (),
+    );
+    files::prompt(&nvim);
+    pass(&nvim, "ready");
+    wait_shown(&nvim, &["b.txt:59"]);
+    let moves = nvim.lua("return moves", ());
+    assert!(moves.as_i64().unwrap() <= 3, "{moves}");
+    nvim.quit();
+}
