@@ -197,7 +197,9 @@ fn fit_in(key: SessionKey, panel: &Panel, transcript: i32, tab: i32) -> mlua::Re
         }
         None => {
             let win = open(panel.buf, above, height)?;
-            change(key, |panel| panel.heights = [(win, height)].into());
+            change(key, |panel| {
+                panel.heights.insert(win, height);
+            });
             Ok(true)
         }
     }

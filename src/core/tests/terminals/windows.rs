@@ -93,6 +93,27 @@ fn frame(world: &mut World) -> Vec<(u32, bool, usize)> {
 }
 
 #[test]
+fn lists_of_terminals_hear_of_one_that_no_entry_shows() {
+    let mut world = World::ready();
+    world.holds(Part::Editor);
+    let wakes = |world: &mut World| {
+        let is_woken = world
+            .to_editor
+            .iter()
+            .any(|effect| matches!(effect, EditorEffect::Wake));
+        frame(world);
+        is_woken
+    };
+    frame(&mut world);
+    world.creates("1", json!({ "command": "make" }));
+    assert!(wakes(&mut world), "it runs");
+    world.prints_in(T1, "one\n");
+    assert!(!wakes(&mut world), "nobody looks");
+    world.ends(T1, 0);
+    assert!(wakes(&mut world), "it has ended");
+}
+
+#[test]
 fn a_frame_brings_little_and_shares_it_fairly() {
     let mut world = running();
     for id in ["2", "3"] {
