@@ -316,7 +316,9 @@ fn splice(
         // Neovim's one empty line is none of the transcript's.
         0 => api("nvim_buf_set_lines", (buf, 0, -1, false, texts)),
         _ if start == before => api("nvim_buf_set_lines", (buf, -1, -1, false, texts)),
-        _ if removed == 1 && start + 1 == before => lines::replace_last(buf, start, &texts),
+        _ if removed == 1 && start + 1 == before && !texts.is_empty() => {
+            lines::replace_last(buf, start, &texts)
+        }
         _ => lines::replace(buf, start, removed, &texts),
     }
 }

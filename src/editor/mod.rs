@@ -135,6 +135,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     permission::start()?;
     review::start()?;
     layout::start()?;
+    walk::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();

@@ -1,10 +1,12 @@
 //! Going from hunk to hunk, within a file and from file to file.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::guard;
 use super::nvim::{self, api};
 use super::state;
 
@@ -231,18 +233,44 @@ fn jump(row: usize) -> mlua::Result<()> {
     api("nvim_command", "normal! zv")
 }
 
-/// Goes from a chat's window to one that shows a file, made if there is none.
+/// Goes from a chat's window to the one that showed a file last, made if there is none.
 fn leave_chat() -> mlua::Result<()> {
     if is_file(api("nvim_get_current_win", ())?)? {
         return Ok(());
     }
     let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+    let mut windows: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let last = LAST.with_borrow(|last| last.get(&tab).copied());
+    windows.sort_by_key(|win| Some(*win) != last);
+    for win in windows {
         if is_file(win)? {
             return api("nvim_set_current_win", win);
         }
     }
     api("nvim_command", "topleft vnew")
+}
+
+thread_local! {
+    /// The window with a file that was left last, by tab page.
+    static LAST: RefCell<BTreeMap<i32, i32>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Remembers the windows the user works in, for as long as the plugin is in use.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    let on_leave = guard::callback("WinLeave", |_: Table| {
+        let win: i32 = api("nvim_get_current_win", ())?;
+        if is_file(win)? {
+            let tab: i32 = api("nvim_get_current_tabpage", ())?;
+            LAST.with_borrow_mut(|last| last.insert(tab, win));
+        }
+        Ok(())
+    })?;
+    let opts = nvim::table([("callback", Value::Function(on_leave))])?;
+    api::<i32>("nvim_create_autocmd", ("WinLeave", opts))?;
+    Ok(())
 }
 
 /// Tells whether a window is an ordinary one, with a file in it or nothing.

@@ -121,6 +121,7 @@ impl End {
             signalled: &self.signalled,
             exited,
             sent: None,
+            killed: None,
         }
     }
 }
@@ -131,6 +132,8 @@ pub(super) struct Steps<'a> {
     signalled: &'a AtomicBool,
     exited: watch::Receiver<Option<Exit>>,
     sent: Option<Signal>,
+    /// When SIGKILL was sent.
+    killed: Option<Instant>,
 }
 
 /// What is to be done next about a group.
@@ -152,10 +155,11 @@ impl Steps<'_> {
             let (due, next) = match *self.plan.borrow_and_update() {
                 Some(Plan { term, .. }) if now < term => (None, term),
                 Some(Plan { kill, .. }) if now < kill => (Some(Signal::TERM), kill),
-                Some(Plan { kill, .. }) if now < kill + GIVE_UP => {
-                    (Some(Signal::KILL), kill + GIVE_UP)
-                }
-                _ => return Step::Over(Outcome::Alive),
+                // However late it is (a process may have been slow to start), it is tried.
+                _ => match *self.killed.get_or_insert(now) + GIVE_UP {
+                    end if now < end => (Some(Signal::KILL), end),
+                    _ => return Step::Over(Outcome::Alive),
+                },
             };
             let led = self.exited.borrow().is_none();
             if due != self.sent
@@ -191,5 +195,32 @@ impl Blame {
             Blame::Stdout => Some("it had closed its stdout".to_owned()),
             Blame::Panic => Some("an internal error of this client".to_owned()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_began_after_its_time_was_over_is_killed_all_the_same() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        let end = End::new();
+        let past = Instant::now().checked_sub(GIVE_UP * 2).expect("a time");
+        end.plan.send_replace(Some(Plan {
+            term: past,
+            kill: past,
+            blame: None,
+        }));
+        let (_report, exited) = watch::channel(None);
+        let steps = runtime.block_on(async {
+            let mut steps = end.steps(exited);
+            [steps.next(|| false).await, steps.next(|| false).await]
+        });
+        let killed = Step::Send(Signal::KILL);
+        assert_eq!(steps, [killed, Step::Over(Outcome::Alive)]);
     }
 }

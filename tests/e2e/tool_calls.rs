@@ -356,3 +356,59 @@ fn a_diff_looks_like_a_diff() {
     }
     nvim.quit();
 }
+
+#[test]
+fn content_that_is_taken_back_leaves_no_line() {
+    let nvim = project(&[
+        tool(json!({ "toolCallId": "x", "title": "Run", "content": text("a reason") })),
+        json!({ "wait_file": "${cwd}/../go" }),
+        json!({ "update": {
+            "sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed",
+            "content": [],
+        } }),
+        json!({ "wait_file": "${cwd}/../on" }),
+        json!({ "say": "Done." }),
+    ])
+    .start();
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_said(&nvim, "a reason");
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "Run  completed");
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
+    wait_said(&nvim, "Done.");
+    assert_eq!(
+        transcript(&nvim),
+        ["❯ hi", "", "✓ ◦ Run  completed", "", "Done."]
+    );
+    nvim.quit();
+}
+
+#[test]
+fn another_file_opens_where_the_user_has_worked_last() {
+    let nvim = project(&[tool(json!({
+        "toolCallId": "r", "title": "Look", "kind": "read", "status": "completed",
+        "locations": [{ "path": "${cwd}/src/b.txt", "line": 2 }],
+    }))])
+    .file("src/b.txt", FILE)
+    .start();
+    nvim.cmd("edit src/a.txt");
+    nvim.cmd("split other.txt");
+    nvim.cmd("wincmd j");
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    nvim.cmd("stopinsert");
+    go(&nvim, "acp-input");
+    go(&nvim, "acp-chat");
+    on(&nvim, "Look");
+    nvim.keys("gf");
+    wait_at(&nvim, "src/b.txt", 2);
+    let names = nvim.lua(
+        "return vim.tbl_map(function(win)
+          return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), ':t')
+        end, vim.api.nvim_tabpage_list_wins(0))",
+        (),
+    );
+    assert_eq!(names, json!(["other.txt", "b.txt", "1", "input"]));
+    nvim.quit();
+}

@@ -15,7 +15,7 @@ use crate::core::follow::pace;
 use crate::core::ids::SessionKey;
 use crate::core::view::FollowTarget;
 use crate::editor::nvim::{self, api};
-use crate::editor::walk;
+use crate::editor::{state, walk};
 
 /// The largest file that is loaded for a look, in bytes: Neovim stands still meanwhile.
 const MAX_LOADED: u64 = 1 << 20;
@@ -72,7 +72,7 @@ fn show(
         return Ok(Outcome::NoPlace);
     };
     let win = home.win;
-    if !is_known && super::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
+    if !is_known && super::user::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
         return Ok(Outcome::Later);
     }
     let is_other = api::<i32>("nvim_win_get_buf", win)? != buf;
@@ -122,7 +122,9 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
         return Ok(Err(Outcome::Refused(why)));
     }
     let buf: i32 = nvim::vim_fn("bufadd", walk::typed(&target.path)?)?;
-    nvim::set_buf_option(buf, "buflisted", true)?;
+    if !nvim::buf_option::<bool>(buf, "buflisted")? {
+        state::with(|editor| editor.trails.borrow_mut().unlisted.insert(buf));
+    }
     Ok(Ok(buf))
 }
 

@@ -8,17 +8,18 @@ mod going;
 mod mark;
 mod moment;
 mod swap;
+mod user;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Function};
 
 use self::going::Outcome;
 use self::mark::Mark;
-use self::window::{Home, Sight};
+use self::window::Home;
 use super::guard;
 use super::nvim::{self, api};
 use super::{chat, state};
@@ -27,14 +28,14 @@ use crate::core::follow::pace::{self, Facts, Next};
 use crate::core::ids::SessionKey;
 use crate::core::view::{FollowTarget, FollowView};
 
-const GROUP: &str = "acp_follow";
-
 /// What is known of all agents' ways.
 #[derive(Debug, Default)]
 pub struct Trails {
     by_session: BTreeMap<SessionKey, Trail>,
     /// When the timer goes off that was set last.
     due: Option<Instant>,
+    /// Buffers that were made to follow, and are not listed before the user comes there.
+    unlisted: BTreeSet<i32>,
     /// When the user has last done something in each window.
     touched: BTreeMap<i32, Instant>,
     /// The autocommands are there.
@@ -89,7 +90,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
     if is_closed {
         state::with(|editor| editor.trails.borrow_mut().by_session.remove(&key));
     }
-    watch()?;
+    user::watch()?;
     attend(key)
 }
 
@@ -137,7 +138,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     let facts = Facts {
         moment: moment::now()?,
         went: ago(went),
-        touched: ago(home.as_ref().and_then(|home| touched(home.win))),
+        touched: ago(home.as_ref().and_then(|home| user::touched(home.win))),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
         over: ago(over),
     };
@@ -226,98 +227,11 @@ fn wait(time: Duration) -> mlua::Result<()> {
     nvim::vim()?.get::<Function>("defer_fn")?.call((later, ms))
 }
 
-/// Watches what the user does, for as long as somebody is followed.
-fn watch() -> mlua::Result<()> {
-    let is_wanted = |trails: &Trails| {
-        let mut all = trails.by_session.values();
-        all.any(|trail| trail.mode != Follow::Off)
-    };
-    let change = state::with(|editor| {
-        let mut trails = editor.trails.borrow_mut();
-        let is_wanted = is_wanted(&trails);
-        let was_watching = std::mem::replace(&mut trails.is_watching, is_wanted);
-        (is_wanted != was_watching).then_some(is_wanted)
-    });
-    let Some(is_wanted) = change.flatten() else {
-        return Ok(());
-    };
-    let clear = nvim::table([("clear", Value::Boolean(true))])?;
-    let group: i32 = api("nvim_create_augroup", (GROUP, clear))?;
-    if !is_wanted {
-        return Ok(());
-    }
-    on(group, &["CursorMoved", "CursorMovedI"], |_| moved())?;
-    on(group, &["WinScrolled"], |_| scrolled())?;
-    let free = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
-    on(group, &free, |_| match is_pending() {
-        // Another mode may come right after this one.
-        true => wait(moment::SOON),
-        false => Ok(()),
-    })
-}
-
-fn on(
-    group: i32,
-    events: &[&str],
-    body: impl Fn(Table) -> mlua::Result<()> + 'static,
-) -> mlua::Result<()> {
-    let callback = guard::callback("follow autocommand", body)?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(callback)),
-    ])?;
-    api("nvim_create_autocmd", (events.to_vec(), opts))
-}
-
+/// Returns whether there is a place that the editor has yet to go to.
 fn is_pending() -> bool {
     let is_pending = |trails: &Trails| {
         let mut all = trails.by_session.values();
         all.any(|trail| trail.target.is_some())
     };
     state::with(|editor| is_pending(&editor.trails.borrow())).unwrap_or(false)
-}
-
-/// Returns when the user has last done something in a window.
-fn touched(win: i32) -> Option<Instant> {
-    state::with(|editor| editor.trails.borrow().touched.get(&win).copied()).flatten()
-}
-
-/// The user does something in a window.
-fn touch(win: i32) {
-    state::with(|editor| {
-        let touched = &mut editor.trails.borrow_mut().touched;
-        if !touched.contains_key(&win) {
-            touched.retain(|_, then| then.elapsed() < pace::REST);
-        }
-        touched.insert(win, Instant::now());
-    });
-}
-
-/// The user has moved the cursor, or typed.
-fn moved() -> mlua::Result<()> {
-    touch(api("nvim_get_current_win", ())?);
-    Ok(())
-}
-
-/// Windows were scrolled: one that follows may have been by the user's mouse.
-fn scrolled() -> mlua::Result<()> {
-    let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
-    let mut homes = Vec::new();
-    each_home(|home| homes.push(home.clone()));
-    for home in homes {
-        let win = home.win;
-        if !event.contains_key(win.to_string())? {
-            continue;
-        }
-        let sight = Sight::of(win)?;
-        if home.sight.is_left_by_user(&sight) {
-            touch(win);
-        }
-        each_home(|home| {
-            if home.win == win {
-                home.sight.clone_from(&sight);
-            }
-        });
-    }
-    Ok(())
 }

@@ -257,6 +257,7 @@ async fn live(
     let ended = spawn_end(&terminal, process.group, exited.clone(), sessions, &tools);
 
     let exit = tokio::select! {
+        biased;
         exit = exited.wait_for(Option::is_some) => match exit {
             Ok(exit) => exit.clone(),
             Err(_) => None,

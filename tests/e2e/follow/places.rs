@@ -20,7 +20,15 @@ fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_comes_back() {
     let line = nvim.lua("return vim.fn.line('w0', vim.fn.bufwinid('c.txt'))", ());
     assert!((50..70).contains(&line.as_i64().unwrap()), "{line}");
     wait_pause(&nvim, "c");
+    // What the user has not looked for does not fill the buffer list.
+    let listed = || {
+        nvim.lua("return { vim.bo[vim.fn.bufnr('b.txt')].buflisted, vim.bo[vim.fn.bufnr('c.txt')].buflisted }", ())
+    };
+    assert_eq!(listed(), json!([false, false]));
     nvim.cmd("wincmd t");
+    nvim.wait("what the user comes to to be listed", || {
+        listed() == json!([false, true])
+    });
     nvim.keys("<C-o>");
     wait_shown(&nvim, &["b.txt:40"]);
     nvim.keys("<C-o>");
