@@ -33,6 +33,12 @@ local function type_of(node, suffix)
       end, node.values),
       "|"
     )
+  elseif node.kind == "strings" then
+    local values = vim.tbl_map(function(value)
+      return ("%q"):format(value)
+    end, node.values or {})
+    local one = #values > 0 and table.concat(values, "|") or "string"
+    return ("%s|(%s)[]"):format(one, one)
   elseif node.kind == "list" then
     return type_of(node.item, suffix) .. "[]"
   elseif node.kind == "map" then
@@ -96,6 +102,8 @@ local function help_type(node)
     return node.switch and "table or false" or "table"
   elseif node.kind == "keys" then
     return "string, list of strings or false"
+  elseif node.kind == "strings" then
+    return "string or list of strings"
   elseif node.kind == "enum" then
     return (type_of(node, ""):gsub("|", ", "))
   elseif node.kind == "list" then
@@ -138,6 +146,8 @@ local function help_keys(node, path, lines)
       help_keys(field, at .. ".", lines)
     elseif field.kind == "map" and field.item and field.item.kind == "record" then
       help_keys(field.item, ("%s.{%s}."):format(at, field.placeholder), lines)
+    elseif field.kind == "list" and field.item and field.item.kind == "record" then
+      help_keys(field.item, at .. "[].", lines)
     end
   end
   return lines

@@ -16,6 +16,7 @@ mod harness;
 mod probe;
 mod rows;
 mod table;
+mod terminal;
 
 use client::Client;
 use rows::{ROWS, Row};

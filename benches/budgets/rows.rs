@@ -10,6 +10,7 @@ use crate::client::{Chat, Client, Script, end, gate};
 use crate::disk;
 use crate::harness::{Flush, Nvim, Project};
 use crate::probe;
+use crate::terminal;
 
 /// A row of the table, or several that one piece of work gives.
 pub struct Row {
@@ -91,6 +92,27 @@ pub const ROWS: &[Row] = &[
             figure("… longest callback", MS, 16.0),
         ],
         measure: disk::change,
+    },
+    Row {
+        name: "terminal",
+        figures: &[
+            figure("10 MB with colours in a terminal", MS, 250.0),
+            figure("… longest callback", MS, 16.0),
+            figure("… memory for it", "MB", 50.0),
+        ],
+        measure: terminal::print,
+    },
+    Row {
+        name: "terminal-keys",
+        figures: &[
+            figure("a key while 10 MB are printed, p50", MS, 0.5),
+            figure("… p99", MS, 0.5),
+            figure("… without a pause, p50", MS, 0.5),
+            figure("… p99", MS, 0.5),
+            figure("… nothing is printed, p50", MS, 0.5),
+            figure("… p99", MS, 0.5),
+        ],
+        measure: terminal::keys,
     },
     Row {
         name: "1mb",
@@ -199,7 +221,7 @@ fn stream(client: Client) -> Measured {
 }
 
 /// Presses a key again and again, and returns how many milliseconds each took to be seen.
-fn key_latencies(nvim: &Nvim, time: Duration) -> Vec<f64> {
+pub fn key_latencies(nvim: &Nvim, time: Duration) -> Vec<f64> {
     let end = Instant::now() + time;
     let column = nvim.screen().cursor.1;
     let mut latencies = Vec::new();
@@ -458,7 +480,7 @@ fn started_after(log: &str) -> f64 {
     clock.expect("the log ends with the start")
 }
 
-fn percentile(values: &mut [f64], percent: usize) -> f64 {
+pub fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     let index = (values.len() * percent / 100).min(values.len().saturating_sub(1));
     values.get(index).copied().unwrap_or(f64::NAN)

@@ -318,8 +318,6 @@ function M.complete(lead, line, position)
     return starting_with(lead, names)
   elseif (name == "accept" or name == "reject") and not rest:find("%s") then
     return starting_with(lead, scopes)
-  elseif name == "follow" and not rest:find("%s") then
-    return starting_with(lead, { "edits", "off", "on" })
   elseif name == "terminal" and not rest:find("%s") then
     local native = require("acp.native").loaded()
     return starting_with(
@@ -328,6 +326,8 @@ function M.complete(lead, line, position)
         return tostring(item.id)
       end, native and native.terminals() or {})
     )
+  elseif name == "follow" and not rest:find("%s") then
+    return starting_with(lead, { "edits", "off", "on" })
   end
   return {}
 end

@@ -56,12 +56,15 @@ end
 ---@param node acp.schema.Node
 ---@return string
 local function expected(node)
-  if node.kind == "enum" then
+  if node.kind == "strings" and not node.values then
+    return "string or list of strings"
+  elseif node.kind == "enum" or node.kind == "strings" then
     local quoted = vim.tbl_map(function(value)
       return type(value) == "string" and ("%q"):format(value) or tostring(value)
     end, node.values or {})
     local last = table.remove(quoted)
-    return table.concat(quoted, ", ") .. " or " .. last
+    local any = table.concat(quoted, ", ") .. " or " .. last
+    return node.kind == "strings" and any .. ", or a list of them" or any
   elseif node.above_zero then
     return "a number above 0"
   elseif node.kind == "keys" then
@@ -78,7 +81,8 @@ end
 ---@param value any
 local function wrong(into, path, node, value)
   local got = type(value) ---@type string
-  if (node.kind == "enum" or node.kind == "keys") and got == "string" then
+  local is_text = node.kind == "enum" or node.kind == "keys" or node.kind == "strings"
+  if is_text and got == "string" then
     got = ("%q"):format(value)
   elseif node.above_zero and got == "number" then
     got = tostring(value)
@@ -150,6 +154,20 @@ function mergers.keys(node, base, value, path, into)
   return list
 end
 
+function mergers.strings(node, base, value, path, into)
+  local list = type(value) == "table" and value or { value }
+  local fits = vim.islist(list) and #list > 0
+  for _, text in ipairs(fits and list or {}) do
+    local is_text = type(text) == "string" and text ~= ""
+    fits = fits and is_text and (not node.values or vim.tbl_contains(node.values, text))
+  end
+  if not fits then
+    wrong(into, path, node, value)
+    return base
+  end
+  return value
+end
+
 --- A list replaces the one below it, whole or not at all.
 function mergers.list(node, base, value, path, into)
   if type(value) ~= "table" or not vim.islist(value) then
@@ -162,7 +180,10 @@ function mergers.list(node, base, value, path, into)
       merge(node.item, nil, item, join(path, i), into)
     end
   end
-  return #into.problems == problems and value or base
+  if #into.problems > problems then
+    return node.strict and {} or base
+  end
+  return value
 end
 
 function mergers.map(node, base, value, path, into)
@@ -185,7 +206,7 @@ function mergers.map(node, base, value, path, into)
 end
 
 function mergers.record(node, base, value, path, into)
-  local off = node.switch and value == false
+  local off, before = node.switch and value == false, #into.problems
   if type(value) ~= "table" and not off then
     wrong(into, path, node, value)
     return base
@@ -208,9 +229,25 @@ function mergers.record(node, base, value, path, into)
       return nil
     end
   end
+  local keys = {} ---@type any[]
   for key in pairs(value or {}) do
-    if not known[key] then
+    table.insert(keys, key)
+  end
+  table.sort(keys, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  for _, key in ipairs(keys) do
+    if not known[key] and node.closed then
+      local text = "%s: there is no such key"
+      table.insert(into.problems, text:format(join(path, key)))
+    elseif not known[key] then
       table.insert(into.unknown, join(path, key))
+    end
+  end
+  if node.check and #into.problems == before then
+    local key, why = node.check(out)
+    if key and why then
+      table.insert(into.problems, ("%s: %s"):format(key == "" and path or join(path, key), why))
     end
   end
   return out
@@ -221,6 +258,24 @@ end
 local function absolute(path)
   local full = vim.fn.fnamemodify(vim.fs.normalize(path), ":p")
   return #full > 1 and (full:gsub("/$", "")) or full
+end
+
+--- Returns a rule whose globs have the user's home folder for `~`.
+---@param rule acp.Rule
+---@param home string
+---@return acp.Rule
+local function with_home(rule, home)
+  if not rule.path then
+    return rule
+  end
+  local paths = type(rule.path) == "table" and rule.path or { rule.path }
+  ---@cast paths string[]
+  local function full(glob)
+    return glob:find("^~/") and home .. glob:sub(2) or glob
+  end
+  local out = vim.deepcopy(rule)
+  out.path = vim.tbl_map(full, paths)
+  return out
 end
 
 --- Merges tables of the user's, the later over the earlier, over the defaults.
@@ -250,6 +305,10 @@ function M.resolve(layers)
   end
   out.library = out.library and absolute(out.library)
   out.permissions.allowed_dirs = vim.tbl_map(absolute, out.permissions.allowed_dirs)
+  local home = vim.fs.normalize("~")
+  out.permissions.rules = vim.tbl_map(function(rule)
+    return with_home(rule, home)
+  end, out.permissions.rules)
   for _, agent in pairs(out.agents) do
     agent.cwd = agent.cwd and absolute(agent.cwd)
   end

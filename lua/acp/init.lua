@@ -27,10 +27,18 @@ local M = {}
 ---@field mode? string
 ---@field model? string
 ---@field plan? {done: integer, total: integer}
+---@field tools? acp.Status.Tools
+---@field terminals? integer How many of its terminals run.
 ---@field permissions? integer How many permission requests wait for an answer.
 ---@field review? {files: integer, hunks: integer}
 ---@field usage? table
 ---@field follow? acp.Follow
+
+--- The tool calls that run.
+---@class acp.Status.Tools
+---@field running integer
+---@field title? string Of the one that began last.
+---@field kind? string Its kind, as the protocol has it.
 
 --- A hunk to review. Rows are 0-based.
 ---@class acp.Hunk

@@ -8,7 +8,7 @@ local M = {}
 --- The functions of the library, as src/editor defines them.
 ---@class acp.Native
 ---@field version string
----@field setup fun(config: acp.Config.Resolved)
+---@field setup fun(config: acp.Config.Resolved): string[] What is wrong in it.
 ---@field open fun(spec: acp.native.Open): integer
 ---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?)
 ---@field cancel fun(session: integer?)
@@ -74,9 +74,10 @@ function M.configure()
     return
   end
   local config = require("acp.config")
-  library.setup(config.get())
+  local found = library.setup(config.get())
   is_set_up = true
   local problems = config.report().problems
+  vim.list_extend(problems, found or {})
   if #problems > 0 then
     local text = "acp.nvim: the configuration has mistakes; what is below them stays in force:\n  "
     vim.notify(text .. table.concat(problems, "\n  "), vim.log.levels.WARN)

@@ -4,16 +4,19 @@
 --- (tools/gen-help.lua) all come from here; a `doc` is one paragraph of help text.
 
 ---@class acp.schema.Node
----@field kind "boolean"|"string"|"number"|"enum"|"list"|"map"|"record"|"keys"
+---@field kind "boolean"|"string"|"number"|"enum"|"strings"|"list"|"map"|"record"|"keys"
 ---@field doc? string
 ---@field default? any Of everything but records and maps of records.
 ---@field required? boolean A record without it is dropped.
 ---@field unused? boolean Accepted, without effect in this version.
----@field values? (string|boolean)[] Of an enum.
+---@field values? (string|boolean)[] Of an enum; of strings, if not any will do.
 ---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
 ---@field fields? acp.schema.Field[] Of a record, in the order of the help.
 ---@field class? string Of a record: its type's name.
 ---@field placeholder? string Of a map: what the help calls a key.
+---@field strict? boolean Of a list: with a mistake in it, it is empty.
+---@field closed? boolean Of a record: a key that is not in `fields` is a mistake.
+---@field check? fun(record: table): string?, string? Of a record: the key and what is wrong with it.
 ---@field switch? boolean Of a record: `false` switches all its keys off.
 ---@field above_zero? boolean Of a number.
 
@@ -152,6 +155,14 @@ local chat_keys = {
           .. "place the call names."
       )
     ),
+    field(
+      "raw",
+      keys(
+        "gr",
+        "Shows all that is known of the tool call at the cursor, its raw input and output among it, "
+          .. "as JSON in a window of its own."
+      )
+    ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session goes on.")),
@@ -254,6 +265,83 @@ local review_list_keys = {
   },
 }
 
+--- The kinds of tool calls, as the protocol has them.
+local kinds = {
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+}
+
+--- The kinds that a `path` may allow: what they do is done to the paths they name.
+---@type table<string, boolean?>
+local by_path =
+  { read = true, edit = true, delete = true, move = true, search = true, other = true }
+
+--- Returns which key of a rule is wrong ("" for all of it), and why.
+---@param rule acp.Rule
+---@return string? key
+---@return string? why
+local function check_rule(rule)
+  if not (rule.agent or rule.kind or rule.path or rule.command) then
+    return "", "there is nothing to match on: expected agent, kind, path or command"
+  elseif rule.action ~= "allow" then
+    return
+  elseif not (rule.path or rule.command) then
+    return "", '"allow" has to say what it allows: expected path or command'
+  elseif not rule.command then
+    local given = rule.kind or {}
+    for _, kind in ipairs(type(given) == "table" and given or { given }) do
+      if not by_path[kind] then
+        local text = "a path alone does not allow %q: %s"
+        local advice = kind == "execute" and "give this rule a command" or "it is always asked"
+        return "kind", text:format(kind, advice)
+      end
+    end
+  end
+end
+
+---@type acp.schema.Node
+local rule = {
+  kind = "record",
+  class = "acp.Rule",
+  closed = true,
+  check = check_rule,
+  fields = {
+    field("action", {
+      kind = "enum",
+      values = { "allow", "reject", "ask" },
+      required = true,
+      doc = "What is done with a request that the rule matches.",
+    }),
+    field("agent", {
+      kind = "string",
+      doc = "The agent's name in the configuration; `*` stands for any characters, `?` for one.",
+    }),
+    field("kind", {
+      kind = "strings",
+      values = kinds,
+      doc = "What the agent calls the tool call, or a list of that: "
+        .. table.concat(kinds, ", ")
+        .. ".",
+    }),
+    field("path", {
+      kind = "strings",
+      doc = "A glob, or a list of them, for the files it names.",
+    }),
+    field("command", {
+      kind = "strings",
+      doc = "A pattern, or a list of them, for the commands it runs.",
+    }),
+  },
+}
+
 ---@type acp.schema.Node
 local terminal_keys = {
   kind = "record",
@@ -303,10 +391,11 @@ local root = {
         }),
         field("rules", {
           kind = "list",
-          item = { kind = "map" },
+          item = rule,
+          strict = true,
           default = {},
-          unused = true,
-          doc = "Answers given without asking.",
+          doc = "Permission requests that are answered without you. See |acp-rules|. The list "
+            .. "holds whole or not at all: with a mistake in it, everything is asked.",
         }),
       },
     }),
@@ -376,6 +465,14 @@ local root = {
           above_zero = true,
           default = 6,
           doc = "How many lines the input window has.",
+        }),
+        field("plan", {
+          kind = "enum",
+          values = { "panel", "transcript" },
+          default = "panel",
+          doc = "Where the agent's plan is shown while it works it off: in a panel between the "
+            .. "transcript and the input, or in the transcript alone. What has become of it is in the "
+            .. "transcript either way.",
         }),
       },
     }),

@@ -52,8 +52,22 @@
 ---@class acp.Config.Permissions
 --- Folders outside the session's own in which an agent may read and write files through Neovim.
 ---@field allowed_dirs? string[]
---- Answers given without asking.
----@field rules? table[]
+--- Permission requests that are answered without you. See |acp-rules|. The list holds whole or not
+--- at all: with a mistake in it, everything is asked.
+---@field rules? acp.Rule[]
+
+---@class acp.Rule
+--- What is done with a request that the rule matches.
+---@field action "allow"|"reject"|"ask"
+--- The agent's name in the configuration; `*` stands for any characters, `?` for one.
+---@field agent? string
+--- What the agent calls the tool call, or a list of that: read, edit, delete, move, search,
+--- execute, think, fetch, switch_mode, other.
+---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|("read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other")[]
+--- A glob, or a list of them, for the files it names.
+---@field path? string|(string)[]
+--- A pattern, or a list of them, for the commands it runs.
+---@field command? string|(string)[]
 
 ---@class acp.Config.Review
 --- Signs beside changed lines.
@@ -79,6 +93,9 @@
 ---@field width? number
 --- How many lines the input window has.
 ---@field input_height? number
+--- Where the agent's plan is shown while it works it off: in a panel between the transcript and the
+--- input, or in the transcript alone. What has become of it is in the transcript either way.
+---@field plan? "panel"|"transcript"
 
 ---@class acp.Config.Keymaps
 --- In the transcript, in normal mode.
@@ -103,6 +120,9 @@
 --- Goes to the file of the line, at its line. On another line of a tool call: to the first place
 --- the call names.
 ---@field file? string|string[]|false
+--- Shows all that is known of the tool call at the cursor, its raw input and output among it, as
+--- JSON in a window of its own.
+---@field raw? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
 --- Cancels the turn.
@@ -198,7 +218,14 @@
 
 ---@class acp.Config.Permissions.Resolved
 ---@field allowed_dirs string[]
----@field rules table[]
+---@field rules acp.Rule.Resolved[]
+
+---@class acp.Rule.Resolved
+---@field action "allow"|"reject"|"ask"
+---@field agent? string
+---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|("read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other")[]
+---@field path? string|(string)[]
+---@field command? string|(string)[]
 
 ---@class acp.Config.Review.Resolved
 ---@field signs boolean
@@ -211,6 +238,7 @@
 ---@field layout "right"|"left"|"bottom"|"tab"
 ---@field width number
 ---@field input_height number
+---@field plan "panel"|"transcript"
 
 ---@class acp.Config.Keymaps.Resolved
 ---@field chat acp.Config.Keymaps.Chat.Resolved
@@ -224,6 +252,7 @@
 ---@field input string[]
 ---@field open string[]
 ---@field file string[]
+---@field raw string[]
 ---@field toggle string[]
 ---@field cancel string[]
 ---@field close string[]

@@ -299,6 +299,25 @@ pub enum ToolKind {
     Unknown(String),
 }
 
+impl ToolKind {
+    /// Returns the wire's name.
+    pub fn name(&self) -> &str {
+        match self {
+            ToolKind::Read => "read",
+            ToolKind::Edit => "edit",
+            ToolKind::Delete => "delete",
+            ToolKind::Move => "move",
+            ToolKind::Search => "search",
+            ToolKind::Execute => "execute",
+            ToolKind::Think => "think",
+            ToolKind::Fetch => "fetch",
+            ToolKind::SwitchMode => "switch_mode",
+            ToolKind::Other => "other",
+            ToolKind::Unknown(name) => name,
+        }
+    }
+}
+
 /// The status of a tool call. `Cancelled` is the client's own word for one that a cancel cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolStatus {

@@ -1,18 +1,24 @@
 //! The transcript on the screen: entries as lines, and the smallest changes that bring the
 //! chat's buffer up to date.
 //!
-//! Invariants: the buffer is the entries' lines one after another; a clean entry is never
-//! touched again; what one frame changes is bounded by `FRAME_BYTES`, and what is rendered at
-//! a time by `SLICE`.
+//! Invariants: the buffer is the entries' lines one after another, but what belongs to a tool call
+//! stands in its block; a clean entry is never touched again; what one frame changes is bounded by
+//! `FRAME_BYTES`, and what is rendered at a time by `SLICE`.
 
+mod block;
+mod order;
+
+use std::ops::Range;
+use std::path::Path;
+
+use self::block::{Block, Kin, Site};
+use self::order::{Order, Slot};
 use super::effect::Level;
-use super::markdown::{Change, Languages};
+use super::markdown::Languages;
 use super::ops::Ops;
-use super::rawview;
 use super::toolview;
-use super::transcript::{Entry, Message, ToolCall, Transcript};
-use super::view::{Line, Span};
-use crate::acp::{PlanEntry, PlanStatus};
+use super::transcript::{Entry, Transcript};
+use super::view::{FoldState, Line};
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -72,77 +78,80 @@ impl Budget {
     }
 }
 
+/// What rendering needs besides the transcript.
+pub struct Means<'a> {
+    pub budget: &'a mut Budget,
+    pub languages: &'a mut Languages,
+    pub ops: &'a mut Ops,
+    /// The session's folder.
+    pub cwd: &'a Path,
+}
+
 /// What of a transcript is on the screen.
 #[derive(Debug, Default)]
 pub struct ChatView {
     blocks: Vec<Block>,
-}
-
-/// The lines of one entry as the buffer has them.
-#[derive(Debug, Default)]
-struct Block {
-    /// A blank line stands before the entry.
-    lead: bool,
-    rows: usize,
-    /// The lines of entries that are rendered whole; empty for messages, which stream.
-    lines: Vec<Line>,
-    folded: bool,
+    order: Order,
 }
 
 impl ChatView {
     /// Forgets what is on the screen: the next frame brings everything again.
     pub fn reset(&mut self, transcript: &mut Transcript) {
         self.blocks.clear();
+        self.order = Order::default();
         for index in 0..transcript.entries().len() {
-            if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
-                transcript.entry_mut(index)
-            {
-                message.markdown.restart();
-            }
+            restart(transcript, index);
         }
         transcript.set_all_dirty();
     }
 
-    /// Returns the folds of everything on the screen, for a window that has none yet.
-    pub fn folds(&self) -> Vec<(usize, usize)> {
+    /// Returns the folds of everything on the screen, for a window that has none yet; a fold
+    /// comes before those in it.
+    pub fn folds(&self) -> Vec<(usize, usize, FoldState)> {
         let mut start = 0;
         let mut folds = Vec::new();
-        for block in &self.blocks {
-            let first = start + usize::from(block.lead);
-            start += block.rows;
-            if block.folded {
-                folds.push((first, start));
+        for slot in self.order.slots() {
+            if let Slot::Head(entry) = slot
+                && let Some(block) = self.blocks.get(*entry)
+                && let Some(state) = block.fold
+            {
+                let first = start + usize::from(block.lead);
+                let end = start + block.rows + self.rows(self.order.below(*entry));
+                folds.push((first, end + usize::from(block.tail), state));
             }
+            start += self.rows_of(slot);
         }
         folds
     }
 
     /// Renders a slice of what is dirty; `true` when more is left.
-    pub fn render(
-        &mut self,
-        transcript: &mut Transcript,
-        budget: &mut Budget,
-        languages: &mut Languages,
-        ops: &mut Ops,
-    ) -> bool {
-        budget.begin_slice();
-        let dirty: Vec<usize> = transcript.dirty().iter().copied().collect();
+    pub fn render(&mut self, transcript: &mut Transcript, means: &mut Means<'_>) -> bool {
+        means.budget.begin_slice();
+        self.place(transcript, means.ops);
+        let mut dirty: Vec<usize> = transcript.dirty().iter().copied().collect();
+        dirty.sort_unstable_by_key(|&entry| self.order.head(entry));
         let mut start = 0;
         let mut passed = 0;
         for index in dirty {
-            if !budget.is_slice_left() {
+            if !means.budget.is_slice_left() {
                 return true;
             }
-            self.make_blocks(transcript, index);
-            start += rows(&self.blocks, passed..index);
-            passed = index;
+            let head = self.order.head(index);
+            start += self.rows(passed..head);
+            passed = head;
+            let site = Site {
+                start,
+                below: self.rows(self.order.below(index)),
+                lead: wants_lead(transcript, index),
+                kin: Kin::of(transcript, index),
+            };
             let Some(block) = self.blocks.get_mut(index) else {
                 continue;
             };
             let Some(entry) = transcript.entry_mut(index) else {
                 continue;
             };
-            if !block.sync(entry, start, budget, languages, ops) {
+            if !block.sync(entry, &site, means) {
                 return true;
             }
             transcript.set_clean(index);
@@ -150,261 +159,87 @@ impl ChatView {
         false
     }
 
-    fn make_blocks(&mut self, transcript: &Transcript, upto: usize) {
-        let entries = transcript.entries();
-        for index in self.blocks.len()..=upto {
-            let previous = index.checked_sub(1).and_then(|index| entries.get(index));
-            let entry = entries.get(index);
-            let is_among_tools = matches!(
-                (previous, entry),
-                (Some(Entry::Tool(_)), Some(Entry::Tool(_)))
-            );
-            let lead = previous.is_some() && !is_among_tools;
-            self.blocks.push(Block {
-                lead,
-                ..Block::default()
-            });
+    /// Makes blocks of new entries, and takes away what belongs elsewhere by now: it comes again
+    /// in its new place.
+    fn place(&mut self, transcript: &mut Transcript, ops: &mut Ops) {
+        let moved = transcript.take_moved();
+        let known = self.order.entries();
+        let is_known = |entry: &&usize| **entry < known;
+        for &entry in moved.iter().filter(is_known) {
+            self.take_away(entry, transcript, ops);
         }
+        let mut is_arranged = !moved.iter().any(|entry| *entry < known);
+        while self.order.entries() < transcript.entries().len() {
+            is_arranged &= self.order.add(transcript.family());
+            self.blocks.push(Block::default());
+        }
+        if !is_arranged {
+            self.order.arrange(transcript.family());
+        }
+    }
+
+    fn take_away(&mut self, entry: usize, transcript: &mut Transcript, ops: &mut Ops) {
+        let start = self.rows(0..self.order.head(entry));
+        let below = self.order.below(entry);
+        let slots = below.start.saturating_sub(1)..below.end + 1;
+        let rows = self.rows(slots.clone());
+        if rows > 0 {
+            ops.splice(start, rows, Vec::new());
+        }
+        for slot in self.order.slots().get(slots).unwrap_or_default() {
+            if let Slot::Head(gone) = *slot {
+                if let Some(block) = self.blocks.get_mut(gone) {
+                    *block = Block::default();
+                }
+                restart(transcript, gone);
+                transcript.set_dirty(gone);
+            }
+        }
+        // Whether a blank line stands before an entry depends on the one before it.
+        transcript.set_siblings_dirty(entry);
+    }
+
+    fn rows_of(&self, slot: &Slot) -> usize {
+        match slot {
+            Slot::Head(entry) => self.blocks.get(*entry).map_or(0, |block| block.rows),
+            Slot::Tail(entry) => {
+                let block = self.blocks.get(*entry);
+                block.map_or(0, |block| usize::from(block.tail))
+            }
+        }
+    }
+
+    fn rows(&self, slots: Range<usize>) -> usize {
+        let slots = self.order.slots().get(slots).unwrap_or_default();
+        slots.iter().map(|slot| self.rows_of(slot)).sum()
     }
 }
 
-fn rows(blocks: &[Block], range: std::ops::Range<usize>) -> usize {
-    blocks
-        .get(range)
-        .map_or(0, |blocks| blocks.iter().map(|block| block.rows).sum())
-}
-
-impl Block {
-    /// Brings the buffer up to date with one entry; `false` when the budget ended first.
-    fn sync(
-        &mut self,
-        entry: &mut Entry,
-        start: usize,
-        budget: &mut Budget,
-        languages: &mut Languages,
-        ops: &mut Ops,
-    ) -> bool {
-        if self.lead && self.rows == 0 {
-            ops.splice(start, 0, vec![Line::default()]);
-            self.rows = 1;
-        }
-        let first = start + usize::from(self.lead);
-        match entry {
-            Entry::User(message) => {
-                self.sync_message(message, Style::User, first, budget, languages, ops)
-            }
-            Entry::Agent(message) => {
-                self.sync_message(message, Style::Plain, first, budget, languages, ops)
-            }
-            Entry::Thought(message) => {
-                self.sync_message(message, Style::Thought, first, budget, languages, ops)
-            }
-            Entry::Tool(tool) => self.sync_tool(tool, first, budget, languages, ops),
-            Entry::Plan(plan) => self.sync_whole(plan_lines(plan), Fold::None, first, budget, ops),
-            Entry::Notice { level, text } => {
-                self.sync_whole(notice_lines(*level, text), Fold::None, first, budget, ops)
-            }
-            Entry::Along { head, lines } => {
-                let mut all = vec![toolview::whole_line(head.clone(), "AcpNotice")];
-                all.extend(lines.iter().cloned());
-                self.sync_whole(all, Fold::Below, first, budget, ops)
-            }
-            Entry::Unknown { kind, raw } => {
-                let mut lines = vec![toolview::whole_line(
-                    format!("? update of an unknown kind: {kind}"),
-                    "AcpDim",
-                )];
-                lines.extend(rawview::json_lines(raw));
-                self.sync_whole(lines, Fold::Below, first, budget, ops)
-            }
-        }
-    }
-
-    /// Streams a message: only what its markdown says has changed goes to the buffer.
-    fn sync_message(
-        &mut self,
-        message: &mut Message,
-        style: Style,
-        first: usize,
-        budget: &mut Budget,
-        languages: &mut Languages,
-        ops: &mut Ops,
-    ) -> bool {
-        let body = if style == Style::Thought {
-            self.fold_header(first, ops);
-            first + 1
-        } else {
-            first
-        };
-        while budget.is_slice_left()
-            && let Some(change) = message.markdown.render(budget.slice, languages)
-        {
-            let Change {
-                start,
-                removed,
-                mut lines,
-            } = change;
-            budget.spend(&lines);
-            for (row, line) in (start..).zip(&mut lines) {
-                style.decorate(row, line);
-            }
-            self.rows = self.rows - removed.min(self.rows) + lines.len();
-            ops.splice(body + start, removed, lines);
-            if message.markdown.is_dirty() {
-                // Highlighting has used up the slice.
-                budget.slice = 0;
-            }
-        }
-        if style == Style::Thought && !self.folded {
-            self.folded = true;
-            let end = first + self.rows - usize::from(self.lead);
-            ops.fold(first, end);
-        }
-        !message.markdown.is_dirty()
-    }
-
-    /// Brings a tool call up to date; its texts are plain where rendering has not come to them.
-    fn sync_tool(
-        &mut self,
-        tool: &mut ToolCall,
-        first: usize,
-        budget: &mut Budget,
-        languages: &mut Languages,
-        ops: &mut Ops,
-    ) -> bool {
-        let is_rendered = tool.texts.render(budget.slice, languages);
-        // In between it stays as it is: it is compared as a whole.
-        if is_rendered || self.lines.is_empty() {
-            self.sync_whole(toolview::lines(tool), Fold::Below, first, budget, ops);
-        }
-        if !is_rendered {
-            budget.slice = 0;
-        }
-        is_rendered
-    }
-
-    /// Puts down the header of a thought and the blank line that ends its fold: lines that come
-    /// later go in between, so that the fold grows with them.
-    fn fold_header(&mut self, first: usize, ops: &mut Ops) {
-        if self.rows > usize::from(self.lead) {
-            return;
-        }
-        let header = toolview::whole_line("∴ Thought".into(), "AcpThought");
-        ops.splice(first, 0, vec![header, Line::default()]);
-        self.rows += 2;
-    }
-
-    /// Replaces an entry's lines where they differ from what the buffer has.
-    fn sync_whole(
-        &mut self,
-        mut lines: Vec<Line>,
-        fold: Fold,
-        first: usize,
-        budget: &mut Budget,
-        ops: &mut Ops,
-    ) -> bool {
-        if fold == Fold::Below && lines.len() > 1 {
-            lines.push(Line::default());
-        }
-        let same = |(old, new): &(&Line, &Line)| old == new;
-        let head = self.lines.iter().zip(&lines).take_while(same).count();
-        let rest = self.lines.len().min(lines.len()) - head;
-        let tail = self.lines.iter().rev().zip(lines.iter().rev());
-        let tail = tail.take(rest).take_while(same).count();
-        let removed = self.lines.len() - head - tail;
-        let new: Vec<Line> = lines
-            .get(head..lines.len() - tail)
-            .unwrap_or_default()
-            .to_vec();
-        if removed > 0 || !new.is_empty() {
-            budget.spend(&new);
-            ops.splice(first + head, removed, new);
-        }
-        self.rows = self.rows - self.lines.len() + lines.len();
-        if lines.len() <= 1 {
-            self.folded = false;
-        } else if fold == Fold::Below && !self.folded {
-            self.folded = true;
-            let end = first + lines.len();
-            ops.fold(first, end);
-        }
-        self.lines = lines;
-        true
+fn restart(transcript: &mut Transcript, index: usize) {
+    if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+        transcript.entry_mut(index)
+    {
+        message.markdown.restart();
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fold {
-    None,
-    /// Everything below the first line.
-    Below,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    Plain,
-    User,
-    Thought,
-}
-
-impl Style {
-    /// Adds what tells the speakers apart to a line of a message.
-    fn decorate(self, row: usize, line: &mut Line) {
-        let (mark, group) = match self {
-            Style::Plain => return,
-            Style::User => (if row == 0 { "❯ " } else { "  " }, "AcpUser"),
-            Style::Thought => ("  ", "AcpThought"),
-        };
-        line.text.insert_str(0, mark);
-        let shift = u32::try_from(mark.len()).unwrap_or(0);
-        for span in &mut line.spans {
-            span.start += shift;
-            span.end += shift;
+/// Returns whether a blank line stands before an entry: everywhere but between tool calls, and
+/// before what is the first below a call.
+fn wants_lead(transcript: &Transcript, index: usize) -> bool {
+    let entries = transcript.entries();
+    let family = transcript.family();
+    let before = match family.parent(index) {
+        Some(above) => {
+            let siblings = family.children(above);
+            let at = siblings.partition_point(|sibling| *sibling < index);
+            at.checked_sub(1).and_then(|at| siblings.get(at).copied())
         }
-        let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
-        let start = if self == Style::User { shift } else { 0 };
-        line.spans.insert(0, Span { start, end, group });
-        if self == Style::User && row == 0 {
-            let group = "AcpUserMark";
-            line.spans.insert(
-                0,
-                Span {
-                    start: 0,
-                    end: shift,
-                    group,
-                },
-            );
-        }
-    }
-}
-
-fn plan_lines(plan: &[PlanEntry]) -> Vec<Line> {
-    let done = |entry: &&PlanEntry| entry.status == PlanStatus::Completed;
-    let done = plan.iter().filter(done).count();
-    let mut lines = vec![toolview::whole_line(
-        format!("Plan {done}/{}", plan.len()),
-        "AcpTitle",
-    )];
-    lines.extend(plan.iter().map(|entry| {
-        let (mark, group) = match entry.status {
-            PlanStatus::Pending => ("○", "AcpPlanPending"),
-            PlanStatus::InProgress => ("◐", "AcpPlanRunning"),
-            PlanStatus::Completed => ("✓", "AcpPlanDone"),
-        };
-        let text = entry.text.replace('\n', " ");
-        let high = match entry.priority {
-            crate::acp::Priority::High => " !",
-            _ => "",
-        };
-        let mut line = toolview::whole_line(format!("  {mark} {text}{high}"), group);
-        if entry.status != PlanStatus::Pending
-            && let Some(span) = line.spans.first_mut()
-        {
-            span.end = 2 + u32::try_from(mark.len()).unwrap_or(0);
-        }
-        line
-    }));
-    lines
+        None => (0..index)
+            .rev()
+            .find(|&other| family.parent(other).is_none()),
+    };
+    let is_tool = |entry: Option<&Entry>| matches!(entry, Some(Entry::Tool(_)));
+    before.is_some_and(|before| !is_tool(entries.get(before)) || !is_tool(entries.get(index)))
 }
 
 fn notice_lines(level: Level, text: &str) -> Vec<Line> {

@@ -196,6 +196,7 @@ impl Model {
     pub(super) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
         self.forget_terminals(key, fx);
+        self.forget_questions(key);
         let Some(session) = self.sessions.remove(&key) else {
             return;
         };
@@ -313,7 +314,7 @@ impl Model {
                     session: key,
                     agent: name,
                 }));
-                self.take_early_updates(agent, key, &created.session);
+                self.take_early_updates(agent, key, &created.session, fx);
                 self.next_prompt(key, fx);
             }
             Err(text) => {

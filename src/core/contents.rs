@@ -1,79 +1,167 @@
-//! The texts in a tool call's content, rendered bit by bit as messages are.
+//! A tool call's content as it is shown: texts rendered bit by bit as messages are, diffs compared
+//! once and highlighted bit by bit.
 //!
-//! Invariant: what is not rendered yet is shown as plain lines, so nothing waits to be seen.
+//! Invariant: what is not rendered yet is shown as plain lines, so nothing waits to be seen; of a
+//! long text only what is shown is kept.
 
 use super::markdown::{self, Languages, Markdown};
-use super::transcript::content_markdown;
+use super::tooldiff::ToolDiff;
 use super::view::Line;
-use crate::acp::ToolContent;
+use crate::acp::{Content, Location, ToolContent};
 
-/// How much of a text is rendered as markdown: the chat shows no more lines than these are.
-const MAX_BYTES: usize = 256 * 1024;
+/// How much of a text is shown: so many lines, and so many bytes.
+const MAX_LINES: usize = 200;
+const MAX_BYTES: usize = 64 * 1024;
 
-/// The texts of a list of contents, by their places in it.
+/// The items of a list of contents, by their places in it.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
-    texts: Vec<Text>,
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Item {
+    Text(Box<Text>),
+    Diff(Box<ToolDiff>),
+    /// Something that needs no rendering.
+    #[default]
+    Plain,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Text {
+    /// What of it is shown.
     markdown: Markdown,
     lines: Vec<Line>,
-    /// What is left of the text, which is shown plainly.
-    rest: String,
+    /// Lines that are not shown.
+    left: usize,
 }
 
 impl Contents {
     /// Takes the contents as they are now; what was rendered of a text that goes on stays.
     pub fn set(&mut self, contents: &[ToolContent]) {
-        self.texts.resize_with(contents.len(), Text::default);
-        for (text, content) in self.texts.iter_mut().zip(contents) {
+        self.items.resize_with(contents.len(), Item::default);
+        for (item, content) in self.items.iter_mut().zip(contents) {
             match content {
-                ToolContent::Content(content) => text.set(&content_markdown(content)),
-                _ => *text = Text::default(),
+                ToolContent::Content(Content::Text(text)) => item.set_text(text),
+                ToolContent::Diff { path, old, new } => match item {
+                    Item::Diff(diff) if diff.is_of(path, old.as_deref(), new) => {}
+                    _ => *item = Item::Diff(Box::new(ToolDiff::new(path, old.as_deref(), new))),
+                },
+                _ => *item = Item::Plain,
+            }
+        }
+    }
+
+    /// Takes the places of diffs from locations: agents name one for each, or none.
+    pub fn set_places(&mut self, contents: &[ToolContent], locations: &[Location]) {
+        let path_of = |content: &ToolContent| match content {
+            ToolContent::Diff { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        for (index, item) in self.items.iter_mut().enumerate() {
+            let Some(path) = contents.get(index).and_then(path_of) else {
+                continue;
+            };
+            let is_of = |content: &&ToolContent| path_of(content).as_ref() == Some(&path);
+            let nth = contents.iter().take(index).filter(is_of).count();
+            let count = contents.iter().filter(is_of).count();
+            let rows = locations.iter().filter(|location| location.path == path);
+            let rows: Vec<u32> = rows.filter_map(|location| location.row).collect();
+            if let Item::Diff(diff) = item
+                && rows.len() == count
+                && let Some(row) = rows.get(nth)
+            {
+                diff.place_by(*row);
             }
         }
     }
 
     /// Renders what is new, up to the budget of [`Markdown::render`]; `false` when more is left.
     pub fn render(&mut self, budget: usize, languages: &mut Languages) -> bool {
-        let mut texts = self.texts.iter_mut().filter(|text| text.is_dirty());
-        let Some(text) = texts.next() else {
+        let mut items = self.items.iter_mut().filter(|item| item.is_dirty());
+        let Some(item) = items.next() else {
             return true;
         };
-        text.render(budget, languages);
-        !text.is_dirty() && texts.next().is_none()
+        match item {
+            Item::Text(text) => text.render(budget, languages),
+            Item::Diff(diff) => diff.render(budget, languages),
+            Item::Plain => {}
+        }
+        !item.is_dirty() && items.next().is_none()
     }
 
     /// Returns whether all is rendered.
     pub fn is_rendered(&self) -> bool {
-        !self.texts.iter().any(Text::is_dirty)
+        !self.items.iter().any(Item::is_dirty)
     }
 
     /// Says that a language was reported; returns whether there is something to render now.
     pub fn language_came(&mut self) -> bool {
-        for text in &mut self.texts {
-            text.markdown.language_came();
+        for item in &mut self.items {
+            match item {
+                Item::Text(text) => text.markdown.language_came(),
+                Item::Diff(diff) => diff.language_came(),
+                Item::Plain => {}
+            }
         }
         !self.is_rendered()
     }
 
-    /// Returns the lines of the text at a place.
-    pub fn lines(&self, index: usize) -> Vec<Line> {
-        let Some(text) = self.texts.get(index) else {
-            return Vec::new();
+    /// Returns the lines of the text at a place, and how many are left.
+    pub fn lines(&self, index: usize) -> (Vec<Line>, usize) {
+        match self.items.get(index) {
+            Some(Item::Text(text)) => (text.lines(), text.left),
+            _ => (Vec::new(), 0),
+        }
+    }
+
+    /// Returns all lines of a text at a place, which is given: those that are rendered, and the
+    /// rest plainly.
+    pub fn all_lines(&self, index: usize, text: &str) -> Vec<Line> {
+        let Some(Item::Text(item)) = self.items.get(index) else {
+            return markdown::plain(text);
         };
-        let (mut lines, left) = match text.is_dirty() {
-            true => {
-                let (done, left) = text.markdown.left();
-                (text.lines.get(..done).unwrap_or_default().to_vec(), left)
-            }
-            false => (text.lines.clone(), ""),
-        };
-        lines.extend(markdown::plain(left));
-        lines.extend(markdown::plain(&text.rest));
+        let mut lines = item.lines();
+        let head = item.markdown.text();
+        let rest = text.get(head.len()..).unwrap_or_default();
+        lines.extend(markdown::plain(rest));
         lines
+    }
+
+    pub fn diff(&self, index: usize) -> Option<&ToolDiff> {
+        match self.items.get(index)? {
+            Item::Diff(diff) => Some(diff),
+            _ => None,
+        }
+    }
+
+    /// Returns the diffs and their places in the list.
+    pub fn diffs_mut(&mut self) -> impl Iterator<Item = (usize, &mut ToolDiff)> {
+        let items = self.items.iter_mut().enumerate();
+        items.filter_map(|(index, item)| match item {
+            Item::Diff(diff) => Some((index, &mut **diff)),
+            _ => None,
+        })
+    }
+}
+
+impl Item {
+    fn set_text(&mut self, text: &str) {
+        if let Item::Text(known) = self {
+            return known.set(text);
+        }
+        let mut known = Box::<Text>::default();
+        known.set(text);
+        *self = Item::Text(known);
+    }
+
+    fn is_dirty(&self) -> bool {
+        match self {
+            Item::Text(text) => text.markdown.is_dirty(),
+            Item::Diff(diff) => diff.is_dirty(),
+            Item::Plain => false,
+        }
     }
 }
 
@@ -88,11 +176,19 @@ impl Text {
             }
         }
         self.markdown.finish();
-        rest.clone_into(&mut self.rest);
+        self.left = rest.lines().count();
     }
 
-    fn is_dirty(&self) -> bool {
-        self.markdown.is_dirty()
+    fn lines(&self) -> Vec<Line> {
+        let (mut lines, left) = match self.markdown.is_dirty() {
+            true => {
+                let (done, left) = self.markdown.left();
+                (self.lines.get(..done).unwrap_or_default().to_vec(), left)
+            }
+            false => (self.lines.clone(), ""),
+        };
+        lines.extend(markdown::plain(left));
+        lines
     }
 
     fn render(&mut self, budget: usize, languages: &mut Languages) {
@@ -103,17 +199,18 @@ impl Text {
     }
 }
 
-/// Splits a text behind the lines that are rendered.
+/// Splits a text behind the lines that are shown.
 fn split(text: &str) -> (&str, &str) {
-    if text.len() <= MAX_BYTES {
-        return (text, "");
-    }
-    let mut end = MAX_BYTES;
+    let mut end = text.len().min(MAX_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let head = text.get(..end).unwrap_or_default();
-    let end = head.rfind('\n').map_or(end, |at| at + 1);
+    let end = match head.match_indices('\n').nth(MAX_LINES - 1) {
+        Some((at, _)) => at + 1,
+        None if end < text.len() => head.rfind('\n').map_or(end, |at| at + 1),
+        None => end,
+    };
     text.split_at(end)
 }
 
@@ -129,10 +226,14 @@ mod tests {
         for text in texts {
             contents.set(&[ToolContent::Content(Content::Text(text.clone()))]);
             for _ in 0..3 {
-                let lines = contents.lines(0);
+                let (lines, left) = contents.lines(0);
                 let shown: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
                 let want: Vec<&str> = text.lines().collect();
-                assert_eq!(shown, want);
+                assert_eq!(shown, want[..want.len() - left]);
+                assert!(left == 0 || lines.len() == MAX_LINES || text.len() > MAX_BYTES);
+                let all = contents.all_lines(0, text);
+                let all: Vec<&str> = all.iter().map(|line| line.text.as_str()).collect();
+                assert_eq!(all, want);
                 contents.render(1, &mut languages);
             }
         }
@@ -152,6 +253,10 @@ mod tests {
         check(std::slice::from_ref(&part));
         check(&[half.clone(), part.clone(), part.clone() + "and **on"]);
         check(&[part.clone(), half]);
-        check(&[part.repeat(2 * MAX_BYTES / part.len())]);
+        check(&[part.repeat(2 * MAX_BYTES / part.len()), part.clone()]);
+        check(&[
+            "a long line\n".repeat(MAX_LINES),
+            "x\n".repeat(MAX_LINES + 1),
+        ]);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::event::{AgentSpec, Stamp, TerminalSpec};
+use super::event::{AgentSpec, Stamp, TerminalExit, TerminalSpec};
 use super::format::Format;
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
-use super::view::{Frame, UndoView};
+use super::view::{Frame, UndoView, WholeView};
+use crate::acp::Location;
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub enum HostEffect {
         text: Text,
         format: Format,
     },
+    /// Looks where paths lead, symbolic links followed; answered by `Resolved`.
+    Resolve { token: Token, paths: Vec<PathBuf> },
     /// Deletes a file; answered by `DiskWritten`.
     DeleteDisk { token: Token, path: PathBuf },
     /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
@@ -128,6 +131,8 @@ pub enum EditorEffect {
     AskUndo { turn: TurnKey, view: UndoView },
     /// The question is at the front of the queue, and the user has to choose an option.
     AskPermission { id: PermissionId },
+    /// Something of a transcript is shown in full.
+    ShowWhole(WholeView),
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.
@@ -197,6 +202,39 @@ pub enum Announcement {
         session: SessionKey,
         id: u64,
         option: Option<String>,
+        /// The number of the rule that has answered in the user's place.
+        rule: Option<usize>,
+    },
+    /// A tool call began, or has another status.
+    ToolCall {
+        session: SessionKey,
+        id: String,
+        kind: String,
+        status: &'static str,
+        title: String,
+        locations: Vec<Location>,
+    },
+    /// The plan is another one, or further on.
+    PlanChanged {
+        session: SessionKey,
+        done: usize,
+        total: usize,
+    },
+    /// A command runs in a terminal, or an agent shows one of its own there.
+    TerminalStarted {
+        session: SessionKey,
+        terminal: TerminalKey,
+        title: String,
+        cwd: PathBuf,
+    },
+    /// It has ended, or was never started.
+    TerminalExited {
+        session: SessionKey,
+        terminal: TerminalKey,
+        title: String,
+        exit: TerminalExit,
+        /// Why it was never started.
+        why: Option<String>,
     },
     ReviewChanged {
         path: PathBuf,

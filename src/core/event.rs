@@ -6,9 +6,12 @@ use super::follow::Follow;
 use super::format::Format;
 use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::model::Limits;
+use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
+use super::rules::Rules;
 use super::text::{LineEdit, Text};
+use super::view::Whole;
 use crate::acp::Message;
 
 /// Something that happened.
@@ -74,6 +77,11 @@ pub enum Event {
         session: SessionKey,
         to: Option<Follow>,
     },
+    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    WholeWanted {
+        session: SessionKey,
+        whole: Whole,
+    },
     /// Something in the window of the review list.
     List(ListEvent),
     /// The configuration in force, as far as the core needs it.
@@ -82,9 +90,13 @@ pub enum Event {
         preview: Preview,
         /// What the user rejects is told to the agent.
         feedback: bool,
+        /// What is answered without the user.
+        rules: Rules,
         /// Whether new sessions' agents are followed.
         follow: Follow,
     },
+    /// Where plans are shown while their turns run.
+    PlacePlans(Place),
     /// Neovim quits: every agent is shut down.
     Quit,
 
@@ -205,6 +217,11 @@ pub enum Event {
     DiskWritten {
         token: Token,
         result: Result<Option<Stamp>, WriteError>,
+    },
+    /// Where the paths of a `Resolve` lead, in their order.
+    Resolved {
+        token: Token,
+        paths: Vec<PathBuf>,
     },
     /// Files of a project have changed on disk, whoever did it.
     DiskChanged {

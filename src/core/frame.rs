@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chat::Budget;
+use super::chat::{Budget, Means};
 use super::effect::{EditorEffect, Effect};
 use super::ids::SessionKey;
 use super::model::{Effects, Model, Phase, Session};
@@ -71,10 +71,9 @@ impl Model {
             || self.terminals.is_dirty()
             || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
-            || self
-                .sessions
-                .values()
-                .any(|session| !session.transcript.dirty().is_empty())
+            || self.sessions.values().any(|session| {
+                !session.transcript.dirty().is_empty() || session.transcript.plans.is_dirty()
+            })
             || self
                 .sessions
                 .keys()
@@ -110,6 +109,14 @@ impl Model {
         self.chat_patches(composing.chats, &mut frame);
         // What is left was wanted for sessions that are closed.
         self.frame.folds_wanted.clear();
+        for (key, session) in &mut self.sessions {
+            if let Some(view) = session.transcript.plans.take_view() {
+                frame.patches.push(Patch::Plan {
+                    session: *key,
+                    view,
+                });
+            }
+        }
         self.title_patches(&mut frame);
         self.follow_patches(&mut frame);
         self.permission_patch(&mut frame);
@@ -145,10 +152,13 @@ impl Model {
         let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
             return false;
         };
-        let ops = composing.chats.entry(*key).or_default();
-        let (transcript, budget) = (&mut session.transcript, &mut composing.budget);
-        let languages = &mut self.languages;
-        session.chat.render(transcript, budget, languages, ops)
+        let mut means = Means {
+            budget: &mut composing.budget,
+            languages: &mut self.languages,
+            ops: composing.chats.entry(*key).or_default(),
+            cwd: &session.spec.cwd,
+        };
+        session.chat.render(&mut session.transcript, &mut means)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
 

@@ -20,6 +20,8 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("AcpPlanPending", "Comment"),
     ("AcpPlanRunning", "DiagnosticInfo"),
     ("AcpPlanDone", "DiagnosticOk"),
+    ("AcpPlanHigh", "DiagnosticWarn"),
+    ("AcpPlanLow", "Comment"),
     ("AcpCommand", "String"),
     ("AcpPath", "Directory"),
     ("AcpAdd", "DiffAdd"),

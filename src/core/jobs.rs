@@ -12,6 +12,7 @@ use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::project::KeptReview;
 use super::proposals::ProposalJob;
 use super::reviews::{ReviewJob, ShiftJob};
+use super::rules::Check;
 
 /// Work that goes on when an effect reports back.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub enum Job {
     Shift(ShiftJob),
     Proposal(ProposalJob),
     Change(ChangeJob),
+    /// A rule waits to know where paths lead.
+    Rules(Check),
     /// The checkpoint before or after a session's turn.
     Checkpoint {
         session: SessionKey,

@@ -18,6 +18,8 @@ pub use super::jobs::Job;
 use super::jobs::Jobs;
 use super::markdown::Languages;
 use super::permission::Permissions;
+use super::plan::Place;
+use super::progress::TerminalsTold;
 use super::proposals::Proposals;
 use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
@@ -42,6 +44,7 @@ pub struct Model {
     pub reviews: Reviews,
     pub(super) list: ReviewList,
     pub permissions: Permissions,
+    pub(super) terminals_told: TerminalsTold,
     pub proposals: Proposals,
     pub terminals: Terminals,
     pub languages: Languages,
@@ -59,6 +62,8 @@ pub struct Model {
     /// What the user rejects is told to the agent.
     pub feedback: bool,
     pub(super) feedback_is_dirty: bool,
+    /// Where a plan is shown while its turn runs.
+    pub plan_place: Place,
     next_agent: u32,
     next_token: u64,
 }

@@ -4,14 +4,24 @@
 //! piece after piece is one change, since each costs the editor a call; folds are in rows of the
 //! text as it is in the end, since they are made last.
 
-use super::view::{ChatOp, Line};
+use super::view::{ChatOp, FoldState, Line};
 
 /// Changes of one transcript.
 #[derive(Debug, Default)]
 pub struct Ops {
     splices: Vec<Splice>,
-    /// First row and the row after the last.
-    folds: Vec<(usize, usize)>,
+    /// They are made or turned in this order.
+    folds: Vec<Fold>,
+}
+
+/// What is done about a fold.
+#[derive(Debug)]
+struct Fold {
+    start: usize,
+    end: usize,
+    state: FoldState,
+    /// It is there already.
+    is_known: bool,
 }
 
 #[derive(Debug)]
@@ -38,13 +48,31 @@ impl Ops {
     }
 
     /// Lets rows `start..end` be a fold.
-    pub fn fold(&mut self, start: usize, end: usize) {
-        self.folds.push((start, end));
+    pub fn fold(&mut self, start: usize, end: usize, state: FoldState) {
+        self.folds.push(Fold {
+            start,
+            end,
+            state,
+            is_known: false,
+        });
+    }
+
+    /// Opens or closes the fold of rows `start..end`.
+    pub fn turn_fold(&mut self, start: usize, end: usize, state: FoldState) {
+        self.folds.push(Fold {
+            start,
+            end,
+            state,
+            is_known: true,
+        });
     }
 
     /// Replaces all folds.
-    pub fn set_folds(&mut self, folds: Vec<(usize, usize)>) {
-        self.folds = folds;
+    pub fn set_folds(&mut self, folds: Vec<(usize, usize, FoldState)>) {
+        self.folds.clear();
+        for (start, end, state) in folds {
+            self.fold(start, end, state);
+        }
     }
 
     pub fn into_ops(self) -> Vec<ChatOp> {
@@ -54,18 +82,26 @@ impl Ops {
             lines: splice.lines,
         });
         let folds = self.folds.into_iter();
-        let folds = folds.map(|(start, end)| ChatOp::Fold { start, end });
+        let folds = folds.map(|fold| {
+            let Fold {
+                start, end, state, ..
+            } = fold;
+            match fold.is_known {
+                false => ChatOp::Fold { start, end, state },
+                true => ChatOp::TurnFold { start, end, state },
+            }
+        });
         splices.chain(folds).collect()
     }
 
     fn move_folds(&mut self, start: usize, removed: usize, added: usize) {
         let moved = |row: usize| row + added - removed;
-        for (first, end) in &mut self.folds {
-            if start + removed <= *first {
-                *first = moved(*first);
+        for fold in &mut self.folds {
+            if start + removed <= fold.start {
+                fold.start = moved(fold.start);
             }
-            if start + removed <= *end && start < *end {
-                *end = moved(*end);
+            if start + removed <= fold.end && start < fold.end {
+                fold.end = moved(fold.end);
             }
         }
     }
@@ -160,13 +196,24 @@ mod tests {
     fn folds_move_with_the_lines_that_come_later() {
         let mut ops = Ops::default();
         ops.splice(0, 0, vec![line("head"), line("body"), line("")]);
-        ops.fold(0, 3);
+        ops.fold(0, 3, FoldState::Closed);
         ops.splice(2, 0, vec![line("more")]);
-        ops.fold(4, 6);
+        ops.fold(4, 6, FoldState::Open);
+        ops.turn_fold(0, 4, FoldState::Open);
         ops.splice(0, 0, vec![line("above")]);
         ops.splice(7, 0, vec![line("below")]);
         let folds: Vec<ChatOp> = ops.into_ops().split_off(2);
-        let fold = |start, end| ChatOp::Fold { start, end };
-        assert_eq!(folds, [fold(1, 5), fold(5, 7)]);
+        let fold = |start, end, state| ChatOp::Fold { start, end, state };
+        let turn = ChatOp::TurnFold {
+            start: 1,
+            end: 5,
+            state: FoldState::Open,
+        };
+        let want = [
+            fold(1, 5, FoldState::Closed),
+            fold(5, 7, FoldState::Open),
+            turn,
+        ];
+        assert_eq!(folds, want);
     }
 }

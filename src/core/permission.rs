@@ -3,12 +3,13 @@
 //! Invariant: a request in the queue has had no response yet; leaving the queue and being
 //! answered are one step.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::effect::{Announcement, Level};
-use super::ids::{AgentKey, PermissionId, SessionKey};
+use super::ids::{AgentKey, PermissionId, SessionKey, Token};
 use super::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
 use super::rawview;
+use super::rules::Rules;
 use super::toolview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, OptionView, PermissionView};
@@ -21,10 +22,14 @@ use crate::acp::{
 /// fills its own transcript first.
 #[derive(Debug, Default)]
 pub struct Permissions {
+    /// What is answered without the user.
+    pub rules: Rules,
     queue: VecDeque<Permission>,
     next: u64,
     /// The one that is shown, if it is not the oldest.
     front: Option<PermissionId>,
+    /// Tool calls that were asked about: some agents use one id for all their questions.
+    known: HashSet<(SessionKey, ToolCallId)>,
 }
 
 /// A question of an agent that waits for the user.
@@ -38,22 +43,65 @@ pub struct Permission {
     /// What it is about, where the agent has used the same id for another question since.
     own: Option<Box<ToolCall>>,
     pub options: Vec<PermissionOption>,
+    /// The user is asked; until then the rules are.
+    is_asked: bool,
+    /// What a rule waits for before it allows this.
+    checking: Option<Token>,
+    /// What this request has shown by itself, where its id has stood for something else before.
+    alone: Option<Box<ToolCall>>,
+}
+
+impl Permission {
+    /// Tells whether it is about a tool call, and not about what its id stood for before.
+    pub(super) fn is_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
+        self.session == session && self.tool == *tool && self.own.is_none()
+    }
+
+    /// Tells whether it waits for the user alone.
+    pub(super) fn is_still(&self) -> bool {
+        self.is_asked && self.checking.is_none()
+    }
 }
 
 impl Permissions {
+    /// Returns all that have had no answer yet.
     pub fn iter(&self) -> impl Iterator<Item = &Permission> {
         self.queue.iter()
     }
 
+    /// Returns those that the user is asked.
+    pub fn asked(&self) -> impl Iterator<Item = &Permission> {
+        self.queue.iter().filter(|open| open.is_asked)
+    }
+
+    /// Lets the user be asked; returns what it is about, unless that was so before.
+    pub(super) fn begin_asking(&mut self, id: PermissionId) -> Option<(SessionKey, ToolCallId)> {
+        let open = self.queue.iter_mut().find(|open| open.id == id)?;
+        let is_new = !std::mem::replace(&mut open.is_asked, true);
+        is_new.then(|| (open.session, open.tool.clone()))
+    }
+
+    /// Notes what a rule waits for before it allows a request.
+    pub(super) fn is_checked(&mut self, id: PermissionId, token: Option<Token>) {
+        if let Some(open) = self.queue.iter_mut().find(|open| open.id == id) {
+            open.checking = token;
+        }
+    }
+
+    pub(super) fn is_checked_by(&self, id: PermissionId, token: Token) -> bool {
+        let mut open = self.queue.iter();
+        open.any(|open| open.id == id && open.checking == Some(token))
+    }
+
     pub fn count(&self, session: SessionKey) -> usize {
         let of_session = |permission: &&Permission| permission.session == session;
-        self.queue.iter().filter(of_session).count()
+        self.asked().filter(of_session).count()
     }
 
     /// Returns the one that is shown: the oldest, unless another was brought forward.
     pub fn shown(&self) -> Option<&Permission> {
-        let front = self.queue.iter().find(|open| Some(open.id) == self.front);
-        front.or(self.queue.front())
+        let front = self.asked().find(|open| Some(open.id) == self.front);
+        front.or_else(|| self.asked().next())
     }
 
     /// Shows a request before the older ones.
@@ -98,6 +146,10 @@ impl Model {
             return;
         }
         let tool = patch.id.clone();
+        let is_over = |tool: &ToolCall| !tool.is_open();
+        let is_repeated = !self.permissions.known.insert((key, tool.clone()))
+            || state.transcript.find_tool(&tool).is_some_and(is_over);
+        let alone = is_repeated.then(|| Box::new(ToolCall::of(patch.clone())));
         let is_asked =
             |open: &&mut Permission| open.session == key && open.tool == tool && open.own.is_none();
         if let Some(open) = self.permissions.queue.iter_mut().find(is_asked) {
@@ -129,14 +181,12 @@ impl Model {
             tool: tool.clone(),
             own: None,
             options,
+            is_asked: false,
+            checking: None,
+            alone,
         });
-        self.tool_proposes(key, &tool);
         self.follow_tool(key, &tool);
-        self.frame.permission_dirty = true;
-        fx.push(emit(Announcement::PermissionRequested {
-            session: key,
-            id: id.0,
-        }));
+        self.consult_rules(id, fx);
     }
 
     /// Keeps a question of a session whose id is not known yet; others are refused.
@@ -178,7 +228,7 @@ impl Model {
     }
 
     pub(super) fn permission_answered(&mut self, id: PermissionId, option: &str, fx: &mut Effects) {
-        let known = self.permissions.iter().find(|open| open.id == id);
+        let known = self.permissions.asked().find(|open| open.id == id);
         let Some(open) = known else {
             fx.push(notify(
                 Level::Info,
@@ -186,7 +236,7 @@ impl Model {
             ));
             return;
         };
-        let Some(chosen) = open.options.iter().find(|known| known.id == option) else {
+        if !open.options.iter().any(|known| known.id == option) {
             let ids: Vec<&str> = open.options.iter().map(|known| known.id.as_str()).collect();
             fx.push(notify(
                 Level::Error,
@@ -196,6 +246,23 @@ impl Model {
                 ),
             ));
             return;
+        }
+        self.answer(id, option, None, fx);
+    }
+
+    /// Answers a request with one of its options, for the user or for a rule.
+    pub(super) fn answer(
+        &mut self,
+        id: PermissionId,
+        option: &str,
+        rule: Option<usize>,
+        fx: &mut Effects,
+    ) {
+        let known = self.permissions.iter().find(|open| open.id == id);
+        let options = known.map(|open| &open.options);
+        let chosen = options.and_then(|all| all.iter().find(|known| known.id == option));
+        let Some(chosen) = chosen else {
+            return;
         };
         let is_allowed = matches!(chosen.kind, OptionKind::AllowOnce | OptionKind::AllowAlways);
         let result = client::selected(&chosen.id);
@@ -203,14 +270,22 @@ impl Model {
         fx.push(log(Level::Info, line));
         self.proposal_answered(id, is_allowed);
         if let Some(open) = self.permissions.take(|open| open.id == id) {
-            self.settle(open, Some(option.to_owned()), Ok(result), fx);
+            let by = (Some(option.to_owned()), rule);
+            self.settle(open, by, Ok(result), fx);
         }
+    }
+
+    /// Forgets what a session's questions were about.
+    pub(super) fn forget_questions(&mut self, key: SessionKey) {
+        self.permissions
+            .known
+            .retain(|(session, _)| *session != key);
     }
 
     /// Answers every open request of a session `cancelled`.
     pub(super) fn close_permissions(&mut self, key: SessionKey, fx: &mut Effects) {
         while let Some(open) = self.permissions.take(|open| open.session == key) {
-            self.settle(open, None, Ok(client::cancelled()), fx);
+            self.settle(open, (None, None), Ok(client::cancelled()), fx);
         }
     }
 
@@ -227,7 +302,7 @@ impl Model {
         let mine = |open: &Permission| open.agent == agent && open.request == *id;
         if let Some(open) = self.permissions.take(mine) {
             let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-            self.settle(open, None, Err::<(), _>(error), fx);
+            self.settle(open, (None, None), Err::<(), _>(error), fx);
         } else {
             self.waiter_cancelled(agent, id, fx);
         }
@@ -236,17 +311,21 @@ impl Model {
     fn settle(
         &mut self,
         open: Permission,
-        option: Option<String>,
+        (option, rule): (Option<String>, Option<usize>),
         result: Result<impl serde::Serialize, RpcError>,
         fx: &mut Effects,
     ) {
         self.respond(open.agent, &open.request, result, fx);
         self.frame.permission_dirty = true;
-        fx.push(emit(Announcement::PermissionAnswered {
-            session: open.session,
-            id: open.id.0,
-            option,
-        }));
+        // Nobody has heard of one that was taken back before it was shown.
+        if open.is_asked || rule.is_some() {
+            fx.push(emit(Announcement::PermissionAnswered {
+                session: open.session,
+                id: open.id.0,
+                option,
+                rule,
+            }));
+        }
     }
 
     /// Returns the tool call a permission is about.
@@ -254,6 +333,12 @@ impl Model {
         let session = self.sessions.get(&open.session)?;
         let own = open.own.as_deref();
         own.or_else(|| session.transcript.find_tool(&open.tool))
+    }
+
+    /// Returns the tool call as far as rules may look at it: what is shown of this question, and
+    /// nothing that was shown of one before.
+    pub(super) fn permission_for_rules<'a>(&'a self, open: &'a Permission) -> Option<&'a ToolCall> {
+        open.alone.as_deref().or_else(|| self.permission_tool(open))
     }
 
     /// Renders the oldest open request.
@@ -287,7 +372,7 @@ impl Model {
             lines,
             options: option_views(&open.options),
             places: self.proposals.places(open.id),
-            waiting: self.permissions.queue.len() - 1,
+            waiting: self.permissions.asked().count() - 1,
         })
     }
 }

@@ -3,12 +3,14 @@
 //! Invariant: nothing is guessed: what is not known to be a command or an output is shown as the
 //! value it is, whole.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::diffview::whole;
 use super::transcript::{ToolCall, content_markdown};
-use super::view::Line;
-use crate::acp::ToolContent;
+use super::view::{Line, Link};
+use crate::acp::{Content, ToolContent};
 
 /// The fields that hold what a tool printed, the most telling first.
 const OUTPUTS: [&str; 6] = [
@@ -27,13 +29,16 @@ pub fn command(tool: &ToolCall) -> Option<String> {
         let words = value.as_array()?.iter();
         words.map(|word| word.as_str().map(str::to_owned)).collect()
     };
+    let joined = |words: &[String]| -> String {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    };
+    let args = input.get("args").or_else(|| input.get("arguments"));
+    let args = args.and_then(words).unwrap_or_default();
     let command = match input.get("command").or_else(|| input.get("cmd")) {
-        Some(Value::String(command)) => command.clone(),
-        Some(list) => words(list)?
-            .iter()
-            .map(|word| quoted(word))
-            .collect::<Vec<_>>()
-            .join(" "),
+        Some(Value::String(command)) if args.is_empty() => command.clone(),
+        Some(Value::String(program)) => format!("{} {}", quoted(program), joined(&args)),
+        Some(list) => joined(&[words(list)?, args].concat()),
         None => words(input.get("commands")?)?.join("\n"),
     };
     (!command.trim().is_empty()).then_some(command)
@@ -58,18 +63,28 @@ pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
 }
 
 /// Returns the output of a tool call where its content does not hold it: agents repeat it there,
-/// or have nothing but it.
-pub fn output_lines(tool: &ToolCall) -> Vec<Line> {
+/// or have nothing but it. Of more than `most` lines the rest is counted.
+pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
+    let nothing = (Vec::new(), 0);
     let Some(raw) = &tool.raw_output else {
-        return Vec::new();
+        return nothing;
     };
     let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
     match output(raw) {
-        _ if tool.content.iter().any(is_diff) => Vec::new(),
-        Some(text) if is_in_content(tool, &text) => Vec::new(),
-        Some(text) => text.trim_end().lines().map(plain).collect(),
-        None if tool.content.is_empty() => value_lines(raw),
-        None => Vec::new(),
+        _ if tool.content.iter().any(is_diff) => nothing,
+        Some(text) if is_in_content(tool, &text) => nothing,
+        Some(text) => {
+            let mut lines = text.trim_end().lines();
+            let shown = lines.by_ref().take(most).map(plain).collect();
+            (shown, lines.count())
+        }
+        None if tool.content.is_empty() => {
+            let mut lines = value_lines(raw);
+            let left = lines.len().saturating_sub(most);
+            lines.truncate(most);
+            (lines, left)
+        }
+        None => nothing,
     }
 }
 
@@ -79,27 +94,27 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
     let Some(first) = lines.find(|line| !line.is_empty()) else {
         return true;
     };
+    let is_in = |text: &str| text.lines().any(|line| line.trim() == first);
     tool.content.iter().any(|item| match item {
-        ToolContent::Content(content) => content_markdown(content)
-            .lines()
-            .any(|line| line.trim() == first),
+        ToolContent::Content(Content::Text(text)) => is_in(text),
+        ToolContent::Content(content) => is_in(&content_markdown(content)),
         ToolContent::Terminal { id } => tool.terminals.has(id),
         _ => false,
     })
 }
 
 /// Returns the text a tool printed, from the shapes known agents give it.
-fn output(raw: &Value) -> Option<String> {
+pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
     match raw {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(text.into()),
         Value::Object(fields) => OUTPUTS
             .iter()
             .filter_map(|name| fields.get(*name)?.as_str())
             .find(|text| !text.is_empty())
-            .map(str::to_owned),
+            .map(Cow::from),
         Value::Array(items) if !items.is_empty() => {
-            let texts: Option<Vec<String>> = items.iter().map(output).collect();
-            texts.map(|texts| texts.join("\n"))
+            let texts: Option<Vec<_>> = items.iter().map(output).collect();
+            texts.map(|texts| texts.join("\n").into())
         }
         _ => None,
     }
@@ -152,6 +167,28 @@ fn plain(text: &str) -> Line {
     Line::plain(text.to_owned())
 }
 
+/// Lines shown of one value, or of an output.
+pub const MAX_LINES: usize = 200;
+
+/// Returns lines without those that are too many; the last one leads to `more` then.
+pub fn cut(mut lines: Vec<Line>, more: Link) -> Vec<Line> {
+    let left = lines.len().saturating_sub(MAX_LINES);
+    if left > 0 {
+        lines.truncate(MAX_LINES);
+        lines.push(more_line(left, more));
+    }
+    lines
+}
+
+/// Returns the line in place of what is not shown, which leads to all of it.
+pub fn more_line(left: usize, more: Link) -> Line {
+    whole(
+        format!("… {}", super::frame::plural(left, "more line")),
+        "AcpDim",
+    )
+    .linked(more)
+}
+
 /// Returns a value as lines of indented JSON.
 pub fn json_lines(value: &Value) -> Vec<Line> {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
@@ -165,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::acp::{Content, ToolCallId, ToolCallPatch};
+    use crate::acp::{ToolCallId, ToolCallPatch};
     use crate::core::transcript::Transcript;
 
     /// Checks the lines of a tool call's input and output; `content` is its one text, if any.
@@ -181,7 +218,7 @@ mod tests {
         });
         let tool = transcript.find_tool(&id).expect("it was just made");
         let command = command(tool).map(|command| format!("$ {command}"));
-        let lines = [input_lines(tool), output_lines(tool)].concat();
+        let lines = [input_lines(tool), output_lines(tool, 100).0].concat();
         let lines = lines.into_iter().map(|line| line.text);
         let shown: Vec<String> = command.into_iter().chain(lines).collect();
         assert_eq!(shown, want);
@@ -200,6 +237,12 @@ mod tests {
             Value::Null,
             None,
             &[r"$ bash -lc 'echo it'\''s; ls'"],
+        );
+        check(
+            json!({ "command": "my tool", "args": ["-f", "a b"] }),
+            Value::Null,
+            None,
+            &["$ 'my tool' -f 'a b'"],
         );
         check(json!({ "cmd": ["a", ""] }), Value::Null, None, &["$ a ''"]);
         check(

@@ -14,6 +14,7 @@ use super::model::{Model, Phase, Usage};
 use super::project::Whole;
 use super::terminals::State;
 use super::toolview;
+use super::transcript::{Entry, Transcript};
 use crate::acp::{OptionKind, PermissionOption};
 
 #[derive(Debug, Default)]
@@ -39,6 +40,8 @@ pub struct SessionInfo {
     pub model: Option<String>,
     /// Done, total.
     pub plan: Option<(usize, usize)>,
+    /// The tool calls that run.
+    pub tools: ToolsInfo,
     pub permissions: usize,
     /// Files, hunks.
     pub review: (usize, usize),
@@ -47,6 +50,14 @@ pub struct SessionInfo {
     pub usage: Option<Usage>,
     pub title: Option<String>,
     pub follow: Follow,
+}
+
+/// The tool calls of a session that are not finished.
+#[derive(Debug, Clone, Default)]
+pub struct ToolsInfo {
+    pub running: usize,
+    /// The title and kind of the one that began last.
+    pub latest: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -137,6 +148,21 @@ pub fn option_kind(kind: &OptionKind) -> &str {
     }
 }
 
+fn tools_info(transcript: &Transcript) -> ToolsInfo {
+    let (running, latest) = transcript.progress.running();
+    let latest = latest.and_then(|index| transcript.entries().get(index));
+    ToolsInfo {
+        running,
+        latest: match latest {
+            Some(Entry::Tool(tool)) => {
+                let kind = tool.kind.name().to_owned();
+                Some((toolview::title(tool), kind))
+            }
+            _ => None,
+        },
+    }
+}
+
 impl Model {
     /// Takes the snapshot of this moment.
     pub fn snapshot(&self) -> Snapshot {
@@ -170,6 +196,7 @@ impl Model {
             mode: session.mode.clone(),
             model: session.model.clone(),
             plan: session.transcript.plan_progress(),
+            tools: tools_info(&session.transcript),
             permissions: self.permissions.count(key),
             review: self.reviews.counts(key),
             terminals: self.terminals.running(key),
@@ -180,13 +207,13 @@ impl Model {
     }
 
     fn permission_infos(&self) -> Vec<PermissionInfo> {
-        let open = self.permissions.iter();
+        let open = self.permissions.asked();
         open.map(|open| {
             let tool = self.permission_tool(open);
             let title = tool.map(toolview::title).unwrap_or_default();
             let mut tool_call = json!({ "toolCallId": &*open.tool.0, "title": title });
             if let Some(tool) = tool {
-                tool_call["kind"] = json!(toolview::kind_name(&tool.kind));
+                tool_call["kind"] = json!(tool.kind.name());
                 if let Some(input) = &tool.raw_input {
                     tool_call["rawInput"] = input.clone();
                 }

@@ -44,6 +44,13 @@ impl ToolCall {
         }
     }
 
+    /// Returns what one message alone says.
+    pub(super) fn of(patch: ToolCallPatch) -> Self {
+        let mut tool = Self::new(patch.id.clone());
+        tool.merge(patch);
+        tool
+    }
+
     /// Returns whether it is neither done nor given up.
     pub fn is_open(&self) -> bool {
         matches!(self.status, ToolStatus::Pending | ToolStatus::InProgress)
@@ -67,12 +74,15 @@ impl ToolCall {
         {
             self.status = status;
         }
+        let locations = patch.locations.filter(|all| !all.is_empty());
+        let is_elsewhere = patch.content.is_some() || locations.is_some();
         if let Some(content) = patch.content {
             self.replace_content(content);
             self.texts.set(&self.content);
         }
-        if let Some(locations) = patch.locations.filter(|all| !all.is_empty()) {
-            self.locations = locations;
+        self.locations = locations.unwrap_or(std::mem::take(&mut self.locations));
+        if is_elsewhere {
+            self.texts.set_places(&self.content, &self.locations);
         }
         self.raw_input = patch.raw_input.or(self.raw_input.take());
         self.raw_output = patch.raw_output.or(self.raw_output.take());

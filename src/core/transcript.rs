@@ -5,29 +5,34 @@
 //! business.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::effect::Level;
 use super::family::Family;
 use super::markdown::Markdown;
+use super::plan::Plans;
+use super::progress::Progress;
+use super::text::Text;
 pub use super::toolcall::ToolCall;
+use super::tooldiff::only_place;
 use super::view::Line;
-use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolStatus};
+use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 /// The entries of a session.
 #[derive(Debug, Default)]
 pub struct Transcript {
     entries: Vec<Entry>,
     tools: HashMap<ToolCallId, usize>,
+    pub(super) plans: Plans,
     family: Family,
     /// Entries that belong to another call than before, or to one at last.
     moved: Vec<usize>,
     /// The last entry of the agent itself, and of each sub-agent by the call that started it.
     last: HashMap<Option<ToolCallId>, usize>,
-    /// The plan of the current turn.
-    plan: Option<usize>,
     dirty: BTreeSet<usize>,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
@@ -107,6 +112,11 @@ impl Transcript {
         &self.family
     }
 
+    #[cfg(test)]
+    pub fn set_family(&mut self, family: Family) {
+        self.family = family;
+    }
+
     /// Returns the entries that belong to another call than when this was asked last.
     pub fn take_moved(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.moved)
@@ -129,6 +139,23 @@ impl Transcript {
         if index < self.entries.len() {
             self.dirty.insert(index);
         }
+    }
+
+    /// Says that what comes next to an entry has changed: the entry behind it, both where it
+    /// belongs by now and among those that belong to none.
+    pub fn set_siblings_dirty(&mut self, index: usize) {
+        let siblings = self
+            .family
+            .parent(index)
+            .map(|above| self.family.children(above));
+        let next = siblings
+            .unwrap_or_default()
+            .iter()
+            .find(|sibling| **sibling > index);
+        self.dirty.extend(next);
+        let mut others = index + 1..self.entries.len();
+        self.dirty
+            .extend(others.find(|&other| self.family.parent(other).is_none()));
     }
 
     pub fn set_all_dirty(&mut self) {
@@ -182,7 +209,11 @@ impl Transcript {
                 if self.family.belong(index, above) {
                     self.moved.push(index);
                     self.dirty.extend([index, above]);
-                    self.dirty.extend(before);
+                    let before = before.map(|before| (before, self.family.children(before)));
+                    if let Some((before, siblings)) = before {
+                        self.dirty.insert(before);
+                        self.dirty.extend(siblings);
+                    }
                     self.dirty.extend(self.family.above(above));
                 }
             }
@@ -250,9 +281,10 @@ impl Transcript {
         let parent = patch.parent();
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
-                let status = tool.status;
+                let before = tool.status;
                 tool.merge(patch);
-                if tool.status != status {
+                self.progress.tool(index, Some(before), tool.status);
+                if tool.status != before {
                     self.dirty.extend(self.family.above(index));
                 }
             }
@@ -265,12 +297,34 @@ impl Transcript {
         let id = patch.id.clone();
         let mut tool = ToolCall::new(id.clone());
         tool.merge(patch);
+        let status = tool.status;
         let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
+        self.progress.tool(index, None, status);
         self.tools.insert(id.clone(), index);
         for child in self.family.take_waiting(&id) {
             self.belong(child, id.clone());
         }
         index
+    }
+
+    /// Lets the diffs of a tool call find their places in their files as they are now.
+    pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
+        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
+            return;
+        };
+        for (at, diff) in tool.texts.diffs_mut() {
+            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
+                continue;
+            };
+            let Some(text) = text_of(path) else {
+                continue;
+            };
+            let old = old.as_deref().unwrap_or_default();
+            let place = only_place(&text, new).or_else(|| only_place(&text, old));
+            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
+                diff.set_place(row);
+            }
+        }
     }
 
     /// Forgets what a tool call shows: its id is used for another one from now on.
@@ -294,6 +348,8 @@ impl Transcript {
             if let Entry::Tool(tool) = entry
                 && tool.is_open()
             {
+                self.progress
+                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
                 tool.status = ToolStatus::Cancelled;
                 self.dirty.insert(index);
                 self.dirty.extend(self.family.above(index));
@@ -301,36 +357,26 @@ impl Transcript {
         }
     }
 
-    /// Shows a plan in place of the turn's last one.
-    pub fn plan(&mut self, entries: Vec<PlanEntry>) {
-        if let Some(index) = self.plan
-            && let Some(Entry::Plan(plan)) = self.entries.get_mut(index)
-        {
-            *plan = entries;
-            self.dirty.insert(index);
-        } else if !entries.is_empty() {
-            self.plan = Some(self.push(Entry::Plan(entries)));
-        }
-    }
-
-    /// Returns how many entries of the current plan are done, and how many there are.
-    pub fn plan_progress(&self) -> Option<(usize, usize)> {
-        match self.entries.get(self.plan?)? {
-            Entry::Plan(plan) => {
-                let done = |entry: &&PlanEntry| entry.status == crate::acp::PlanStatus::Completed;
-                Some((plan.iter().filter(done).count(), plan.len()))
-            }
-            _ => None,
-        }
-    }
-
     /// Ends the turn: its plan stays, the next turn's plan is a new one.
     pub fn end_turn(&mut self) {
-        if self.plan_progress().is_some_and(|(done, all)| done == all) {
-            self.plan = None;
-        }
+        self.end_plan();
+        self.progress.end_turn();
         for last in self.last.values() {
             finish(&mut self.entries, *last, &mut self.dirty);
+        }
+    }
+
+    /// Ends what the agent is saying, unless its id will tell whether more belongs to it: it has
+    /// done something that is no entry of its own.
+    pub(super) fn end_message(&mut self) {
+        let Some(&last) = self.last.get(&None) else {
+            return;
+        };
+        if let Some(Entry::Agent(message) | Entry::Thought(message)) = self.entries.get_mut(last)
+            && message.id.is_none()
+        {
+            message.whole = true;
+            finish(&mut self.entries, last, &mut self.dirty);
         }
     }
 
@@ -343,7 +389,7 @@ impl Transcript {
 
     /// Begins a turn with what the user said.
     pub fn begin_turn(&mut self, prompt: &str) {
-        self.plan = None;
+        self.plans.begin_turn();
         let mut message = Message::new(None, prompt);
         message.whole = true;
         message.markdown.finish();

@@ -11,6 +11,7 @@ use super::ids::{AgentKey, SessionKey};
 use super::model::{
     Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
 };
+use super::plan::Place;
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
 
@@ -176,6 +177,8 @@ impl Model {
             return;
         };
         let (spoke, cancelled) = (turn.spoke, turn.cancelled);
+        // Before it is said how the turn has ended.
+        session.transcript.settle_plan();
         let reason = match result {
             Ok(value) => {
                 let reason = client::stop_reason(&value);
@@ -226,7 +229,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         if let Some(key) = self.session_of(agent, &id) {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
             return;
         }
         let Some(state) = self.agents.get_mut(&agent) else {
@@ -242,7 +245,13 @@ impl Model {
     }
 
     /// Applies the updates that came before the session's id was known.
-    pub(super) fn take_early_updates(&mut self, agent: AgentKey, key: SessionKey, id: &SessionId) {
+    pub(super) fn take_early_updates(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        id: &SessionId,
+        fx: &mut Effects,
+    ) {
         let Some(state) = self.agents.get_mut(&agent) else {
             return;
         };
@@ -250,11 +259,11 @@ impl Model {
         let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
         state.early = others;
         for (_, update) in mine {
-            self.apply_update(key, update);
+            self.apply_update(key, update, fx);
         }
     }
 
-    fn apply_update(&mut self, key: SessionKey, update: Update) {
+    fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -290,8 +299,15 @@ impl Model {
                 self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);
+                self.consult_again(key, &id, fx);
             }
-            Update::Plan(entries) => session.transcript.plan(entries),
+            Update::Plan(entries) => {
+                let place = match session.turn {
+                    Some(_) => self.plan_place,
+                    None => Place::Transcript,
+                };
+                session.transcript.plan(entries, place);
+            }
             Update::Commands(commands) => session.commands = commands,
             Update::Mode(mode) => session.mode = Some(mode),
             Update::ConfigOptions(_) => {}

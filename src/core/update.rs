@@ -14,6 +14,10 @@ use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
+    let is_terminal = matches!(
+        event,
+        Event::TerminalStarted { .. } | Event::TerminalFailed { .. } | Event::TerminalExited { .. }
+    );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
     model.take_changes(fx);
@@ -31,6 +35,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
+    model.tell_progress(is_frame || is_terminal, fx);
     model.tell_tracked(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));
@@ -59,20 +64,24 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::Follow { session, to } => model.follow(session, to, fx),
+        Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
         Event::Configure {
             limits,
             feedback,
             preview,
+            rules,
             follow,
         } => {
+            model.permissions.rules = rules;
             model.limits = limits;
             model.following.default = follow;
             model.proposals.preview = preview;
             model.feedback = feedback;
             model.feedback_is_dirty = true;
         }
+        Event::PlacePlans(place) => model.plan_place = place,
         Event::Quit => model.quit(fx),
         Event::FrameWanted | Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
@@ -156,6 +165,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }
         | Event::DiskWritten { token, .. }
+        | Event::Resolved { token, .. }
         | Event::CheckpointTaken { token, .. }
         | Event::Timer { token } => job_done(model, token, event, fx),
     }
@@ -214,6 +224,9 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         }
         (Some(Job::Change(job)), Event::Edited { result, .. }) => {
             model.change_merged(job, result, fx);
+        }
+        (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
+            model.rules_checked(token, check, paths, fx);
         }
         (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
             model.checkpoint_taken(session, &root, result, fx);

@@ -119,6 +119,11 @@ pub enum Patch {
         session: SessionKey,
         title: Vec<(String, Group)>,
     },
+    /// The plan an agent works off, or none: the one before is finished, or its turn has ended.
+    Plan {
+        session: SessionKey,
+        view: Option<PlanView>,
+    },
     /// The permission at the head of the queue, or none.
     Permission(Option<PermissionView>),
     /// All hunks of one buffer.
@@ -155,8 +160,33 @@ pub enum ChatOp {
         removed: usize,
         lines: Vec<Line>,
     },
-    /// Lets rows `start..end` be a fold, closed from the start; its first row stays visible.
-    Fold { start: usize, end: usize },
+    /// Lets rows `start..end` be a fold; its first row stays visible. Folds lie in folds.
+    Fold {
+        start: usize,
+        end: usize,
+        state: FoldState,
+    },
+    /// Opens or closes the fold of rows `start..end`; none is closed that the user is reading in.
+    TurnFold {
+        start: usize,
+        end: usize,
+        state: FoldState,
+    },
+}
+
+/// How a fold is from the start; from then on it is the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoldState {
+    Closed,
+    Open,
+}
+
+/// A plan under way: a line for each entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlanView {
+    pub lines: Vec<Line>,
+    /// The row of what is in progress, or next.
+    pub current: usize,
 }
 
 /// A permission request, ready to be shown.
@@ -241,6 +271,24 @@ pub struct ListItem {
     pub row: Option<usize>,
     /// There is no such file any more.
     pub is_gone: bool,
+}
+
+/// Something of a transcript in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeView {
+    /// What its buffer is called.
+    pub name: String,
+    pub language: WholeLanguage,
+    pub text: String,
+}
+
+/// What a text is written in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeLanguage {
+    /// A filetype.
+    Named(&'static str),
+    /// That of the file with this name.
+    OfFile(String),
 }
 
 /// The preview beside the review list.

@@ -6,7 +6,10 @@ use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, follow, moved, outside, permission, review, reviewlist, terminal};
+use super::{
+    chat, follow, heard, moved, outside, permission, plan, review, reviewlist, terminal, whole,
+};
+use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
@@ -17,11 +20,13 @@ use crate::core::view::{Frame, Patch, UndoView};
 /// # Errors
 /// The first thing Neovim said; the other patches are applied all the same.
 pub fn frame(frame: Frame) -> mlua::Result<()> {
+    heard::forget();
     let mut result = Ok(());
     for patch in frame.patches {
         let applied = match patch {
             Patch::Chat { session, ops } => chat::apply(session, ops),
             Patch::ChatTitle { session, title } => chat::set_title(session, title),
+            Patch::Plan { session, view } => plan::show(session, view),
             Patch::Permission(view) => permission::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),
@@ -43,6 +48,9 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim said.
 pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
+    if !matches!(effect, EditorEffect::Emit(_)) {
+        heard::forget();
+    }
     match effect {
         EditorEffect::Edit {
             token,
@@ -64,6 +72,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
+        EditorEffect::ShowWhole(view) => whole::show(view),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),
@@ -150,7 +159,29 @@ fn fitting(text: &str) -> mlua::Result<String> {
     Ok(format!("{}…", line.trim_end()))
 }
 
+/// Returns places in files as the API has them.
+fn places(locations: &[Location]) -> mlua::Result<Value> {
+    let list = nvim::empty()?;
+    for location in locations {
+        let path = location.path.to_string_lossy().into_owned();
+        let place = [
+            ("path", nvim::value(path)),
+            ("row", nvim::value(location.row)),
+        ];
+        list.push(nvim::table(place)?)?;
+    }
+    Ok(Value::Table(list))
+}
+
 fn emit(announcement: Announcement) -> mlua::Result<()> {
+    let is_frequent = matches!(
+        announcement,
+        Announcement::ToolCall { .. } | Announcement::PlanChanged { .. }
+    );
+    if is_frequent && !heard::is_any()? {
+        return Ok(());
+    }
+    heard::forget();
     let (pattern, data) = match announcement {
         Announcement::SessionStarted { session, agent } => (
             "AcpSessionStarted",
@@ -181,12 +212,75 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
             session,
             id,
             option,
+            rule,
         } => (
             "AcpPermissionAnswered",
             vec![
                 ("session", nvim::value(session.0)),
                 ("id", nvim::value(id)),
                 ("option", nvim::value(option)),
+                ("rule", nvim::value(rule)),
+            ],
+        ),
+        Announcement::ToolCall {
+            session,
+            id,
+            kind,
+            status,
+            title,
+            locations,
+        } => (
+            "AcpToolCall",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(id)),
+                ("kind", nvim::value(kind)),
+                ("status", nvim::value(status)),
+                ("title", nvim::value(title)),
+                ("locations", places(&locations)?),
+            ],
+        ),
+        Announcement::PlanChanged {
+            session,
+            done,
+            total,
+        } => (
+            "AcpPlanChanged",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("done", nvim::value(done)),
+                ("total", nvim::value(total)),
+            ],
+        ),
+        Announcement::TerminalStarted {
+            session,
+            terminal,
+            title,
+            cwd,
+        } => (
+            "AcpTerminalStarted",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(terminal.0)),
+                ("title", nvim::value(title)),
+                ("cwd", nvim::value(cwd.to_string_lossy().into_owned())),
+            ],
+        ),
+        Announcement::TerminalExited {
+            session,
+            terminal,
+            title,
+            exit,
+            why,
+        } => (
+            "AcpTerminalExited",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(terminal.0)),
+                ("title", nvim::value(title)),
+                ("code", nvim::value(exit.code)),
+                ("signal", nvim::value(exit.signal)),
+                ("why", nvim::value(why)),
             ],
         ),
         Announcement::ReviewChanged { path, hunks } => (

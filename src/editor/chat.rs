@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::folds;
 use super::guard;
 use super::layout;
 use super::lines;
@@ -127,7 +128,7 @@ fn is_loaded(buf: i32) -> mlua::Result<bool> {
 }
 
 /// Takes a buffer away, if it is there at all.
-fn wipe(buf: i32) -> mlua::Result<()> {
+pub(super) fn wipe(buf: i32) -> mlua::Result<()> {
     if !api::<bool>("nvim_buf_is_valid", buf)? {
         return Ok(());
     }
@@ -135,7 +136,7 @@ fn wipe(buf: i32) -> mlua::Result<()> {
     api("nvim_buf_delete", (buf, opts))
 }
 
-fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
+pub(super) fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     api::<()>("nvim_buf_set_name", (buf, free_name(name)?))?;
     nvim::set_buf_option(buf, "bufhidden", "hide")?;
@@ -177,6 +178,7 @@ fn named(name: &str) -> mlua::Result<Option<i32>> {
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
     super::terminal::forget(key)?;
+    super::plan::show(key, None)?;
     layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
@@ -222,13 +224,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         return Ok(());
     }
     let windows = nvim::windows_of(buf)?;
-    let last: i64 = api("nvim_buf_line_count", buf)?;
-    let mut following = Vec::new();
-    for &win in &windows {
-        if cursor_line(win)? >= last && !is_selecting(win)? {
-            following.push(win);
-        }
-    }
+    let following = following(buf)?;
     nvim::set_buf_option(buf, "modifiable", true)?;
     let mut rows = chat.rows;
     let mut folds = Vec::new();
@@ -242,7 +238,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
             } => {
                 result = result.and(splice(&chat, &mut rows, start, removed, &lines));
             }
-            ChatOp::Fold { start, end } => folds.push((start + 1, end)),
+            fold => folds.push(fold),
         }
     }
     nvim::set_buf_option(buf, "modifiable", false)?;
@@ -253,7 +249,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     });
     result?;
     for &win in &windows {
-        fold(win, &folds)?;
+        folds::apply(win, &folds, following.contains(&win))?;
     }
     for win in following {
         go_to_end(win, buf)?;
@@ -261,13 +257,25 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     Ok(())
 }
 
-fn cursor_line(win: i32) -> mlua::Result<i64> {
+/// Returns the windows that go along with a transcript: those whose cursor is at the end.
+pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
+    let last: i64 = api("nvim_buf_line_count", buf)?;
+    let mut following = Vec::new();
+    for win in nvim::windows_of(buf)? {
+        if cursor_line(win)? >= last && !is_selecting(win)? {
+            following.push(win);
+        }
+    }
+    Ok(following)
+}
+
+pub(super) fn cursor_line(win: i32) -> mlua::Result<i64> {
     let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
     Ok(cursor.first().copied().unwrap_or(1))
 }
 
 /// Tells whether the user selects text in this window, or is about to name some by a motion.
-fn is_selecting(win: i32) -> mlua::Result<bool> {
+pub(super) fn is_selecting(win: i32) -> mlua::Result<bool> {
     let mode: String = nvim::vim_fn("mode", true)?;
     let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
     Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
@@ -311,24 +319,6 @@ fn splice(
         _ if removed == 1 && start + 1 == before => lines::replace_last(buf, start, &texts),
         _ => lines::replace(buf, start, removed, &texts),
     }
-}
-
-/// Makes closed folds, in lines that count from 1, in a window that shows the transcript.
-fn fold(win: i32, folds: &[(usize, usize)]) -> mlua::Result<()> {
-    if folds.is_empty() {
-        return Ok(());
-    }
-    let commands: Vec<String> = folds
-        .iter()
-        .map(|(first, last)| format!("silent! {first},{last}fold"))
-        .collect();
-    let run = guard::callback("fold", move |()| {
-        for command in &commands {
-            api::<()>("nvim_command", command.as_str())?;
-        }
-        Ok(())
-    })?;
-    api("nvim_win_call", (win, run))
 }
 
 /// Shows in the transcript's window bar how the session stands.

@@ -7,13 +7,17 @@ use nvim_oxi::mlua::{Table, Value};
 use crate::core::effect::Level;
 use crate::core::follow::Follow;
 use crate::core::model::Limits;
+use crate::core::plan::Place;
 use crate::core::proposals::Preview;
+use crate::core::rules::{Action, RuleSpec, Rules};
 
 #[derive(Debug, Clone)]
 pub struct Config {
     pub layout: String,
     pub width: f64,
     pub input_height: f64,
+    /// Where a plan is shown while its turn runs.
+    pub plan: Place,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
@@ -25,6 +29,10 @@ pub struct Config {
     /// Whether new sessions' agents are followed.
     pub follow: Follow,
     pub allowed_dirs: Vec<String>,
+    /// What is answered without the user.
+    pub rules: Rules,
+    /// What is wrong in the configuration that the Lua side cannot know.
+    pub problems: Vec<String>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
     pub log_level: Level,
@@ -38,6 +46,7 @@ impl Default for Config {
             layout: "right".into(),
             width: 0.4,
             input_height: 6.0,
+            plan: Place::Panel,
             signs: true,
             virtual_lines: true,
             word_diff: true,
@@ -46,6 +55,8 @@ impl Default for Config {
             feedback: true,
             follow: Follow::Off,
             allowed_dirs: Vec::new(),
+            rules: Rules::default(),
+            problems: Vec::new(),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
             keymaps: Vec::new(),
@@ -63,6 +74,9 @@ impl Config {
         config.layout = get(&chat, "layout").unwrap_or(config.layout);
         config.width = get(&chat, "width").unwrap_or(config.width);
         config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
+        if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
+            config.plan = Place::Transcript;
+        }
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
@@ -74,6 +88,8 @@ impl Config {
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
+        let rules: Vec<Table> = get(&permissions, "rules").unwrap_or_default();
+        config.read_rules(&rules);
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -91,6 +107,20 @@ impl Config {
             }
         }
         config
+    }
+
+    /// Reads the rules for permissions; one that cannot be lets none hold.
+    fn read_rules(&mut self, tables: &[Table]) {
+        let specs: Vec<RuleSpec> = tables.iter().map(rule).collect();
+        let home = std::env::home_dir().unwrap_or_default();
+        match Rules::new(&specs, &home) {
+            Ok(rules) => self.rules = rules,
+            Err(problems) => {
+                self.problems.extend(problems);
+                let text = "permissions.rules: no rule holds until this is mended";
+                self.problems.push(text.into());
+            }
+        }
     }
 
     fn read_group(&mut self, group: &str, maps: &Value) {
@@ -121,6 +151,48 @@ impl Config {
         let found = maps.find(|(in_group, is, _)| in_group == group && is == name);
         found.map(|(_, _, keys)| keys.clone()).unwrap_or_default()
     }
+}
+
+/// Reads a rule, as the Lua side has checked it; where anything is amiss, it only asks.
+fn rule(table: &Table) -> RuleSpec {
+    let list = |name: &str| -> Option<Vec<String>> {
+        match table.get::<Value>(name).ok()? {
+            Value::String(text) => Some(vec![text.to_string_lossy()]),
+            Value::Table(texts) => Some(texts.sequence_values().flatten().collect()),
+            _ => None,
+        }
+    };
+    let action: Option<String> = table.get("action").ok();
+    let mut paths = list("path").unwrap_or_default();
+    let real: Vec<String> = paths.iter().filter_map(|glob| resolved(glob)).collect();
+    paths.extend(real);
+    RuleSpec {
+        agent: table.get("agent").ok().flatten(),
+        kinds: list("kind"),
+        paths,
+        commands: list("command").unwrap_or_default(),
+        action: match action.as_deref() {
+            Some("allow") => Action::Allow,
+            Some("reject") => Action::Reject,
+            _ => Action::Ask,
+        },
+    }
+}
+
+/// Returns an absolute glob as it is for the place that its folder leads to, if that is another.
+fn resolved(glob: &str) -> Option<String> {
+    let magic = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+    let (literal, _) = glob.split_at_checked(magic)?;
+    let (folder, _) = literal.rsplit_once('/')?;
+    if !folder.starts_with('/') {
+        return None;
+    }
+    let real = crate::paths::resolved(std::path::Path::new(folder));
+    let real = real.to_str().filter(|real| *real != folder)?;
+    let rest = glob.get(folder.len()..)?;
+    // What is special in a glob is not so in a folder's name.
+    let is_plain = !real.contains(['*', '?', '[', '{', '\\']);
+    is_plain.then(|| format!("{real}{rest}"))
 }
 
 /// Reads whether agents are followed: `true`, `"edits"`, or anything else for not at all.

@@ -77,6 +77,10 @@ pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
     for lhs in of("chat", "file") {
         map(buf, "n", &lhs, "Goes to the file", move || links::file(key))?;
     }
+    for lhs in of("chat", "raw") {
+        let desc = "Shows all that is known of the tool call";
+        map(buf, "n", &lhs, desc, move || links::raw(key))?;
+    }
     for lhs in of("chat", "toggle") {
         map(buf, "n", &lhs, "Opens or closes the fold", || {
             links::toggle()

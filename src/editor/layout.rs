@@ -67,6 +67,7 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
         chats.last = Some(key);
     });
     chat::set_title(key, chat.title)?;
+    super::plan::reopen(key)?;
     api::<()>("nvim_set_current_win", input)
 }
 
@@ -88,6 +89,7 @@ pub fn hide(key: SessionKey) -> mlua::Result<()> {
         return Ok(());
     };
     let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    super::plan::close_in(key, tab)?;
     let windows = windows(&chat, tab)?;
     for win in [windows.input, windows.transcript].into_iter().flatten() {
         let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
@@ -166,7 +168,10 @@ fn place() -> mlua::Result<Place> {
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let on_screen = guard::callback("VimResized", |_: Table| screen_resized())?;
+    let on_screen = guard::callback("VimResized", |_: Table| {
+        screen_resized()?;
+        super::plan::fit_all()
+    })?;
     let on_windows = guard::callback("WinResized", |_: Table| windows_resized())?;
     for (event, callback) in [("VimResized", on_screen), ("WinResized", on_windows)] {
         let opts = nvim::table([("callback", Value::Function(callback))])?;
@@ -329,7 +334,7 @@ fn size(wanted: f64, total: i64) -> i64 {
 }
 
 /// Gives a window of the chat the looks of one: text alone, and all of it.
-fn dress(win: i32) -> mlua::Result<()> {
+pub(super) fn dress(win: i32) -> mlua::Result<()> {
     for name in ["number", "relativenumber", "cursorline", "list", "spell"] {
         nvim::set_win_option(win, name, false)?;
     }

@@ -9,11 +9,13 @@ use nvim_oxi::mlua::{self, Function, Table};
 use super::apply::notify;
 use super::chat;
 use super::nvim::{self, api};
+use super::state::send;
 use super::{terminal, walk};
 use crate::core::effect::Level;
+use crate::core::event::Event;
 use crate::core::ids::SessionKey;
 use crate::core::links::row_behind;
-use crate::core::view::Link;
+use crate::core::view::{Link, Piece, Whole};
 
 /// Goes where the line under the cursor leads; if it leads nowhere, its fold is opened or closed.
 ///
@@ -30,7 +32,12 @@ pub fn open(key: SessionKey) -> mlua::Result<()> {
         Some(Link::File { path, row }) => visit(&path, row),
         Some(Link::Url(url)) => open_url(&url),
         Some(Link::Terminal(terminal)) => terminal::open(terminal),
-        Some(Link::Whole(_) | Link::Call { .. } | Link::Part { .. }) | None => toggle(),
+        Some(Link::Whole(whole)) => {
+            let session = key;
+            send(Event::WholeWanted { session, whole });
+            Ok(())
+        }
+        Some(Link::Call { .. } | Link::Part { .. }) | None => toggle(),
     }
 }
 
@@ -57,6 +64,26 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
         Some(_) => notify(Level::Info, "This tool call names no file."),
         None => under_cursor(),
     }
+}
+
+/// Shows all that is known of the tool call that the line under the cursor belongs to.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn raw(key: SessionKey) -> mlua::Result<()> {
+    let row = cursor_row()?;
+    let entry = chat::get(key).and_then(|chat| {
+        let links = chat.links.borrow();
+        links.call(row).map(|(entry, _)| entry)
+    });
+    let Some(entry) = entry else {
+        return notify(Level::Info, "There is no tool call under the cursor.");
+    };
+    let piece = Piece::Raw;
+    let whole = Whole { entry, piece };
+    let session = key;
+    send(Event::WholeWanted { session, whole });
+    Ok(())
 }
 
 /// Opens or closes the fold under the cursor.

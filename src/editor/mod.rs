@@ -10,8 +10,10 @@ mod config;
 mod decor;
 mod documents;
 mod edit;
+mod folds;
 mod follow;
 mod guard;
+mod heard;
 mod hunk;
 mod keys;
 mod layout;
@@ -21,8 +23,10 @@ mod loading;
 mod moved;
 mod nvim;
 mod outside;
+mod painted;
 mod pen;
 mod permission;
+mod plan;
 mod rest;
 mod review;
 mod reviewlist;
@@ -34,6 +38,7 @@ mod terminal;
 mod trace;
 mod wake;
 mod walk;
+mod whole;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -77,21 +82,25 @@ pub fn module(start: Start) -> mlua::Result<Table> {
     api::module()
 }
 
-/// Takes over a configuration, and starts everything the first time.
-fn setup(table: &Table) -> mlua::Result<()> {
+/// Takes over a configuration, and starts everything the first time; returns what is wrong in it.
+fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     let config = config::Config::read(table);
     let configure = Event::Configure {
         limits: config.limits(),
         preview: config.preview,
         feedback: config.feedback,
+        rules: config.rules.clone(),
         follow: config.follow,
     };
+    let place_plans = Event::PlacePlans(config.plan);
+    let problems = config.problems.clone();
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
-        return Ok(());
+        state::send(place_plans);
+        return Ok(problems);
     }
     let Some(start) = START.get() else {
-        return Ok(());
+        return Ok(problems);
     };
     let log = PathBuf::from(log_path());
     if let Some(folder) = log.parent() {
@@ -111,12 +120,14 @@ fn setup(table: &Table) -> mlua::Result<()> {
         float: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
-        trails: RefCell::default(),
         terminals: RefCell::default(),
+        trails: RefCell::default(),
+        plans: RefCell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
     state::send(configure);
+    state::send(place_plans);
     wake::start()?;
     decor::start()?;
     documents::start()?;
@@ -133,7 +144,7 @@ fn setup(table: &Table) -> mlua::Result<()> {
     })?;
     let opts = nvim::table([("callback", Value::Function(on_leave))])?;
     nvim::api::<i32>("nvim_create_autocmd", ("VimLeavePre", opts))?;
-    Ok(())
+    Ok(problems)
 }
 
 /// Returns the path of the log file.

@@ -11,6 +11,7 @@ use super::config::Config;
 use super::documents::Attached;
 use super::follow::Trails;
 use super::permission::Float;
+use super::plan::Panels;
 use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
@@ -33,8 +34,9 @@ pub struct Editor {
     pub float: RefCell<Float>,
     pub marks: RefCell<Marks>,
     pub list: RefCell<List>,
-    pub trails: RefCell<Trails>,
     pub terminals: RefCell<Terminals>,
+    pub trails: RefCell<Trails>,
+    pub plans: RefCell<Panels>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
     pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),

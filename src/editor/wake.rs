@@ -191,6 +191,7 @@ fn ask() {
 /// screen have had their turn.
 fn drain() {
     crate::panics::inject("callback");
+    super::heard::forget();
     let start = Instant::now();
     while let Some(effect) = state::with(|editor| editor.outbox.pop()).flatten() {
         match effect {

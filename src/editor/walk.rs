@@ -144,7 +144,10 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
 }
 
 /// Returns a window of the tab page that shows a file, and that the user is not in.
-fn window_aside() -> mlua::Result<Option<i32>> {
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn window_aside() -> mlua::Result<Option<i32>> {
     let here: i32 = api("nvim_get_current_win", ())?;
     let tab: i32 = api("nvim_get_current_tabpage", ())?;
     for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {

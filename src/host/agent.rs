@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::command::{Program, command, start_failure};
-use super::ending::{Blame, End, Outcome};
+use super::ending::{Blame, End, Outcome, Step};
 use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Exit, Group, Process, forking, start};
@@ -330,12 +330,17 @@ fn spawn_end(
                 () = own.end.wanted() => {}
                 _ = exited.wait_for(Option::is_some) => own.end(),
             }
-            let send = |signal| {
-                // Some agents stay as long as stdin is open, whatever the signal.
-                writer.abort();
-                group.signal(signal);
+            let mut steps = own.end.steps(exited);
+            let outcome = loop {
+                match steps.next(|| group.is_gone()).await {
+                    Step::Send(signal) => {
+                        // Some agents stay as long as stdin is open, whatever the signal.
+                        writer.abort();
+                        group.signal(signal);
+                    }
+                    Step::Over(outcome) => break outcome,
+                }
             };
-            let outcome = own.end.carry_out(&group, exited, send).await;
             writer.abort();
             outcome
         };

@@ -1,89 +1,20 @@
 //! From what an agent or a terminal is to run to a command that can be started, or one sentence
 //! why not.
 //!
-//! Invariant: nothing here reads the process's own environment except [`Environment::capture`],
-//! because reading it while Neovim's main thread changes it is a data race in the C library.
+//! Invariant: what is started sees the user's environment as it was captured, and no other.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+use super::environment::Environment;
 use super::log::cut;
 use crate::core::event::{AgentSpec, TerminalSpec};
-
-/// The user's environment as it was when it was last captured; clones share it.
-///
-/// [`Environment::capture`] and [`Environment::refresh`] belong on Neovim's main thread, which is
-/// the one that changes variables (`vim.env`, `:let $X`, direnv plugins): call `refresh` there
-/// before an agent is started, so that it sees what the user sees now.
-#[derive(Debug, Clone)]
-pub struct Environment {
-    variables: Arc<Mutex<Variables>>,
-}
-
-type Variables = Arc<Vec<(OsString, OsString)>>;
-
-impl Environment {
-    /// Returns a copy of the whole environment of this process.
-    pub fn capture() -> Self {
-        Self::from_variables(std::env::vars_os())
-    }
-
-    /// Returns an environment of these variables.
-    pub fn from_variables(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let variables = Arc::new(variables.into_iter().collect());
-        Self {
-            variables: Arc::new(Mutex::new(variables)),
-        }
-    }
-
-    /// Copies the environment of this process again, for this and every clone.
-    pub fn refresh(&self) {
-        let fresh = Arc::new(std::env::vars_os().collect());
-        *self.lock() = fresh;
-    }
-
-    /// Returns whether a variable has this value.
-    pub(super) fn has(&self, name: &str, value: &str) -> bool {
-        self.value(name).is_some_and(|v| v == value)
-    }
-
-    /// Returns the value of a variable.
-    pub(super) fn value(&self, name: &str) -> Option<OsString> {
-        let variables = self.variables();
-        let found = variables.iter().rev().find(|(n, _)| n == name);
-        found.map(|(_, value)| value.clone())
-    }
-
-    /// Returns the value of a variable that is a number.
-    pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.value(name)?.to_str()?.parse().ok()
-    }
-
-    /// Returns the names of all variables.
-    pub(super) fn names(&self) -> Vec<OsString> {
-        self.variables()
-            .iter()
-            .map(|(name, _)| name.clone())
-            .collect()
-    }
-
-    fn variables(&self) -> Variables {
-        Arc::clone(&self.lock())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Variables> {
-        self.variables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What is to be started, and whose it is: that decides the words of a failure.
 #[derive(Debug, Clone, Copy)]
@@ -440,6 +371,43 @@ mod tests {
             "./bin",
             None,
             Err("`./bin` is a folder; set agents.x.command"),
+        );
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_said_with_the_next_step() {
+        let spec = TerminalSpec {
+            command: "make \nall".to_owned(),
+            args: vec![],
+            env: vec![],
+            cwd: "/".into(),
+            columns: 80,
+            rows: 24,
+        };
+        let check = |errno: Errno, expected: &str| {
+            let why = start_failure(&Program::of_terminal(&spec), &errno.into());
+            let shown = why.strip_prefix("The command `make …` could not be run: ");
+            let number = errno.raw_os_error();
+            let expected = expected.replace("ERROR", &format!("os error {number}"));
+            assert_eq!(shown, Some(expected.as_str()), "{why}");
+        };
+        check(
+            Errno::MFILE,
+            "too many files are open (Too many open files (ERROR)); end other commands or raise \
+             the limit (`ulimit -n`).",
+        );
+        check(
+            Errno::NOSPC,
+            "the system has no terminal left (No space left on device (ERROR)); end other commands.",
+        );
+        check(
+            Errno::AGAIN,
+            "the system has no process left (Resource temporarily unavailable (ERROR)); end \
+             others or raise the limit (`ulimit -u`).",
+        );
+        check(
+            Errno::IO,
+            "Input/output error (ERROR); see the log (:Acp log).",
         );
     }
 }

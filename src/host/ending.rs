@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::process::{Exit, Group};
+use super::process::Exit;
 
 /// How often a group without its leader is looked at while it is being ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -114,44 +114,64 @@ impl End {
         }
     }
 
-    /// Ends a group as planned; `exited` is `Some` once its leader is reaped, and `send` gets
-    /// each signal to be sent, once.
-    pub(super) async fn carry_out(
-        &self,
-        group: &Group,
-        mut exited: watch::Receiver<Option<Exit>>,
-        send: impl Fn(Signal),
-    ) -> Outcome {
-        let mut plan = self.plan.subscribe();
-        let mut sent = None;
+    /// Returns the steps by which a group is ended; `exited` is `Some` once its leader is reaped.
+    pub(super) fn steps(&self, exited: watch::Receiver<Option<Exit>>) -> Steps<'_> {
+        Steps {
+            plan: self.plan.subscribe(),
+            signalled: &self.signalled,
+            exited,
+            sent: None,
+        }
+    }
+}
+
+/// The steps by which a group is ended, one at a time.
+pub(super) struct Steps<'a> {
+    plan: watch::Receiver<Option<Plan>>,
+    signalled: &'a AtomicBool,
+    exited: watch::Receiver<Option<Exit>>,
+    sent: Option<Signal>,
+}
+
+/// What is to be done next about a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Send(Signal),
+    Over(Outcome),
+}
+
+impl Steps<'_> {
+    /// Waits for the next step, as planned; each signal comes once. `is_gone` says when nobody is
+    /// left.
+    pub(super) async fn next(&mut self, is_gone: impl Fn() -> bool) -> Step {
         loop {
-            if group.is_gone() {
-                return Outcome::Gone;
+            if is_gone() {
+                return Step::Over(Outcome::Gone);
             }
             let now = Instant::now();
-            let (due, next) = match *plan.borrow_and_update() {
+            let (due, next) = match *self.plan.borrow_and_update() {
                 Some(Plan { term, .. }) if now < term => (None, term),
                 Some(Plan { kill, .. }) if now < kill => (Some(Signal::TERM), kill),
                 Some(Plan { kill, .. }) if now < kill + GIVE_UP => {
                     (Some(Signal::KILL), kill + GIVE_UP)
                 }
-                _ => return Outcome::Alive,
+                _ => return Step::Over(Outcome::Alive),
             };
-            let led = exited.borrow().is_none();
-            if due != sent
+            let led = self.exited.borrow().is_none();
+            if due != self.sent
                 && let Some(signal) = due
             {
                 if led {
                     self.signalled.store(true, Ordering::Relaxed);
                 }
-                send(signal);
-                sent = due;
+                self.sent = due;
+                return Step::Send(signal);
             }
             tokio::select! {
                 () = sleep_until(next) => {}
-                _ = plan.changed() => {}
+                _ = self.plan.changed() => {}
                 // The group cannot be empty before its leader has been reaped.
-                _ = exited.changed(), if led => {}
+                _ = self.exited.changed(), if led => {}
                 () = sleep(LOOK), if !led => {}
             }
         }

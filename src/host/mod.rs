@@ -13,6 +13,7 @@ mod agent;
 mod command;
 mod disk;
 mod ending;
+mod environment;
 mod guard;
 mod log;
 mod pipes;
@@ -27,7 +28,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,8 +37,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::agent::Agent;
-pub use self::command::Environment;
 use self::disk::{Disk, Operation};
+pub use self::environment::Environment;
 use self::guard::{guarded, guarded_call};
 use self::log::Log;
 pub use self::project::Limits as ProjectLimits;
@@ -47,7 +48,7 @@ use self::still::Writers;
 use self::terminal::Terminals;
 use crate::core::effect::{HostEffect, Level};
 use crate::core::event::Event;
-use crate::core::ids::AgentKey;
+use crate::core::ids::{AgentKey, Token};
 use crate::core::markdown;
 use crate::inbox::Inbox;
 
@@ -208,6 +209,7 @@ impl Host {
                 };
                 self.file(path, operation);
             }
+            HostEffect::Resolve { token, paths } => self.resolve(token, paths),
             HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
             HostEffect::OpenProject { root } => self.projects.open(root, &self.tools),
             HostEffect::CloseProject { root } => self.projects.close(&root),
@@ -295,6 +297,18 @@ impl Host {
         self.disk.run(path, operation, &self.tools);
     }
 
+    /// Looks where paths lead; should even that fail, they lead nowhere that anything is allowed.
+    fn resolve(&self, token: Token, paths: Vec<PathBuf>) {
+        let tools = self.tools.clone();
+        self.tools.spawn("where paths lead", async move {
+            let count = paths.len();
+            let work = move || paths.iter().map(|path| leads_to(path)).collect();
+            let done = tools.blocking("where paths lead", work).await;
+            let paths = done.unwrap_or_else(|| vec![PathBuf::new(); count]);
+            tools.inbox.send(Event::Resolved { token, paths });
+        });
+    }
+
     fn preload(&self, language: String) {
         let tools = self.tools.clone();
         self.tools.spawn("a language", async move {
@@ -310,6 +324,24 @@ impl Host {
 
     fn say(&self, level: Level, line: &str) {
         self.tools.log.line(level, "core", line);
+    }
+}
+
+/// Returns where a path leads, also one where nothing is yet; nowhere, if a link in it is broken:
+/// whoever writes there makes a file that nobody can name before.
+fn leads_to(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !path.is_symlink() => {
+            let parent = leads_to(parent);
+            match parent.as_os_str().is_empty() {
+                true => parent,
+                false => parent.join(name),
+            }
+        }
+        _ => PathBuf::new(),
     }
 }
 

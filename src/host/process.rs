@@ -147,6 +147,11 @@ impl Group {
         self.look(&mut self.lock()) == State::Gone
     }
 
+    /// Returns whether the leader is not reaped yet.
+    pub(super) fn is_led(&self) -> bool {
+        *self.lock() == State::Led
+    }
+
     fn look(&self, state: &mut State) -> State {
         if *state == State::Leaderless
             && self.id.map(rustix::process::test_kill_process_group) != Some(Ok(()))

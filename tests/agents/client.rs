@@ -92,7 +92,9 @@ impl Client {
     pub fn session(&mut self, cwd: &Path) -> Value {
         let initialized = self.call(
             "initialize",
-            json!({"protocolVersion": 1, "clientCapabilities": {"fs": {"readTextFile": true, "writeTextFile": true}}}),
+            json!({"protocolVersion": 1, "clientCapabilities": {
+                "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
+            }}),
         );
         assert_eq!(initialized["protocolVersion"], json!(1));
         let session = self.call("session/new", json!({"cwd": cwd, "mcpServers": []}));

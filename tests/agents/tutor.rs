@@ -21,7 +21,7 @@ fn greets_and_lists_the_lessons() {
     let other = user.prompt("what is\nthis?");
     other.check("end_turn", &["> what is\n> this?", "`help`"]);
     assert!(!other.said.contains("# Hello!"));
-    user.prompt("hello").check("end_turn", &["10. **finish**"]);
+    user.prompt("hello").check("end_turn", &["11. **finish**"]);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn offers_the_lessons_as_commands() {
     let update = client.recv()["params"]["update"].clone();
     assert_eq!(update["sessionUpdate"], "available_commands_update");
     assert_eq!(update["availableCommands"][0]["name"], "help");
-    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 11);
+    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 12);
     // The greeting is there before anything is asked.
     let mut kinds = (0..2).map(|_| client.recv()["params"]["update"]["sessionUpdate"].clone());
     assert_eq!(kinds.next(), Some(json!("session_info_update")));
@@ -276,6 +276,31 @@ fn writes_to_the_disk_without_a_word_to_the_client() {
 }
 
 #[test]
+fn runs_a_command_in_a_terminal() {
+    let mut user = User::start("0");
+    let heard = user.prompt("terminal");
+    heard.check(
+        "end_turn",
+        &["`:Acp terminal`", "exit code 0", "`line 8 of 8`"],
+    );
+    let methods = [
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/output",
+        "terminal/release",
+    ];
+    assert_eq!(heard.methods(), methods);
+    assert_eq!(heard.tools(), ["completed"]);
+    let content = &heard.updates.iter().find(|u| u["content"].is_array());
+    assert_eq!(content.unwrap()["content"][0]["terminalId"], "term-1");
+
+    user.exit = json!({"exitCode": null, "signal": "SIGHUP"});
+    let ended = user.prompt("again");
+    ended.check("end_turn", &["ended by SIGHUP"]);
+    assert_eq!(ended.tools(), ["failed"]);
+}
+
+#[test]
 fn names_the_lines_to_follow() {
     let mut user = User::start("0");
     user.prompt("edit");
@@ -407,12 +432,17 @@ fn refuses_what_it_does_not_know() {
 }
 
 #[test]
-fn says_so_when_the_client_has_no_files() {
+fn says_so_when_the_client_has_no_files_and_runs_no_commands() {
     let mut client = Client::start(TUTOR, &[], &[("ACP_TUTOR_DELAY_MS", "0")]);
     client.call("initialize", json!({"protocolVersion": 1}));
     let session =
         client.call("session/new", json!({"cwd": "/", "mcpServers": []}))["sessionId"].clone();
-    for lesson in ["read", "edit", "follow"] {
+    for (lesson, missing) in [
+        ("read", "fs.readTextFile"),
+        ("edit", "fs.readTextFile"),
+        ("follow", "fs.readTextFile"),
+        ("terminal", "`terminal`"),
+    ] {
         let id = client.request("session/prompt", text(&session, lesson));
         let mut said = String::new();
         loop {
@@ -423,7 +453,7 @@ fn says_so_when_the_client_has_no_files() {
             let text = &message["params"]["update"]["content"]["text"];
             said.push_str(text.as_str().unwrap_or_default());
         }
-        assert!(said.contains("fs.readTextFile"), "{said}");
+        assert!(said.contains(missing), "{said}");
     }
 }
 

@@ -15,6 +15,9 @@ pub struct User {
     pub session: Value,
     pub buffers: HashMap<String, String>,
     pub answer: Value,
+    /// What the last command has printed, and how commands end.
+    output: String,
+    pub exit: Value,
 }
 
 /// What came of a prompt.
@@ -38,6 +41,8 @@ impl User {
             session,
             buffers: HashMap::new(),
             answer: option("allow_once"),
+            output: String::new(),
+            exit: json!({"exitCode": 0, "signal": null}),
         }
     }
 
@@ -88,6 +93,10 @@ impl User {
         match message["method"].as_str() {
             Some("fs/read_text_file") => decodes::<v1::ReadTextFileRequest>(message),
             Some("fs/write_text_file") => decodes::<v1::WriteTextFileRequest>(message),
+            Some("terminal/create") => decodes::<v1::CreateTerminalRequest>(message),
+            Some("terminal/wait_for_exit") => decodes::<v1::WaitForTerminalExitRequest>(message),
+            Some("terminal/output") => decodes::<v1::TerminalOutputRequest>(message),
+            Some("terminal/release") => decodes::<v1::ReleaseTerminalRequest>(message),
             _ => decodes::<v1::RequestPermissionRequest>(message),
         }
         let path = message["params"]["path"].as_str().unwrap_or_default();
@@ -109,6 +118,13 @@ impl User {
                 json!({})
             }
             "session/request_permission" => self.answer.clone(),
+            "terminal/create" => {
+                self.output = printed(&message["params"]);
+                json!({"terminalId": "term-1"})
+            }
+            "terminal/wait_for_exit" => self.exit.clone(),
+            "terminal/output" => json!({"output": self.output, "truncated": false}),
+            "terminal/release" => json!({}),
             other => panic!("{other}"),
         };
         self.client.reply(message, result);
@@ -145,6 +161,23 @@ impl Heard {
             .map(|m| m["method"].as_str().unwrap())
             .collect()
     }
+}
+
+/// Runs the command of a `terminal/create`, and returns what it prints, without colours.
+fn printed(params: &Value) -> String {
+    let args = params["args"].as_array().unwrap().iter();
+    let output = std::process::Command::new(params["command"].as_str().unwrap())
+        .args(args.map(|arg| arg.as_str().unwrap()))
+        .current_dir(params["cwd"].as_str().unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success() && output.stderr.is_empty());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut pieces = text.split('\u{1b}');
+    let plain = pieces.next().unwrap().to_owned();
+    pieces.fold(plain, |plain, piece| {
+        plain + piece.split_once('m').unwrap().1
+    })
 }
 
 /// Returns the answer that chooses this option of a permission.

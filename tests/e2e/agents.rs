@@ -87,7 +87,7 @@ fn a_turn_of_the_sdks_example_agent_can_be_cancelled_anywhere() {
     nvim.wait("the end of the turn", || ended(&nvim).len() == 2);
     wait_said(
         &nvim,
-        "⊘ edit  Modifying critical configuration file  cancelled",
+        "⊘ ✎ Modifying critical configuration file  cancelled",
     );
     assert_eq!(status(&nvim)["permissions"], 0);
     nvim.quit();

@@ -70,7 +70,7 @@ fn the_picture_shows_a_turn_with_hunks_and_a_question() {
     nvim.wait("the question to have the focus", || {
         nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
     });
-    for text in ["1/3", "2/3", "3/3", "waits for you", "Plan 2/3", "$ busted"] {
+    for text in ["1/3", "2/3", "3/3", "waits for you", "plan 2/3", "$ busted"] {
         nvim.wait_text(text);
     }
     if let Some(path) = std::env::var_os("ACP_PICTURE") {

@@ -268,7 +268,7 @@ fn a_recording_of_gemini_that_is_cancelled() {
 
 #[test]
 fn a_recording_of_kimi_that_is_cancelled() {
-    insta::assert_snapshot!(replay_cancel("kimicode.cancel", "started"));
+    insta::assert_snapshot!(replay_cancel("kimicode.cancel", "  started"));
 }
 
 #[test]

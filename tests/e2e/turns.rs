@@ -140,16 +140,16 @@ fn check_cancel(cancel: impl Fn(&Nvim)) {
     talk::prompt(&nvim, "hi");
     wait_phase(&nvim, "waiting");
     cancel(&nvim);
-    wait_said(&nvim, "⊘ execute  long work  cancelled");
-    wait_said(&nvim, "⊘ edit  more work  cancelled");
-    wait_said(&nvim, "✓ read  done work  completed");
+    wait_said(&nvim, "⊘ $ long work  cancelled");
+    wait_said(&nvim, "⊘ ✎ more work  cancelled");
+    wait_said(&nvim, "✓ ≡ done work  completed");
     wait_phase(&nvim, "running");
     nvim.wait("the float to close", || {
         !talk::windows(&nvim).contains(&"acp-permission".to_owned())
     });
     nvim.wait_text("cancelling");
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
-    wait_said(&nvim, "✓ execute  long work  completed");
+    wait_said(&nvim, "✓ $ long work  completed");
     wait_said(&nvim, "stopped");
     nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
     wait_said(&nvim, "Cancelled.");
@@ -279,7 +279,7 @@ fn status_and_statusline_tell_every_phase() {
     assert_eq!(running["permissions"], 0);
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     wait_phase(&nvim, "waiting");
-    assert_eq!(line(), "scripted waiting 1/2");
+    assert_eq!(line(), "scripted waiting 1/2 · May I?");
     assert_eq!(status(&nvim)["permissions"], 1);
     nvim.lua(
         "local acp = require('acp')
@@ -334,12 +334,19 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
         .into_iter()
         .map(|event| (event.name, event.data))
         .collect();
+    let call = |status: &str| {
+        json!({
+            "session": 1, "id": "t", "kind": "other", "status": status, "title": "May I?",
+            "locations": [],
+        })
+    };
     let want = [
         (
             "AcpSessionStarted",
             json!({ "session": 1, "agent": "scripted" }),
         ),
         ("AcpTurnStarted", json!({ "session": 1 })),
+        ("AcpToolCall", call("pending")),
         ("AcpPermissionRequested", json!({ "session": 1, "id": 1 })),
         (
             "AcpPermissionAnswered",
@@ -349,6 +356,8 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
             "AcpTurnEnded",
             json!({ "session": 1, "stop_reason": "max_tokens" }),
         ),
+        // The agent has never said what came of it.
+        ("AcpToolCall", call("cancelled")),
         (
             "AcpAgentExited",
             json!({ "session": 1, "agent": "scripted", "status": "exit code 0" }),
@@ -361,9 +370,11 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
         json!([
             ["AcpSessionStarted", "idle", "-", 0],
             ["AcpTurnStarted", "running", "-", 0],
+            ["AcpToolCall", "waiting", "-", 1],
             ["AcpPermissionRequested", "waiting", "-", 1],
             ["AcpPermissionAnswered", "running", "-", 0],
             ["AcpTurnEnded", "idle", "max_tokens", 0],
+            ["AcpToolCall", "dead", "max_tokens", 0],
             ["AcpAgentExited", "dead", "max_tokens", 0],
         ])
     );

@@ -50,7 +50,7 @@ fn hunks(nvim: &Nvim) -> usize {
 fn the_greeting_says_what_to_type_and_that_works() {
     let nvim = try_it("0");
     wait_said(&nvim, "Write `help`");
-    ask(&nvim, "help", "10. **finish**");
+    ask(&nvim, "help", "11. **finish**");
     ask(&nvim, "next", "## Text comes in a stream");
     ask(&nvim, "next", "Plan 4/4");
     ask(&nvim, "finish", ":AcpChat claude");
@@ -172,5 +172,17 @@ fn a_turn_that_is_stopped_counts_as_cancelled() {
     nvim.wait_text("Cancelled.");
     nvim.wait("the end of the turn", || phase(&nvim) == "idle");
     nvim.wait_text("⊘");
+    nvim.quit();
+}
+
+#[test]
+fn the_tutor_runs_a_command_in_a_terminal() {
+    let nvim = try_it("0");
+    ask(&nvim, "terminal", "the last line I see is `line 8 of 8`");
+    nvim.cmd("Acp terminal");
+    nvim.wait("its window", || {
+        let rows = nvim.screen().rows();
+        rows.iter().any(|row| row.starts_with("line 8 of 8"))
+    });
     nvim.quit();
 }

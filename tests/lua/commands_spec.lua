@@ -224,8 +224,7 @@ return function(test)
 
   test("completion knows subcommands, scopes and installed agents", function()
     local all = { "accept", "agents", "cancel", "drop-feedback", "follow", "log", "next" }
-    vim.list_extend(all, { "permission", "prev", "prompt", "reject", "restart", "review" })
-    vim.list_extend(all, { "stop", "terminal", "undo-turn" })
+    vim.list_extend(all, { "permission", "prev", "prompt", "reject", "restart", "review", "stop", "terminal", "undo-turn" })
     same(all, complete("Acp "))
     same({ "accept", "agents" }, complete("Acp a"))
     same({ "hunk", "file", "turn", "all" }, complete("Acp accept "))

@@ -165,6 +165,61 @@ return function(test)
     same({ home .. "/notes", vim.fn.getcwd() .. "/sub" }, config.permissions.allowed_dirs)
   end)
 
+  --- Checks what is wrong with a rule; then none of the list holds.
+  local function check_rule(rule, expected)
+    local good = { action = "reject", path = "a" }
+    local config = check({ { permissions = { rules = { good, rule } } } }, expected)
+    same(#expected == 0 and 2 or 0, #config.permissions.rules)
+    return config.permissions.rules[2]
+  end
+
+  test("rules name an action and what they match on", function()
+    check_rule({ action = "allow", path = "src/**" }, {})
+    check_rule({ action = "allow", command = { "ls *", "git status" }, kind = "execute" }, {})
+    check_rule({ action = "ask", agent = "c*" }, {})
+    check_rule({ action = "reject", kind = { "fetch", "other" } }, {})
+    local rule = check_rule({ action = "allow", path = { "~/x/", "y" } }, {})
+    same({ vim.fs.normalize("~") .. "/x/", "y" }, rule.path)
+  end)
+
+  test("a mistake in a rule is named by the rule's number and its key", function()
+    local at = "permissions.rules[2]"
+    check_rule({ path = "a" }, {
+      at .. '.action: expected "allow", "reject" or "ask", got nil',
+    })
+    check_rule({ action = "deny", path = "a" }, {
+      at .. '.action: expected "allow", "reject" or "ask", got "deny"',
+    })
+    check_rule({ action = "reject" }, {
+      at .. ": there is nothing to match on: expected agent, kind, path or command",
+    })
+    check_rule({ action = "allow", kind = "edit" }, {
+      at .. ': "allow" has to say what it allows: expected path or command',
+    })
+    check_rule({ action = "allow", path = "**", kind = { "edit", "execute" } }, {
+      at .. '.kind: a path alone does not allow "execute": give this rule a command',
+    })
+    check_rule({ action = "allow", path = "**", kind = "fetch" }, {
+      at .. '.kind: a path alone does not allow "fetch": it is always asked',
+    })
+    check_rule({ action = "reject", paths = "a", [1] = "x" }, {
+      at .. "[1]: there is no such key",
+      at .. ".paths: there is no such key",
+    })
+    check_rule({ action = "reject", path = {} }, {
+      at .. ".path: expected string or list of strings, got table",
+    })
+    check_rule({ action = "reject", command = { "ls", 5 } }, {
+      at .. ".command: expected string or list of strings, got table",
+    })
+    check_rule({ action = "reject", kind = "run" }, {
+      at
+        .. '.kind: expected "read", "edit", "delete", "move", "search", "execute", "think", '
+        .. '"fetch", "switch_mode" or "other", or a list of them, got "run"',
+    })
+    check_rule("allow", { at .. ": expected table, got string" })
+  end)
+
   test("keys without effect are reported when they ask for something", function()
     local _, report = check(
       { { mcp_servers = { {} }, permissions = { rules = {} } } },

@@ -6,12 +6,13 @@ use serde_json::Value;
 use super::*;
 
 /// Messages to be damaged, one of each shape.
-const SEEDS: [&str; 7] = [
+const SEEDS: [&str; 8] = [
     r#"{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Edit","kind":"edit","status":"pending","rawInput":{"a":[1]},"content":[{"type":"diff","path":"/a","oldText":"x","newText":"y"}],"locations":[{"path":"/a","line":3}]},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"content","content":{"type":"text","text":"a\u00e4\ud83d\ude00"}},{"type":"terminal","terminalId":"x"}],"_meta":{"a":null}}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"YWJj","mimeType":"image/png"},"messageId":"m"}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[{"content":"a","priority":"high","status":"pending"}]}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.5,"currency":"USD"}}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"a","args":["b"],"env":[{"name":"A","value":"b"}],"cwd":"/a","outputByteLimit":9}}"#,
     r#"{"jsonrpc":"2.0","id":"a","method":"fs/read_text_file","params":{"sessionId":"s","path":"/a","line":3,"limit":1}}"#,
     r#"[{"jsonrpc":"2.0","id":3.0,"result":null},{"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"m"}}]"#,
 ];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::prompt::Prompt;
 use crate::turn::{Step, Stop, Turn};
-use crate::{changes, files, talk};
+use crate::{changes, commands, files, talk};
 
 /// One lesson: its name is also its command (`/name`).
 struct Lesson {
@@ -15,7 +15,7 @@ struct Lesson {
     give: fn(&mut Turn<'_>, &Prompt) -> Step,
 }
 
-const LESSONS: [Lesson; 10] = [
+const LESSONS: [Lesson; 11] = [
     Lesson {
         name: "stream",
         about: "watch a thought and an answer arrive, word by word",
@@ -50,6 +50,11 @@ const LESSONS: [Lesson; 10] = [
         name: "disk",
         about: "I change a file behind the editor's back, and you review it all the same",
         give: changes::disk,
+    },
+    Lesson {
+        name: "terminal",
+        about: "I run a command in a terminal of yours, and you watch it",
+        give: commands::terminal,
     },
     Lesson {
         name: "follow",
@@ -172,14 +177,14 @@ mod tests {
     #[test]
     fn a_wish_is_a_number_or_a_name() {
         check("1", 0, Wish::Lesson(0));
-        check("10", 0, Wish::Lesson(9));
-        check("11", 0, Wish::Other);
+        check("11", 0, Wish::Lesson(10));
+        check("12", 0, Wish::Other);
         check("0", 0, Wish::Other);
         check("plan", 0, Wish::Lesson(1));
         check("streams", 0, Wish::Lesson(0));
         check("next", 0, Wish::Lesson(0));
         check("next", 3, Wish::Lesson(3));
-        check("next", 10, Wish::Lesson(9));
+        check("next", 11, Wish::Lesson(10));
         check("again", 3, Wish::Lesson(2));
         check("help", 0, Wish::Help);
         check("", 0, Wish::Hello);

@@ -7,6 +7,7 @@
 //! the end of stdin are seen at once, whatever the turns are doing.
 
 mod changes;
+mod commands;
 mod files;
 mod lessons;
 mod practice;
@@ -104,7 +105,8 @@ fn initialize(wire: &Wire, params: &Value) -> Result<Value, Refusal> {
             .pointer(&format!("/clientCapabilities/fs/{field}"))
             .is_some_and(|able| able == &Value::Bool(true))
     };
-    wire.client_can(fs("readTextFile"), fs("writeTextFile"));
+    let runs_commands = params.pointer("/clientCapabilities/terminal") == Some(&json!(true));
+    wire.client_can(fs("readTextFile"), fs("writeTextFile"), runs_commands);
     Ok(json!({
         "protocolVersion": 1,
         "agentInfo": {"name": "acp-tutor", "title": "Tutor", "version": env!("CARGO_PKG_VERSION")},

@@ -82,6 +82,11 @@ impl<'a> Turn<'a> {
         self.wire.abilities()
     }
 
+    /// Whether the client runs commands.
+    pub fn runs_commands(&self) -> bool {
+        self.wire.runs_commands()
+    }
+
     /// Streams markdown, word by word.
     pub fn say(&self, text: &str) -> Step {
         self.stream("agent_message_chunk", text)
@@ -103,10 +108,14 @@ impl<'a> Turn<'a> {
 
     /// Pauses for the time of so many words.
     pub fn beat(&self, words: u32) -> Step {
-        let time = self.wire.delay.checked_mul(words);
-        self.wire
-            .pause(self.session, time.unwrap_or(Duration::MAX))?;
+        self.wire.pause(self.session, self.time(words))?;
         Ok(())
+    }
+
+    /// Returns the time of so many words.
+    pub fn time(&self, words: u32) -> Duration {
+        let time = self.wire.delay.checked_mul(words);
+        time.unwrap_or(Duration::MAX)
     }
 
     pub fn title(&self, title: &str) {
@@ -239,6 +248,22 @@ impl<'a> Turn<'a> {
             return Err(Stop::Failed(format!("I could not write `{name}`: {why}.")));
         }
         Ok(())
+    }
+
+    /// Asks the client for something of this session that must not fail, and returns its result.
+    pub fn request(&self, method: &str, params: Value) -> Step<Value> {
+        let mut asked = Map::from_iter([("sessionId".to_owned(), json!(self.session))]);
+        if let Value::Object(params) = params {
+            asked.extend(params);
+        }
+        let mut answer = self.wire.ask(self.session, method, &Value::Object(asked))?;
+        match answer.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => {
+                let why = error_of(&answer);
+                Err(Stop::Failed(format!("`{method}` was refused: {why}.")))
+            }
+        }
     }
 
     /// Gives the tool calls that are not done their last update.

@@ -25,6 +25,7 @@ pub struct Wire {
 struct State {
     reads: bool,
     writes: bool,
+    runs_commands: bool,
     sessions: HashMap<String, Session>,
     next_request: u64,
     open: HashSet<u64>,
@@ -86,10 +87,16 @@ impl Wire {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn client_can(&self, read: bool, write: bool) {
+    pub fn client_can(&self, read: bool, write: bool, run: bool) {
         let mut state = self.lock();
         state.reads = read;
         state.writes = write;
+        state.runs_commands = run;
+    }
+
+    /// Whether the client runs commands for the agent.
+    pub fn runs_commands(&self) -> bool {
+        self.lock().runs_commands
     }
 
     /// Whether the client reads and writes files for the agent.

@@ -20,6 +20,7 @@ mod language;
 mod languages;
 mod late;
 mod line;
+mod lines;
 mod prose;
 mod scopes;
 mod state;
@@ -31,6 +32,7 @@ use std::ops::Range;
 pub use code::preload;
 pub use groups::GROUPS;
 pub use languages::Languages;
+pub use lines::CodeLines;
 
 use super::view::Line;
 use late::Late;

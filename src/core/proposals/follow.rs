@@ -64,7 +64,7 @@ impl Model {
             let files = files_of(tool, &session.spec.cwd);
             (permission, toolview::title(tool), files)
         };
-        let open = self.permissions.iter();
+        let open = self.permissions.asked();
         let open = open.filter(|open| open.session == key && open.tool == *id);
         let asked = open.filter_map(|open| Some(wants(Some(open.id), self.permission_tool(open)?)));
         let asked: Vec<Wanted> = asked.collect();

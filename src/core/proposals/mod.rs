@@ -176,6 +176,20 @@ impl Proposals {
         })
     }
 
+    /// Tells whether the user has decided about a hunk of what a tool call proposes.
+    pub(super) fn has_choice(&self, session: SessionKey, tool: &ToolCallId) -> bool {
+        let mut all = self.all.iter();
+        all.any(|one| {
+            let is_decided = |hunk: &Proposed| hunk.choice.is_some();
+            one.session == session && one.tool == *tool && one.hunks().any(is_decided)
+        })
+    }
+
+    /// Notes that a tool call has been asked about: nothing of it is merely pending any more.
+    pub(super) fn was_asked(&mut self, session: SessionKey, tool: ToolCallId) {
+        self.asked.insert((session, tool));
+    }
+
     fn at(&self, place: Place) -> Option<&FileProposal> {
         self.all.get(place.proposal)?.files.get(place.file)
     }

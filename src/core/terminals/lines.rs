@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{State, Terminal};
 use crate::acp::TerminalId;
 use crate::core::diffview::whole;
-use crate::core::view::{Group, Line};
+use crate::core::view::{Group, Line, Link};
 
 /// Lines of output shown while it runs, and when it has ended.
 const RUNNING: usize = 20;
@@ -49,8 +49,14 @@ impl ShownTerminals {
         }
     }
 
-    /// Takes a terminal's lines; whether they are other ones than before.
-    pub(super) fn set(&mut self, id: &TerminalId, terminal: &Terminal, cwd: &Path) -> bool {
+    /// Takes a terminal's lines, which lead to `link`; whether they are other ones than before.
+    pub(super) fn set(
+        &mut self,
+        id: &TerminalId,
+        terminal: &Terminal,
+        cwd: &Path,
+        link: &Link,
+    ) -> bool {
         let Some(entry) = self.all.iter_mut().find(|entry| entry.id == *id) else {
             return false;
         };
@@ -58,7 +64,8 @@ impl ShownTerminals {
             entry.command = Some(terminal.command.clone());
         }
         entry.has_output = terminal.plain.last_lines(1) != (Vec::new(), 0);
-        let lines = Some(terminal.lines(cwd));
+        let lines = terminal.lines(cwd).into_iter();
+        let lines = Some(lines.map(|line| line.linked(link.clone())).collect());
         let is_new = entry.lines != lines;
         entry.lines = lines;
         is_new
@@ -115,10 +122,7 @@ impl Terminal {
             let noun = if above == 1 { "line" } else { "lines" };
             lines.push(whole(format!("… {above} {noun} above"), "AcpDim"));
         }
-        lines.extend(output.into_iter().map(|line| Line {
-            text: clipped(line),
-            ..Line::default()
-        }));
+        lines.extend(output.into_iter().map(|line| Line::plain(clipped(line))));
         lines.extend(self.end_line());
         lines
     }

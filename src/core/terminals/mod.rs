@@ -4,9 +4,12 @@
 //! session and its agent end; what runs here is ended with its session and its agent; output is kept
 //! in bounded memory, and reaches the screen by frames alone.
 
+mod entries;
+mod life;
 mod lines;
 mod plain;
 mod requests;
+mod screen;
 mod shown;
 mod tail;
 mod told;
@@ -20,17 +23,10 @@ pub use lines::ShownTerminals;
 use self::plain::Plain;
 use self::shown::Shown;
 use self::tail::Tail;
-use super::effect::{Effect, HostEffect};
-use super::event::{Event, TerminalExit};
+use super::event::TerminalExit;
 use super::ids::{AgentKey, SessionKey, TerminalKey};
-use super::model::{Effects, Model};
-use super::rawview;
 use super::snapshot::TerminalInfo;
-use super::toolview;
-use super::transcript::Entry;
-use crate::acp::{
-    RequestId, TerminalId, ToolCallPatch, ToolContent, ToolStatus, client, take_terminal_news,
-};
+use crate::acp::{RequestId, TerminalId, client};
 
 /// How much text an agent gets that names no limit, and the most one may ask for.
 const DEFAULT_LIMIT: usize = 1 << 20;
@@ -49,6 +45,8 @@ pub struct Terminals {
     dirty: BTreeSet<Name>,
     /// Those that windows show.
     shown: BTreeSet<TerminalKey>,
+    /// One has come, gone or ended: lists and window bars shall say so.
+    has_news: bool,
     next: u32,
 }
 
@@ -87,6 +85,8 @@ pub struct Terminal {
     is_of_turn: bool,
     /// It is to end as soon as it has begun.
     is_doomed: bool,
+    /// What it shows is what the tool call said of its output, for want of more.
+    is_stand_in: bool,
     shown: Option<Shown>,
 }
 
@@ -162,6 +162,7 @@ impl Terminal {
             is_released: false,
             is_of_turn: false,
             is_doomed: false,
+            is_stand_in: false,
             shown: None,
         }
     }
@@ -211,7 +212,7 @@ impl Terminals {
 
     /// Tells whether a frame has something to bring.
     pub(super) fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty() || self.is_shown_dirty()
+        self.has_news || !self.dirty.is_empty() || self.is_shown_dirty()
     }
 
     /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.
@@ -224,8 +225,19 @@ impl Terminals {
             .collect()
     }
 
+    /// Returns what windows should show of commands that have printed little.
+    #[cfg(test)]
+    pub(super) fn windows(&self) -> Vec<(TerminalKey, Vec<u8>)> {
+        let shown = self.shown.iter().filter_map(|key| {
+            let terminal = self.all.get(key).filter(|terminal| terminal.has_process)?;
+            Some((*key, terminal.tail.read(0, tail::TAIL).to_vec()))
+        });
+        shown.collect()
+    }
+
     fn insert(&mut self, terminal: Terminal) -> TerminalKey {
         self.next += 1;
+        self.has_news = true;
         let key = TerminalKey(self.next);
         let name = (terminal.session, terminal.id.clone());
         self.names.entry(name).or_default().terminal = Some(key);
@@ -275,166 +287,17 @@ impl Terminals {
     /// Forgets a terminal; what the transcript shows of it stays.
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
-        if let Some(terminal) = self.all.remove(&key)
-            && let Some(named) = self.names.get_mut(&(terminal.session, terminal.id))
+        self.has_news = true;
+        let Some(terminal) = self.all.remove(&key) else {
+            return;
+        };
+        let name = (terminal.session, terminal.id);
+        if let Some(named) = self.names.get_mut(&name)
             && named.terminal == Some(key)
         {
             named.terminal = None;
-        }
-    }
-}
-
-impl Model {
-    /// Something happened in a terminal.
-    pub(super) fn terminal_event(&mut self, event: Event, fx: &mut Effects) {
-        match event {
-            Event::TerminalStarted { terminal, .. } => self.terminal_started(terminal, fx),
-            Event::TerminalFailed { terminal, why } => self.terminal_failed(terminal, why, fx),
-            Event::TerminalOutput { terminal, bytes } => {
-                if let Some(found) = self.terminals.all.get_mut(&terminal) {
-                    found.print(&bytes);
-                    let (session, id) = (found.session, found.id.clone());
-                    self.terminals.mark(session, &id);
-                }
-            }
-            Event::TerminalExited { terminal, exit } => self.terminal_exited(terminal, exit, fx),
-            Event::TerminalShown { terminal, is_shown } => {
-                self.terminals.set_shown(terminal, is_shown);
-            }
-            Event::TerminalInput { terminal, bytes } if self.terminal_runs(terminal) => {
-                fx.push(Effect::Host(HostEffect::TerminalInput { terminal, bytes }));
-            }
-            Event::TerminalResized {
-                terminal,
-                columns,
-                rows,
-            } if self.terminal_runs(terminal) => {
-                fx.push(Effect::Host(HostEffect::ResizeTerminal {
-                    terminal,
-                    columns,
-                    rows,
-                }));
-            }
-            Event::TerminalKill { terminal } => self.kill_terminal(terminal, fx),
-            _ => {}
-        }
-    }
-
-    fn terminal_runs(&self, key: TerminalKey) -> bool {
-        self.terminals.all.get(&key).is_some_and(Terminal::runs)
-    }
-
-    /// Ends what runs in a terminal; one that is being started ends as soon as it has begun.
-    fn kill_terminal(&mut self, key: TerminalKey, fx: &mut Effects) {
-        if let Some(terminal) = self.terminals.all.get_mut(&key)
-            && terminal.runs()
-        {
-            terminal.is_doomed |= terminal.state == State::Starting;
-            fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
-        }
-    }
-
-    /// Ends what a cancelled turn has started and left running.
-    pub(super) fn kill_turns_terminals(&mut self, session: SessionKey, fx: &mut Effects) {
-        for key in self.terminals.of(session) {
-            let terminal = self.terminals.all.get(&key);
-            if terminal.is_some_and(|terminal| terminal.is_of_turn) {
-                self.kill_terminal(key, fx);
-                self.terminals.end_told(key);
-            }
-        }
-    }
-
-    /// Ends a turn: what it started and nobody has ended goes on, unless it was cancelled.
-    pub(super) fn end_turns_terminals(
-        &mut self,
-        session: SessionKey,
-        is_cancelled: bool,
-        fx: &mut Effects,
-    ) {
-        if is_cancelled {
-            self.kill_turns_terminals(session, fx);
-        }
-        for terminal in self.terminals.all.values_mut() {
-            if terminal.session == session {
-                terminal.is_of_turn = false;
-            }
-        }
-    }
-
-    /// Forgets the terminals of a session that is closed; what runs in them ends.
-    pub(super) fn forget_terminals(&mut self, session: SessionKey, fx: &mut Effects) {
-        self.end_terminals(session, fx);
-        for key in self.terminals.of(session) {
-            self.terminals.remove(key);
-        }
-        self.terminals.names.retain(|(key, _), _| *key != session);
-        self.terminals.dirty.retain(|(key, _)| *key != session);
-    }
-
-    /// Merges what a message says of a tool call into the transcript, and what it tells of
-    /// terminals.
-    pub(super) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
-        let news = take_terminal_news(&mut patch);
-        let Some(state) = self.sessions.get_mut(&session) else {
-            return;
-        };
-        let index = state.transcript.tool(patch);
-        let Some(Entry::Tool(tool)) = state.transcript.entry_mut(index) else {
-            return;
-        };
-        for item in &tool.content {
-            if let ToolContent::Terminal { id } = item {
-                tool.terminals.add(id);
-            }
-        }
-        for news in &news {
-            tool.terminals.add(&news.terminal);
-        }
-        let ids: Vec<TerminalId> = tool.terminals.ids().cloned().collect();
-        if ids.is_empty() {
-            return;
-        }
-        let title = rawview::command(tool).unwrap_or_else(|| toolview::title(tool));
-        let is_over = !matches!(tool.status, ToolStatus::Pending | ToolStatus::InProgress);
-        let is_in_turn = state.turn.is_some();
-        for news in news {
-            self.terminals.told(session, news, &state.spec.cwd);
-        }
-        for id in ids {
-            let named = self.terminals.names.entry((session, id.clone()));
-            let named = named.or_default();
-            named.entries.insert(index);
-            if let Some(key) = named.terminal {
-                self.terminals.is_called(key, &title, is_in_turn);
-                if is_over {
-                    self.terminals.end_told(key);
-                }
-            }
-            self.terminals.mark(session, &id);
-        }
-    }
-
-    /// Puts what terminals show now into the transcript.
-    pub(super) fn refresh_terminals(&mut self) {
-        for (key, id) in std::mem::take(&mut self.terminals.dirty) {
-            let name = (key, id);
-            let named = self.terminals.names.get(&name);
-            let terminal = named.and_then(|named| self.terminals.all.get(&named.terminal?));
-            let (Some(named), Some(terminal)) = (named, terminal) else {
-                continue;
-            };
-            let Some(session) = self.sessions.get_mut(&key) else {
-                continue;
-            };
-            let asked = self.permissions.shown();
-            for &index in &named.entries {
-                if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
-                    && tool.terminals.set(&name.1, terminal, &session.spec.cwd)
-                {
-                    self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
-                    session.transcript.set_dirty(index);
-                }
+            if named.entries.is_empty() {
+                self.names.remove(&name);
             }
         }
     }

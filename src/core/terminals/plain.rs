@@ -1,18 +1,13 @@
 //! What a command has printed as plain text: no escape codes, each line as it was left.
 //!
-//! Invariants: the text does not depend on how the output was cut; its memory is bounded by the
-//! limit and each byte costs the same however much there is; only the last [`LINE`] bytes of the
-//! current line can still change, so nothing that was printed is ever lost to a stray `\r`.
+//! Invariants: the text does not depend on how the output was cut; it is valid text within the limit,
+//! the end of all that there was, and said to be cut if and only if something is missing.
 
 use std::fmt;
 
-use vte::{Params, Parser, Perform};
+use vte::Parser;
 
-/// How much of the end of a line can still be overwritten.
-const LINE: usize = 4096;
-
-/// How far to the right of a line's end the cursor may be moved.
-const COLUMNS: usize = 1000;
+use super::screen::{Screen, ceil};
 
 /// What is kept at least, for the screen.
 const KEPT: usize = 64 * 1024;
@@ -26,34 +21,17 @@ pub struct Plain {
     limit: usize,
 }
 
-/// The text, and where the next character goes.
-#[derive(Debug, Default)]
-struct Screen {
-    text: String,
-    /// How much may stay when the beginning is cut off.
-    keep: usize,
-    /// Something was cut off.
-    is_cut: bool,
-    /// Line ends in all of the text, also in what was cut off.
-    ends: usize,
-    /// Where what can still be overwritten begins.
-    line: usize,
-    /// Where the next character goes: at the end, or over one that is there.
-    at: usize,
-    /// How many columns to the right of the end the cursor is.
-    gap: usize,
-}
-
 impl Plain {
     /// Returns an empty text of which `limit` bytes are given out at most.
     pub fn new(limit: usize) -> Self {
+        Self::keeping(limit, limit.max(KEPT))
+    }
+
+    fn keeping(limit: usize, keep: usize) -> Self {
         Self {
             parser: Parser::new(),
             partial: Vec::new(),
-            screen: Screen {
-                keep: limit.max(KEPT),
-                ..Screen::default()
-            },
+            screen: Screen::new(keep),
             limit,
         }
     }
@@ -147,193 +125,15 @@ fn may_go_on(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Returns the first boundary of a character from `at` on.
-fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len())
-}
-
-impl Screen {
-    fn is_at_end(&self) -> bool {
-        self.at == self.text.len()
-    }
-
-    /// Returns the characters of the line that can still change, up to the cursor.
-    fn column(&self) -> usize {
-        let before = self.text.get(self.line..self.at).unwrap_or_default();
-        before.chars().count() + self.gap
-    }
-
-    /// Puts a character where the cursor is.
-    fn put(&mut self, c: char) {
-        if self.is_at_end() {
-            let gap = std::mem::take(&mut self.gap);
-            self.text.extend(std::iter::repeat_n(' ', gap));
-            self.text.push(c);
-            self.at = self.text.len();
-            self.settle();
-            return;
-        }
-        let old = self.next().map_or(0, char::len_utf8);
-        let mut bytes = [0; 4];
-        let new = c.encode_utf8(&mut bytes);
-        self.text.replace_range(self.at..self.at + old, new);
-        self.at += new.len();
-    }
-
-    /// Returns the character under the cursor.
-    fn next(&self) -> Option<char> {
-        self.text.get(self.at..)?.chars().next()
-    }
-
-    /// Lets go of the beginning of a line that has become too long to be overwritten whole.
-    fn settle(&mut self) {
-        if self.text.len() - self.line > LINE {
-            self.line = ceil(&self.text, self.text.len() - LINE / 2);
-            self.cut_if_long();
-        }
-    }
-
-    fn end_line(&mut self) {
-        self.text.push('\n');
-        self.ends += 1;
-        self.gap = 0;
-        self.line = self.text.len();
-        self.at = self.line;
-        self.cut_if_long();
-    }
-
-    /// Cuts when there is a quarter more than is kept, so that each byte is moved a few times at
-    /// most.
-    fn cut_if_long(&mut self) {
-        if self.text.len() > self.keep.saturating_add(self.keep / 4) {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        let surplus = self.text.len().saturating_sub(self.keep);
-        // What can still be overwritten stays.
-        let mut end = surplus.min(self.line);
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        if end > 0 {
-            self.text.drain(..end);
-            self.is_cut = true;
-            self.line -= end;
-            self.at -= end;
-        }
-    }
-
-    fn go_to_start(&mut self) {
-        self.at = self.line;
-        self.gap = 0;
-    }
-
-    fn go_right(&mut self, columns: usize) {
-        for _ in 0..columns.min(COLUMNS) {
-            match self.next() {
-                Some(c) => self.at += c.len_utf8(),
-                None => self.gap = (self.gap + 1).min(COLUMNS),
-            }
-        }
-    }
-
-    fn go_left(&mut self, columns: usize) {
-        for _ in 0..columns.min(LINE + COLUMNS) {
-            if self.gap > 0 {
-                self.gap -= 1;
-                continue;
-            }
-            let before = self.text.get(self.line..self.at).unwrap_or_default();
-            match before.chars().next_back() {
-                Some(c) => self.at -= c.len_utf8(),
-                None => return,
-            }
-        }
-    }
-
-    fn tab(&mut self) {
-        if self.is_at_end() {
-            self.put('\t');
-        } else {
-            self.go_right(8 - self.column() % 8);
-        }
-    }
-
-    /// Erases in the line: from the cursor on (0), up to it (1), all of it (2).
-    fn erase_line(&mut self, what: usize) {
-        let column = self.column();
-        match what {
-            0 => self.text.truncate(self.at),
-            1 if !self.is_at_end() => {
-                let end = self.at + self.next().map_or(0, char::len_utf8);
-                let blank = " ".repeat(column + 1);
-                self.text.replace_range(self.line..end, &blank);
-                self.at = self.line + column;
-            }
-            1 | 2 => {
-                self.text.truncate(self.line);
-                self.at = self.line;
-                self.gap = column.min(COLUMNS);
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Perform for Screen {
-    fn print(&mut self, c: char) {
-        if c != '\u{7f}' {
-            self.put(c);
-        }
-    }
-
-    fn execute(&mut self, byte: u8) {
-        match byte {
-            b'\n' | 0x0b | 0x0c => self.end_line(),
-            b'\r' => self.go_to_start(),
-            0x08 => self.go_left(1),
-            b'\t' => self.tab(),
-            _ => {}
-        }
-    }
-
-    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
-        if !intermediates.is_empty() {
-            return;
-        }
-        let param = params.iter().next().and_then(|param| param.first());
-        let param = usize::from(param.copied().unwrap_or(0));
-        match action {
-            'C' => self.go_right(param.max(1)),
-            'D' => self.go_left(param.max(1)),
-            'G' | '`' => {
-                self.go_to_start();
-                self.go_right(param.max(1) - 1);
-            }
-            'K' => self.erase_line(param),
-            'J' if param == 0 => self.erase_line(0),
-            // What is put elsewhere on the screen is no part of this line.
-            'H' | 'f' | 'd' if self.text.len() > self.line => self.end_line(),
-            _ => {}
-        }
-    }
-
-    fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
-        if intermediates.is_empty() && matches!(byte, b'D' | b'E') {
-            self.end_line();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::screen::LINE;
     use super::*;
+
+    /// What is kept at least in tests that shall cut often.
+    const FEW: usize = 3 * LINE;
 
     fn plain(output: &[u8], limit: usize) -> Plain {
         let mut plain = Plain::new(limit);
@@ -441,11 +241,15 @@ mod tests {
         #[test]
         fn any_chunking_gives_the_same_text(
             output in output(),
+            times in 1..100usize,
             cuts in proptest::collection::vec(0..300usize, 0..40),
             limit in 0..200usize,
         ) {
-            let whole = plain(&output, limit);
-            let mut pieces = Plain::new(limit);
+            let output = output.repeat(times);
+            let mut whole = Plain::keeping(limit, FEW);
+            whole.push(&output);
+            whole.finish();
+            let mut pieces = Plain::keeping(limit, FEW);
             let mut rest = &output[..];
             for cut in cuts {
                 let (piece, after) = rest.split_at(cut.min(rest.len()) % 7);
@@ -465,7 +269,10 @@ mod tests {
             limit in 0..2000usize,
         ) {
             let output = output.repeat(times);
-            let (cut, all) = (plain(&output, limit), plain(&output, usize::MAX));
+            let mut cut = Plain::keeping(limit, FEW);
+            cut.push(&output);
+            cut.finish();
+            let all = plain(&output, usize::MAX);
             let ((text, is_cut), (all, _)) = (cut.text(), all.text());
             prop_assert!(text.len() <= limit);
             prop_assert!(all.ends_with(text));

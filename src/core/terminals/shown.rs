@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use super::tail::TAIL;
+use super::tail::{TAIL, Tail};
 use super::{Terminal, Terminals};
 use crate::core::ids::TerminalKey;
 use crate::core::view::Patch;
 
-/// How much output one frame may bring, so that Neovim takes it in within a few milliseconds.
-const FRAME: usize = 64 * 1024;
+/// How much output one frame may bring: Neovim takes it in within two milliseconds, even where all
+/// of it is coloured, and keys that are typed meanwhile do not wait longer.
+const FRAME: usize = 24 * 1024;
 
 /// How far a window has come with a terminal's output.
 #[derive(Debug)]
@@ -25,17 +26,24 @@ pub(super) struct Shown {
     has_gap: bool,
 }
 
+impl Shown {
+    /// Returns a window that shows nothing yet, and wants all that is kept.
+    pub(super) fn new(tail: &Tail) -> Self {
+        Self {
+            at: tail.begin(TAIL),
+            is_anew: true,
+            has_gap: false,
+        }
+    }
+}
+
 impl Terminals {
     /// Begins to show a terminal, or stops.
     pub(super) fn set_shown(&mut self, key: TerminalKey, is_shown: bool) {
         let Some(terminal) = self.all.get_mut(&key) else {
             return;
         };
-        terminal.shown = is_shown.then(|| Shown {
-            at: terminal.tail.begin(TAIL),
-            is_anew: true,
-            has_gap: false,
-        });
+        terminal.shown = is_shown.then(|| Shown::new(&terminal.tail));
         match is_shown {
             true => self.shown.insert(key),
             false => self.shown.remove(&key),
@@ -100,11 +108,7 @@ impl Terminal {
         };
         let is_lost = !self.tail.has(shown.at);
         if is_over && (shown.has_gap || is_lost) {
-            *shown = Shown {
-                at: self.tail.begin(TAIL),
-                is_anew: true,
-                has_gap: false,
-            };
+            *shown = Shown::new(&self.tail);
         } else if is_lost {
             *shown = Shown {
                 at: self.tail.begin(FRAME / 2),

@@ -6,6 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::plain::Plain;
+use super::shown::Shown;
+use super::tail::Tail;
 use super::{DEFAULT_LIMIT, State, Terminal, Terminals};
 use crate::acp::{News, TerminalNews};
 use crate::core::event::TerminalExit;
@@ -35,8 +38,12 @@ impl Terminals {
                     terminal.cwd = Arc::from(Path::new(&cwd));
                 }
             }
-            News::More(text) => terminal.print(text.as_bytes()),
+            News::More(text) => {
+                terminal.forget_stand_in();
+                terminal.print(text.as_bytes());
+            }
             News::MoreOrAll(text) => {
+                terminal.forget_stand_in();
                 let is_all = terminal.tail.is_begun_by(text.as_bytes());
                 let known = if is_all { terminal.tail.end() } else { 0 };
                 let known = usize::try_from(known).unwrap_or(usize::MAX);
@@ -48,6 +55,7 @@ impl Terminals {
                 if is_known || !terminal.state.is_over() {
                     terminal.state = State::Exited(exit);
                     terminal.plain.finish();
+                    self.has_news = true;
                     self.tidy();
                 }
             }
@@ -66,8 +74,21 @@ impl Terminals {
         terminal.state = State::Exited(TerminalExit::default());
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
+        self.has_news = true;
         self.mark(session, &id);
         self.tidy();
+    }
+
+    /// Shows what a tool call says of its output at its end, where nothing else was told of it.
+    pub(super) fn stand_in(&mut self, key: TerminalKey, output: &str) {
+        if let Some(terminal) = self.all.get_mut(&key)
+            && !terminal.has_process
+            && (terminal.tail.end() == 0 || terminal.is_stand_in)
+        {
+            terminal.forget_stand_in();
+            terminal.is_stand_in = true;
+            terminal.print(output.as_bytes());
+        }
     }
 
     /// Takes the words that a tool call has for a terminal it shows.
@@ -77,8 +98,21 @@ impl Terminals {
         {
             terminal.is_of_turn |= is_in_turn;
             if !title.is_empty() {
-                terminal.title = super::lines::title(title).into();
+                let title = super::lines::title(title).into();
+                self.has_news |= terminal.title != title;
+                terminal.title = title;
             }
+        }
+    }
+}
+
+impl Terminal {
+    /// Forgets what stood in for the output, when the output itself comes.
+    fn forget_stand_in(&mut self) {
+        if std::mem::take(&mut self.is_stand_in) {
+            self.plain = Plain::new(DEFAULT_LIMIT);
+            self.tail = Tail::default();
+            self.shown = self.shown.is_some().then(|| Shown::new(&self.tail));
         }
     }
 }

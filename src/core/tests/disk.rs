@@ -41,6 +41,19 @@ impl Disk {
         self.set(path.into(), text.into());
     }
 
+    /// Returns where a path leads, links of the folders above it followed once.
+    pub fn leads_to(&self, path: &Path) -> PathBuf {
+        let mut above = path.ancestors();
+        let link = above.find_map(|path| Some((path, self.links.get(path)?)));
+        match link {
+            Some((link, to)) => match path.strip_prefix(link) {
+                Ok(rest) if !rest.as_os_str().is_empty() => to.join(rest),
+                _ => to.clone(),
+            },
+            None => path.to_owned(),
+        }
+    }
+
     /// Gives a file these bytes; it is another one then.
     pub fn set(&mut self, path: PathBuf, bytes: Vec<u8>) {
         *self.written.entry(path.clone()).or_default() += 1;

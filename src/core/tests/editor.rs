@@ -13,7 +13,8 @@ use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
-    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PreviewView, UndoView,
+    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
+    WholeView,
 };
 
 #[derive(Debug, Default)]
@@ -21,6 +22,7 @@ pub struct Editor {
     pub buffers: BTreeMap<BufId, Buffer>,
     pub chats: BTreeMap<SessionKey, Chat>,
     pub titles: BTreeMap<SessionKey, String>,
+    pub plans: BTreeMap<SessionKey, PlanView>,
     pub permission: Option<PermissionView>,
     pub hunks: BTreeMap<BufId, Vec<HunkView>>,
     /// The review list, how often it came, and the preview beside it.
@@ -31,6 +33,8 @@ pub struct Editor {
     pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
     /// Where each agent was, as it was told frame by frame.
     pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
+    /// What was shown in full last.
+    pub whole: Option<WholeView>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
@@ -374,6 +378,10 @@ impl Editor {
                 Patch::ChatTitle { session, title } => {
                     let parts: Vec<String> = title.into_iter().map(|(text, _)| text).collect();
                     self.titles.insert(session, parts.join(" · "));
+                }
+                Patch::Plan { session, view } => {
+                    self.plans.remove(&session);
+                    self.plans.extend(view.map(|view| (session, view)));
                 }
                 Patch::Permission(view) => self.permission = view,
                 Patch::Terminal {

@@ -18,6 +18,7 @@ const F: &str = "/p/f";
 fn changed(after: &str) -> World {
     let mut w = World::ready();
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
         feedback: true,
@@ -169,6 +170,7 @@ fn nothing_is_told_if_it_is_off_or_dropped() {
 
     let mut w = changed("a\nB\nc\nd\ne\n");
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
         feedback: false,
@@ -222,6 +224,7 @@ fn a_reject_while_the_agent_speaks_does_not_cut_its_message() {
 fn deeds(does: impl FnOnce(&mut Disk)) -> World {
     let mut w = World::ready();
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
         feedback: true,

@@ -9,7 +9,7 @@ use crate::acp::Message;
 use crate::core::event::{Context, Event, Prompt};
 use crate::core::ids::PermissionId;
 use crate::core::text::LineEdit;
-use crate::core::view::{Line, PermissionView};
+use crate::core::view::{FoldState, Line, Link, PermissionView};
 
 /// Compares a picture with the one of this name.
 fn check(name: &str, picture: &str) {
@@ -36,16 +36,22 @@ fn drawn(lines: &[Line]) -> String {
     out
 }
 
-/// Draws the first session's title, transcript and folds.
+/// Draws the first session's title, transcript, folds, and the plan in the panel.
 fn chat(w: &World) -> String {
     let chat = &w.editor.chats[&S1];
     let folds: Vec<String> = chat
         .folds
         .iter()
-        .map(|(start, end)| format!("{}-{}", start + 1, end))
+        .map(|(start, end, state)| match state {
+            FoldState::Closed => format!("{}-{}", start + 1, end),
+            FoldState::Open => format!("{}-{} (open)", start + 1, end),
+        })
         .collect();
+    let plan = w.editor.plans.get(&S1).map_or_else(String::new, |view| {
+        format!("\nplan, at {}:\n{}", view.current, drawn(&view.lines))
+    });
     format!(
-        "{}\n\n{}\nfolded: {}\n",
+        "{}\n\n{}\nfolds: {}\n{plan}",
         w.editor.titles[&S1],
         drawn(&chat.lines),
         folds.join(", ")
@@ -172,6 +178,89 @@ fn everything_that_is_done() {
     }
     w.happens(Event::Cancel { session: S1 });
     check("done", &chat(&w));
+}
+
+#[test]
+fn content_of_every_kind() {
+    let mut w = World::ready();
+    w.disk
+        .put("/p/src/a.rs", "// A\n\nfn a() {\n    b(1);\n}\n");
+    w.edits(|editor, disk, out| editor.open(Path::new("/p/src/a.rs"), disk, out));
+    let block = |block: serde_json::Value| json!({ "type": "content", "content": block });
+    let calls = [
+        json!({
+            "title": "Edit\n  a.rs and another", "kind": "edit",
+            "content": [
+                {
+                    "type": "diff", "path": "/p/src/a.rs",
+                    "oldText": "fn a() {\n    b(1);\n", "newText": "fn a() {\n    b(2);\n    c();\n",
+                },
+                { "type": "diff", "path": "/q/new.lua", "oldText": null, "newText": "local a = 1\n" },
+                { "type": "diff", "path": "/p/old", "oldText": "[file deleted]", "newText": "" },
+            ],
+        }),
+        json!({
+            "title": "Look around", "kind": "search",
+            "locations": [{ "path": "/p/src/a.rs", "line": 3 }, { "path": "/q/b", "line": 1 }, { "path": "/p/c" }],
+            "content": [
+                block(json!({ "type": "text", "text": "**Three** places" })),
+                block(json!({ "type": "resource_link", "name": "a.rs", "uri": "file:///p/src/a.rs#L3" })),
+                block(json!({ "type": "resource_link", "name": "a page", "uri": "https://x/y" })),
+                block(json!({ "type": "resource", "resource": {
+                    "uri": "file:///p/notes", "text": (0..12).map(|n| format!("note {n}\n")).collect::<String>(),
+                } })),
+                block(json!({ "type": "resource", "resource": { "uri": "mem:1", "blob": "AAAA" } })),
+            ],
+        }),
+        json!({
+            "title": "Take a picture", "kind": "other",
+            "content": [
+                block(json!({ "type": "image", "mimeType": "image/png", "data": "A".repeat(4000) })),
+                block(json!({ "type": "image", "mimeType": "image/png", "data": "", "uri": "file:///p/a%20b.png" })),
+                block(json!({ "type": "audio", "mimeType": "audio/wav", "data": "A".repeat(4_000_000) })),
+                block(json!({ "type": "smell", "of": "rain" })),
+            ],
+        }),
+        json!({
+            "kind": "execute", "rawInput": { "command": (0..203).map(|n| format!("echo {n}\n")).collect::<String>() },
+            "rawOutput": (0..203).map(|n| format!("{n}\n")).collect::<String>(),
+        }),
+        json!({ "title": "Nothing to see", "kind": "think" }),
+    ];
+    for (at, mut call) in calls.into_iter().enumerate() {
+        call["sessionUpdate"] = json!("tool_call");
+        call["toolCallId"] = json!(format!("call {at}"));
+        call["status"] = json!("completed");
+        w.updates(call);
+    }
+    let picture = chat(&w);
+    let is_many = |line: &&str| {
+        let text = line
+            .trim_start_matches(['|', ' ', '$'])
+            .trim_start_matches("echo ");
+        text.parse::<u32>().is_ok_and(|n| (3..199).contains(&n))
+    };
+    let mut lines = picture.lines().peekable();
+    let mut short = String::new();
+    while let Some(line) = lines.next() {
+        if is_many(&line) {
+            lines.next_if(|line| line.contains("AcpCommand"));
+        } else {
+            short.push_str(&format!("{line}\n"));
+        }
+    }
+    let links = w.editor.chats[&S1]
+        .lines
+        .iter()
+        .filter_map(|line| match line.link.as_ref()? {
+            Link::Part { .. } => None,
+            Link::File { path, row } => {
+                Some(format!("{} -> {} {row:?}", line.text, path.display()))
+            }
+            link => Some(format!("{} -> {link:?}", line.text)),
+        });
+    short.push_str(&format!("\n{}\n", links.collect::<Vec<_>>().join("\n")));
+    check("content", &short);
 }
 
 #[test]

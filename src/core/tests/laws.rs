@@ -82,11 +82,11 @@ fn check_ledger(ledger: &Review) {
 /// What is announced is in the snapshot that is published with it; of several announcements
 /// about one thing, the last.
 pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
-    let phase = |session: &SessionKey| {
+    let info = |session: &SessionKey| {
         let mut all = snapshot.sessions.iter();
         all.find(|info| info.session == *session)
-            .map(|info| info.phase)
     };
+    let phase = |session: &SessionKey| info(session).map(|info| info.phase);
     let turn = |session: &SessionKey| {
         announced.iter().rev().find(|other| {
             matches!(other, Announcement::TurnStarted { session: s } | Announcement::TurnEnded { session: s, .. } if s == session)
@@ -126,6 +126,32 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
                 let reason = info.and_then(|info| info.stop_reason.as_deref());
                 assert!(info.is_none() || reason == Some(stop_reason), "{reason:?}");
                 assert_ne!(phase(session), Some(Phase::Running));
+            }
+            Announcement::PlanChanged {
+                session,
+                done,
+                total,
+            } => {
+                let plan = info(session).map(|info| info.plan.unwrap_or_default());
+                assert_eq!(plan, Some((*done, *total)));
+            }
+            Announcement::TerminalExited { terminal, .. } => {
+                let mut all = snapshot.terminals.iter();
+                let info = all.find(|info| info.key == *terminal);
+                assert!(
+                    info.is_none_or(|info| info.state.is_over()),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ToolCall {
+                session, status, ..
+            } if matches!(*status, "pending" | "in_progress") => {
+                let running = info(session).map(|info| info.tools.running);
+                // The end of the turn that is told with it leaves it behind.
+                assert!(
+                    running > Some(0) || turn(session).is_some(),
+                    "{announcement:?}"
+                );
             }
             _ => {}
         }
@@ -202,10 +228,10 @@ fn check_screen(world: &mut World) {
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // Whether the last message is complete only the agent knows.
-        let want = Chat::of(&session.transcript, languages, false);
+        let want = Chat::of(&session.transcript, languages, &session.spec.cwd, false);
         let want = match want.lines == lines {
             true => want,
-            false => Chat::of(&session.transcript, languages, true),
+            false => Chat::of(&session.transcript, languages, &session.spec.cwd, true),
         };
         let texts = |lines: &[crate::core::view::Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.clone()).collect()

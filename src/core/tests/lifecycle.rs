@@ -225,7 +225,7 @@ fn an_exit_ends_the_turn_and_the_next_prompt_starts_the_agent_again() {
         "turn of 1 ended: agent_exited",
         "agent of 1 exited: signal 9",
     ]);
-    assert!(w.chat().contains("⊘ tool  Work  cancelled"), "{}", w.chat());
+    assert!(w.chat().contains("⊘ ◦ Work  cancelled"), "{}", w.chat());
     assert!(w.chat().ends_with("Not sent: queued"), "{}", w.chat());
     w.prompts("again");
     w.saw(&[

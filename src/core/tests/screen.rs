@@ -3,20 +3,26 @@
 //! Invariants: changes lie within the buffer; spans lie within their lines, sorted; folds move
 //! with the lines as Neovim's do.
 
+use std::cmp::Reverse;
+use std::path::Path;
+
 use crate::acp::{Content, Role};
-use crate::core::chat::{Budget, ChatView};
+use crate::core::chat::{Budget, ChatView, Means};
 use crate::core::markdown::Languages;
 use crate::core::ops::Ops;
 use crate::core::transcript::{Entry, Transcript};
-use crate::core::view::{ChatOp, Line};
+use crate::core::view::{ChatOp, FoldState, Line};
 
 /// A transcript as the editor shows it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Chat {
     pub lines: Vec<Line>,
     /// First row and the row after the last.
-    pub folds: Vec<(usize, usize)>,
+    pub folds: Vec<Fold>,
 }
+
+/// First row, the row after the last, and how it was made.
+pub type Fold = (usize, usize, FoldState);
 
 impl Chat {
     pub fn apply(&mut self, ops: Vec<ChatOp>) {
@@ -28,20 +34,40 @@ impl Chat {
                     removed,
                     lines,
                 } => self.splice(start, removed, lines),
-                ChatOp::Fold { start, end } => new_folds.push((start, end)),
+                ChatOp::Fold { start, end, state } => new_folds.push((start, end, state, false)),
+                ChatOp::TurnFold { start, end, state } => new_folds.push((start, end, state, true)),
             }
         }
-        for (start, end) in new_folds {
+        for (start, end, state, is_known) in new_folds {
             assert!(
                 start < end && end <= self.lines.len(),
                 "fold {start}..{end}"
             );
-            self.folds.retain(|fold| *fold != (start, end));
-            self.folds.push((start, end));
+            let known = self
+                .folds
+                .iter()
+                .position(|fold| (fold.0, fold.1) == (start, end));
+            assert!(
+                !is_known || known.is_some(),
+                "no fold {start}..{end} to turn"
+            );
+            if let Some(known) = known {
+                self.folds.remove(known);
+            }
+            self.folds.push((start, end, state));
         }
-        self.folds.sort_unstable();
-        let apart = |pair: &[(usize, usize)]| pair[0].1 <= pair[1].0;
-        assert!(self.folds.windows(2).all(apart), "folds {:?}", self.folds);
+        // A fold comes before those in it.
+        self.folds
+            .sort_unstable_by_key(|fold| (fold.0, Reverse(fold.1)));
+        let fit = |a: &Fold, b: &Fold| a.1 <= b.0 || (a.0 < b.0 && b.1 <= a.1);
+        for (at, fold) in self.folds.iter().enumerate() {
+            let mut later = self.folds[at + 1..].iter();
+            assert!(
+                later.all(|other| fit(fold, other)),
+                "folds {:?}",
+                self.folds
+            );
+        }
     }
 
     fn splice(&mut self, start: usize, removed: usize, lines: Vec<Line>) {
@@ -62,7 +88,7 @@ impl Chat {
             row => row.min(cut.start),
         };
         for fold in &mut self.folds {
-            *fold = (moved(fold.0), moved(fold.1));
+            (fold.0, fold.1) = (moved(fold.0), moved(fold.1));
             if cut.start <= fold.0 {
                 fold.0 += more;
             }
@@ -71,7 +97,7 @@ impl Chat {
             }
         }
         // Neovim shows no fold of one line.
-        self.folds.retain(|(start, end)| start + 1 < *end);
+        self.folds.retain(|(start, end, _)| start + 1 < *end);
     }
 
     /// Returns the lines as a text.
@@ -83,7 +109,12 @@ impl Chat {
     /// Renders a transcript from nothing, with the languages that are there.
     ///
     /// Whatever is not the last entry is complete; the last is if `is_complete`.
-    pub fn of(transcript: &Transcript, languages: &Languages, is_complete: bool) -> Self {
+    pub fn of(
+        transcript: &Transcript,
+        languages: &Languages,
+        cwd: &Path,
+        is_complete: bool,
+    ) -> Self {
         let mut copy = Transcript::default();
         let last = transcript.entries().len();
         for (index, entry) in transcript.entries().iter().enumerate() {
@@ -125,11 +156,18 @@ impl Chat {
                 message.markdown.finish();
             }
         }
+        copy.set_family(transcript.family().clone());
         let mut languages = languages.clone();
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
         loop {
             let mut ops = Ops::default();
-            let is_more = view.render(&mut copy, &mut Budget::new(0), &mut languages, &mut ops);
+            let mut means = Means {
+                budget: &mut Budget::new(0),
+                languages: &mut languages,
+                ops: &mut ops,
+                cwd,
+            };
+            let is_more = view.render(&mut copy, &mut means);
             chat.apply(ops.into_ops());
             if !is_more {
                 return chat;

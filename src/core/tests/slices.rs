@@ -89,7 +89,7 @@ fn what_changes_above_in_the_middle_of_a_frame_moves_what_is_below() {
     w.updates(tool(json!({ "content": text, "status": "completed" })));
     check_end(
         w,
-        "✓ tool  Look  completed\n  a\n  b\n\n\n∴ Thought\n  hm\n\n\n",
+        "✓ ◦ Look  completed\n  a\n  b\n\n\n∴ Thought\n  hm\n\n\n",
     );
 }
 

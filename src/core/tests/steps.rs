@@ -20,11 +20,18 @@ pub enum Step {
     /// It writes that, allowed or not.
     Carry(usize),
     Answer(usize, u8),
+    /// It asks something of a terminal, by its number.
+    Terminal(&'static str, u32),
     Crash,
     // The world goes on.
     Editor(usize),
     Disk(usize),
     Agents,
+    /// A command starts, or ends because it is killed.
+    Pty,
+    /// One of the commands that run prints, or ends.
+    Prints(usize, &'static str),
+    Ends(usize),
     /// The shadow looks at the disk.
     Look,
     /// The shadow takes a checkpoint.
@@ -47,6 +54,7 @@ pub enum Step {
 pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => agent(),
+        3 => terminals(),
         4 => files(),
         4 => goes_on(),
         5 => user(),
@@ -97,6 +105,14 @@ fn update() -> impl Strategy<Value = Value> {
         Just(json!([{ "type": "content", "content": { "type": "text", "text": "out\nput" } }])),
         Just(json!([{ "type": "diff", "path": "/p/f", "oldText": "a\n", "newText": "b\n" }])),
         Just(json!([{ "type": "terminal", "terminalId": "x" }])),
+        Just(json!([{ "type": "terminal", "terminalId": "term-1" }])),
+    ];
+    let meta = prop_oneof![
+        Just(json!({ "terminal_info": { "terminal_id": "x" } })),
+        Just(json!({ "terminal_output": { "terminal_id": "x", "data": "a\n" } })),
+        Just(json!({ "terminal_output_delta": { "terminal_id": "term-1", "data": "b" } })),
+        Just(json!({ "terminal_exit": { "exit_code": 1 } })),
+        Just(json!({ "else": [1] })),
     ];
     prop_oneof![
         3 => (tool(), status, content).prop_map(|(id, status, content)| json!({
@@ -105,12 +121,35 @@ fn update() -> impl Strategy<Value = Value> {
             "status": status,
             "content": content,
         })),
+        1 => (tool(), meta).prop_map(|(id, meta)| json!({
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": id,
+            "_meta": meta,
+        })),
         1 => (0..3usize).prop_map(|n| json!({
             "sessionUpdate": "plan",
             "entries": vec![json!({ "content": "x", "status": "completed" }); n],
         })),
         1 => Just(json!({ "sessionUpdate": "session_info_update", "title": "T" })),
         1 => Just(json!({ "sessionUpdate": "unheard_of", "x": [1] })),
+    ]
+}
+
+fn terminals() -> impl Strategy<Value = Step> {
+    let what = prop_oneof![
+        4 => Just("create"),
+        1 => Just("nowhere"),
+        2 => Just("output"),
+        3 => Just("wait_for_exit"),
+        2 => Just("kill"),
+        2 => Just("release"),
+    ];
+    let text = prop_oneof![Just("one\r\n"), Just("10%\r"), Just("\x1b[1m"), Just("two")];
+    prop_oneof![
+        8 => (what, 1..3u32).prop_map(|(what, n)| Step::Terminal(what, n)),
+        4 => Just(Step::Pty),
+        2 => (0..3usize, text).prop_map(|(at, text)| Step::Prints(at, text)),
+        1 => (0..3usize).prop_map(Step::Ends),
     ]
 }
 
@@ -197,11 +236,16 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("odd"),
         1 => Just("frame"),
         1 => Just("folds"),
+        1 => Just("watch"),
+        1 => Just("unwatch"),
+        1 => Just("kill"),
         1 => Just("cancel"),
         1 => Just("stop"),
         1 => Just("restart"),
         1 => Just("open"),
         1 => Just("close"),
+        1 => Just("rules"),
+        1 => Just("no rules"),
     ];
     prop_oneof![
         4 => place.prop_map(|(f, start, removed, added)| Step::Type(f, start, removed, added)),

@@ -109,7 +109,7 @@ fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
     w.updates(tool("c", "failed"));
     assert_eq!(
         w.chat(),
-        "❯ hi\n\n✓ tool  a  completed\n✓ tool  b  completed\n✗ tool  c  failed\n\n\
+        "❯ hi\n\n✓ ◦ a  completed\n✓ ◦ b  completed\n✗ ◦ c  failed\n\n\
          so far\n\nCancelled."
     );
 }
@@ -139,7 +139,7 @@ fn what_comes_after_the_end_of_a_turn_is_shown() {
     w.says("P.S.");
     assert_eq!(
         w.chat(),
-        "Good morning. What is it?\n\n❯ hi\n\nHello\n\n✓ tool  late  completed\n\nP.S."
+        "Good morning. What is it?\n\n❯ hi\n\nHello\n\n✓ ◦ late  completed\n\nP.S."
     );
 }
 
@@ -250,14 +250,24 @@ fn a_plan_is_replaced_and_each_turn_has_its_own() {
     };
     let mut w = World::ready();
     w.prompts("hi");
+    let panel = |w: &World| {
+        let view = w.editor.plans.get(&S1);
+        view.map(|view| view.lines[0].text.clone())
+    };
     w.updates(plan("pending"));
+    assert_eq!(panel(&w).as_deref(), Some(" ○ ! look"));
     w.updates(plan("completed"));
+    assert_eq!(panel(&w), None);
     w.ends_turn("end_turn");
     w.prompts("more");
     w.updates(plan("in_progress"));
+    assert_eq!(panel(&w).as_deref(), Some(" ◐ ! look"));
+    assert_eq!(w.editor.titles[&S1], "bot · working · plan 0/1");
+    w.ends_turn("cancelled");
+    assert_eq!(panel(&w), None);
     assert_eq!(
         w.chat(),
-        "❯ hi\n\nPlan 1/1\n  ✓ look !\n\n❯ more\n\nPlan 0/1\n  ◐ look !"
+        "❯ hi\n\nPlan 1/1\n  ✓ ! look\n\n❯ more\n\nPlan 0/1\n  ◐ ! look\n\nCancelled."
     );
-    assert_eq!(w.editor.titles[&S1], "bot · working · plan 0/1");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · plan 0/1");
 }

@@ -60,8 +60,12 @@ pub struct World {
     pub timers: VecDeque<Token>,
     /// Languages that were asked for.
     pub to_load: VecDeque<String>,
+    /// Paths that were asked about.
+    to_resolve: VecDeque<(Token, Vec<PathBuf>)>,
     held: Vec<Part>,
     pub log: Vec<String>,
+    /// All that was announced.
+    pub announced: Vec<Announcement>,
     /// Every event and effect, if a test wants to compare them.
     pub journal: Option<Vec<String>>,
     /// The reviews the host is to keep.
@@ -102,8 +106,10 @@ impl World {
             to_editor: VecDeque::new(),
             timers: VecDeque::new(),
             to_load: VecDeque::new(),
+            to_resolve: VecDeque::new(),
             held: Vec::new(),
             log: Vec::new(),
+            announced: Vec::new(),
             journal: None,
             kept: Vec::new(),
             tracked: Vec::new(),
@@ -189,6 +195,9 @@ impl World {
     }
 
     fn disk_moves(&mut self) -> bool {
+        if self.resolves() {
+            return true;
+        }
         let path = self.disk.busy().into_iter().next();
         let event = path.and_then(|path| self.disk.work(&path));
         let moved = event.is_some();
@@ -217,6 +226,7 @@ impl World {
                 out.push(Event::FrameWanted);
             }
             EditorEffect::Frame(frame) => self.editor.shows(frame),
+            EditorEffect::ShowWhole(view) => self.editor.whole = Some(view),
             EditorEffect::Edit {
                 token,
                 buf,
@@ -312,7 +322,10 @@ impl World {
                         EditorEffect::Notify { level, text } => {
                             self.log.push(format!("{level:?}: {text}"));
                         }
-                        EditorEffect::Emit(announcement) => self.log.push(in_short(announcement)),
+                        EditorEffect::Emit(announcement) => {
+                            self.log.extend(in_short(announcement));
+                            self.announced.push(announcement.clone());
+                        }
                         EditorEffect::AskPermission { id } => {
                             self.log
                                 .push(format!("permission {} is to be answered", id.0));
@@ -321,6 +334,7 @@ impl World {
                         | EditorEffect::Frame(_)
                         | EditorEffect::Edit { .. }
                         | EditorEffect::Deleted { .. }
+                        | EditorEffect::ShowWhole(_)
                         | EditorEffect::Moved { .. } => {}
                     }
                     self.to_editor.push_back(effect);
@@ -354,6 +368,7 @@ impl World {
                 let path = path.clone();
                 self.disk.queue(path, effect);
             }
+            HostEffect::Resolve { token, paths } => self.to_resolve.push_back((token, paths)),
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Preload { language } => self.to_load.push_back(language),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
@@ -393,6 +408,16 @@ impl World {
         }
     }
 
+    /// Tells where the paths lead that were asked about first.
+    pub fn resolves(&mut self) -> bool {
+        let Some((token, paths)) = self.to_resolve.pop_front() else {
+            return false;
+        };
+        let paths = paths.iter().map(|path| self.disk.leads_to(path)).collect();
+        self.to_core.push_back(Event::Resolved { token, paths });
+        true
+    }
+
     /// Loads the language that was asked for first.
     fn loads(&mut self) -> bool {
         let Some(language) = self.to_load.pop_front() else {
@@ -429,8 +454,13 @@ impl Drop for World {
     }
 }
 
-fn in_short(announcement: &Announcement) -> String {
-    match announcement {
+/// Returns what is announced in a line; what is told of each tool call is too much for the log.
+fn in_short(announcement: &Announcement) -> Option<String> {
+    Some(match announcement {
+        Announcement::ToolCall { .. }
+        | Announcement::PlanChanged { .. }
+        | Announcement::TerminalStarted { .. }
+        | Announcement::TerminalExited { .. } => return None,
         Announcement::SessionStarted { session, .. } => format!("session {} started", session.0),
         Announcement::TurnStarted { session } => format!("turn of {} started", session.0),
         Announcement::TurnEnded {
@@ -444,9 +474,12 @@ fn in_short(announcement: &Announcement) -> String {
             session,
             id,
             option,
+            rule,
         } => {
             let option = option.as_deref().unwrap_or("-");
-            format!("permission {id} of {} answered: {option}", session.0)
+            let by = rule.map(|rule| format!(" by rule {rule}"));
+            let by = by.unwrap_or_default();
+            format!("permission {id} of {} answered{by}: {option}", session.0)
         }
         Announcement::ReviewChanged { path, hunks } => {
             format!("review of {}: {hunks}", path.display())
@@ -454,5 +487,5 @@ fn in_short(announcement: &Announcement) -> String {
         Announcement::AgentExited {
             session, status, ..
         } => format!("agent of {} exited: {status}", session.0),
-    }
+    })
 }

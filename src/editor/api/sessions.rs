@@ -6,7 +6,7 @@ use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 
 use crate::core::event::{AgentSpec, Context, Event, Prompt};
 use crate::core::ids::SessionKey;
-use crate::core::snapshot::SessionInfo;
+use crate::core::snapshot::{SessionInfo, ToolsInfo};
 use crate::editor::guard::function;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{self, send, snapshot};
@@ -236,6 +236,8 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
         ("stop_reason", nvim::value(info.stop_reason.as_deref())),
         ("mode", nvim::value(info.mode.as_deref())),
         ("model", nvim::value(info.model.as_deref())),
+        ("tools", Value::Table(tools_table(&info.tools)?)),
+        ("terminals", nvim::value(info.terminals)),
         ("permissions", nvim::value(info.permissions)),
         ("review", Value::Table(review)),
         ("title", nvim::value(info.title.as_deref())),
@@ -256,6 +258,31 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
     Ok(table)
 }
 
+fn tools_table(tools: &ToolsInfo) -> mlua::Result<Table> {
+    let table = nvim::table([("running", nvim::value(tools.running))])?;
+    if let Some((title, kind)) = &tools.latest {
+        table.set("title", title.as_str())?;
+        table.set("kind", kind.as_str())?;
+    }
+    Ok(table)
+}
+
+/// How much of a tool call's title has room in a statusline, in characters.
+const TITLE: usize = 30;
+
+/// Returns what runs: the latest tool call, and how many besides.
+fn running(tools: &ToolsInfo) -> Option<String> {
+    let (title, _) = tools.latest.as_ref()?;
+    let mut text: String = title.chars().take(TITLE).collect();
+    if text.len() < title.len() {
+        text.push('…');
+    }
+    match tools.running {
+        0 | 1 => Some(text),
+        running => Some(format!("{text} +{}", running - 1)),
+    }
+}
+
 fn statusline() -> String {
     let snapshot = snapshot();
     let key = chat::current();
@@ -271,6 +298,9 @@ fn statusline() -> String {
     let mut text = format!("{} {}", info.agent, info.phase.name());
     if let Some((done, total)) = info.plan {
         text.push_str(&format!(" {done}/{total}"));
+    }
+    if let Some(running) = running(&info.tools) {
+        text.push_str(&format!(" · {running}"));
     }
     match info.review.1 {
         0 => {}

@@ -17,12 +17,13 @@ use acts::map_keys;
 use preview::{hide_preview, show_preview};
 
 use super::nvim::{self, api};
+use super::painted;
 use super::room::Room;
 use super::state::{self, send};
 use super::{guard, keys};
 use crate::core::event::{Event, ListEvent};
 use crate::core::ids::ItemKey;
-use crate::core::view::{Group, Line, ListItem, ListView};
+use crate::core::view::{Group, ListItem, ListView};
 
 /// What the list shows, and where.
 #[derive(Debug, Default)]
@@ -89,7 +90,7 @@ pub fn show(view: ListView) -> mlua::Result<()> {
         let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
         cursors.push((win, new_row(&old, &view, row)));
     }
-    write(buf, &old.lines, &view.lines)?;
+    painted::write(buf, &old.lines, &view.lines)?;
     for (win, row) in cursors {
         api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?;
     }
@@ -117,41 +118,6 @@ fn new_row(old: &ListView, new: &ListView, row: usize) -> usize {
         // Nothing was there before: the first item.
         (None, None) => first().filter(|_| row == 0).unwrap_or(row.min(last)),
     }
-}
-
-/// Replaces the lines of a buffer that are others now.
-fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
-    let top = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - top;
-    let ends = old.iter().rev().zip(new.iter().rev());
-    let bottom = ends.take(most).take_while(|(a, b)| a == b).count();
-    let is_first = old.is_empty();
-    let end = if is_first {
-        -1
-    } else {
-        i64::try_from(old.len() - bottom).unwrap_or(-1)
-    };
-    let lines = new.get(top..new.len() - bottom).unwrap_or_default();
-    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    nvim::set_buf_option(buf, "modifiable", true)?;
-    api::<()>("nvim_buf_set_lines", (buf, top, end, false, texts))?;
-    nvim::set_buf_option(buf, "modifiable", false)?;
-    let namespace = nvim::namespace("acp_review_list")?;
-    for (row, line) in (top..).zip(lines) {
-        api::<()>("nvim_buf_clear_namespace", (buf, namespace, row, row + 1))?;
-        for span in &line.spans {
-            let is_line = span.start == 0 && span.end as usize == line.text.len();
-            let opts = nvim::table([
-                ("end_row", nvim::value(row)),
-                ("end_col", nvim::value(span.end)),
-                ("hl_group", nvim::value(span.group)),
-                ("hl_eol", nvim::value(is_line)),
-            ])?;
-            let at = (buf, namespace, row, span.start, opts);
-            api::<i32>("nvim_buf_set_extmark", at)?;
-        }
-    }
-    Ok(())
 }
 
 fn create() -> mlua::Result<i32> {

@@ -4,9 +4,10 @@
 
 use nvim_oxi::mlua::{self, Value};
 
-use super::{bar, dress, moved, scratch, valid, window, with, write};
+use super::{bar, dress, moved, scratch, valid, window, with};
 use crate::core::view::PreviewView;
 use crate::editor::nvim::{self, api};
+use crate::editor::painted;
 
 /// Shows the preview of the item under the cursor.
 ///
@@ -16,7 +17,7 @@ pub fn preview(view: &PreviewView) -> mlua::Result<()> {
     let Some(buf) = valid(with(|list| list.preview))? else {
         return Ok(());
     };
-    write(buf, &[], &view.lines)?;
+    painted::write(buf, &[], &view.lines)?;
     for win in nvim::windows_of(buf)? {
         let title = bar(&[(view.title.clone(), "AcpPath")]);
         nvim::set_win_option(win, "winbar", title)?;

@@ -23,14 +23,18 @@ pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Closes the current window; the last one there is stays, with an empty buffer.
+/// Closes the current window and goes to the one before; the last one there is stays, with an empty
+/// buffer.
 fn close() -> mlua::Result<()> {
     let tab: i32 = api("nvim_get_current_tabpage", ())?;
     let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
     if tabs.len() == 1 && crate::editor::layout::count_splits(tab)? == 1 {
         return api("nvim_command", "enew");
     }
-    api("nvim_win_close", (0, true))
+    let win: i32 = api("nvim_get_current_win", ())?;
+    // Otherwise the focus would go where the room goes.
+    api::<()>("nvim_command", "silent! wincmd p")?;
+    api("nvim_win_close", (win, true))
 }
 
 /// Ends what runs in a terminal.

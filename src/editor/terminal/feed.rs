@@ -10,6 +10,7 @@ use super::{
 };
 use crate::core::event::Event;
 use crate::core::ids::TerminalKey;
+use crate::editor::chat;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 
@@ -94,8 +95,8 @@ impl Readers {
             all: all.clone(),
         };
         for win in all {
-            readers.is_selecting |= window::is_selecting(win)?;
-            if window::cursor_line(win)? >= last {
+            readers.is_selecting |= chat::is_selecting(win)?;
+            if chat::cursor_line(win)? >= last {
                 readers.following.push(win);
             }
         }

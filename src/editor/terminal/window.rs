@@ -195,15 +195,3 @@ fn size(buf: i32) -> mlua::Result<(u16, u16)> {
     }
     Ok(size)
 }
-
-pub(super) fn cursor_line(win: i32) -> mlua::Result<i64> {
-    let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
-    Ok(cursor.first().copied().unwrap_or(1))
-}
-
-/// Tells whether the user selects text in this window, or is about to name some by a motion.
-pub(super) fn is_selecting(win: i32) -> mlua::Result<bool> {
-    let mode: String = nvim::vim_fn("mode", true)?;
-    let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
-    Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
-}

@@ -23,7 +23,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::core::event::DiskText;
 use crate::core::format::Format;
-use crate::host::command::{Environment, tool};
+use crate::host::Environment;
+use crate::host::command::tool;
 
 /// What is set for every call.
 const CONFIG: [&str; 4] = [

@@ -8,18 +8,15 @@
 //! (`nohup`): it is meant to stay. It ends with Neovim.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use rustix::termios::{Winsize, tcsetwinsize};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
 
 use super::super::command::{Program, command, start_failure};
 use super::super::ending::{End, Outcome};
@@ -27,7 +24,9 @@ use super::super::guard::guarded;
 use super::super::pipes::{self, Pipe};
 use super::super::process::{Exit, Group, Process, signal_name, start};
 use super::super::{Limits, Tools};
-use super::output::{discard, read_output};
+use super::jobs::Sessions;
+use super::output::discard;
+use super::serve::{spawn_end, spawn_reader, spawn_writer};
 use super::{Terminals, pty};
 use crate::core::effect::Level;
 use crate::core::event::{Event, TerminalExit, TerminalSpec};
@@ -36,9 +35,6 @@ use crate::core::ids::TerminalKey;
 /// The bytes that may wait for a command to read what is typed; what comes on top is dropped, as a
 /// terminal drops it.
 const INPUT_BACKLOG: usize = 1 << 20;
-
-/// How often those whom a command has left behind are looked at.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// The host's hold on a terminal, shared with the tasks that serve it.
 #[derive(Debug)]
@@ -92,7 +88,8 @@ impl Terminal {
             group: OnceLock::new(),
             limits: tools.limits.clone(),
         });
-        let life = live(Arc::clone(&terminal), spec, queue, tools.clone());
+        let sessions = terminals.sessions.clone();
+        let life = live(Arc::clone(&terminal), spec, queue, sessions, tools.clone());
         let guard = guard_life(
             Arc::clone(&terminal),
             terminals.clone(),
@@ -145,6 +142,16 @@ impl Terminal {
     /// Waits until nothing of the command is left running.
     pub(in super::super) async fn gone(&self) {
         self.end.over().await;
+    }
+
+    /// Returns the count of the bytes that wait for the command to read them.
+    pub(super) fn queued(&self) -> &AtomicUsize {
+        &self.queued
+    }
+
+    /// Returns how far its end has come.
+    pub(super) fn ending(&self) -> &End {
+        &self.end
     }
 
     /// Returns whether the core knows that the command has ended.
@@ -216,6 +223,7 @@ async fn live(
     terminal: Arc<Terminal>,
     spec: TerminalSpec,
     queue: UnboundedReceiver<Vec<u8>>,
+    sessions: Sessions,
     tools: Tools,
 ) {
     let key = terminal.key;
@@ -246,7 +254,7 @@ async fn live(
         terminal.limits.exit_grace,
     );
     let reader = spawn_reader(&terminal, pipe, &tools);
-    let ended = spawn_end(&terminal, process.group, exited.clone(), &tools);
+    let ended = spawn_end(&terminal, process.group, exited.clone(), sessions, &tools);
 
     let exit = tokio::select! {
         exit = exited.wait_for(Option::is_some) => match exit {
@@ -341,111 +349,4 @@ async fn spawn(
         exited: process.exited,
     };
     Ok((process, master))
-}
-
-/// Spawns a task of a terminal's; when it panics, the command is ended.
-pub(in super::super) fn spawn_guarded(
-    place: &'static str,
-    terminal: &Arc<Terminal>,
-    tools: &Tools,
-    work: impl Future<Output = ()> + Send + 'static,
-) -> JoinHandle<Option<()>> {
-    let terminal = Arc::clone(terminal);
-    tools.spawn_or(place, work, move || terminal.end())
-}
-
-fn spawn_reader(terminal: &Arc<Terminal>, pipe: Pipe, tools: &Tools) -> JoinHandle<Option<()>> {
-    let (key, inbox) = (terminal.key, tools.inbox.clone());
-    let work = async move { read_output(pipe, key, &inbox).await };
-    spawn_guarded("reading from a terminal", terminal, tools, work)
-}
-
-fn spawn_writer(
-    terminal: &Arc<Terminal>,
-    master: &Arc<Receiver>,
-    mut queue: UnboundedReceiver<Vec<u8>>,
-    tools: &Tools,
-) -> JoinHandle<Option<()>> {
-    let (own, master) = (Arc::clone(terminal), Arc::clone(master));
-    let work = async move {
-        let Some(first) = queue.recv().await else {
-            return;
-        };
-        // Few terminals are typed into, and only they need another descriptor.
-        let master = master.as_fd().try_clone_to_owned();
-        let sender = master.and_then(Sender::from_owned_fd_unchecked);
-        // Nobody can read it, or nobody does: what is typed is lost as on any terminal.
-        if let Ok(sender) = sender {
-            let _ = write_input(&sender, first, queue, &own.queued).await;
-        }
-    };
-    spawn_guarded("typing into a terminal", terminal, tools, work)
-}
-
-/// Writes what is typed, until nobody reads it any more.
-async fn write_input(
-    sender: &Sender,
-    first: Vec<u8>,
-    mut queue: UnboundedReceiver<Vec<u8>>,
-    queued: &AtomicUsize,
-) -> io::Result<()> {
-    let mut next = Some(first);
-    while let Some(bytes) = next {
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            sender.writable().await?;
-            match sender.try_write(rest) {
-                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        queued.fetch_sub(bytes.len(), Ordering::Relaxed);
-        next = queue.recv().await;
-    }
-    Ok(())
-}
-
-/// Waits until the command is to end and ends it, or until it has ended by itself and has left
-/// nobody behind.
-fn spawn_end(
-    terminal: &Arc<Terminal>,
-    group: Arc<Group>,
-    exited: watch::Receiver<Option<Exit>>,
-    tools: &Tools,
-) -> JoinHandle<Option<Outcome>> {
-    let (own, inbox) = (Arc::clone(terminal), tools.inbox.clone());
-    tools.runtime.spawn(async move {
-        let end = async {
-            tokio::select! {
-                () = own.end.wanted() => {}
-                () = empty(&group, exited.clone()) => return Outcome::Gone,
-            }
-            let send = |signal| {
-                if signal == Signal::TERM {
-                    group.signal(Signal::HUP);
-                }
-                group.signal(signal);
-                // Who is stopped learns of it too.
-                group.signal(Signal::CONT);
-            };
-            own.end.carry_out(&group, exited, send).await
-        };
-        let outcome = guarded("ending a command", &inbox, end).await;
-        if outcome.is_none() {
-            own.kill();
-        }
-        own.end.finish(outcome.unwrap_or(Outcome::Gone));
-        outcome
-    })
-}
-
-/// Waits until nobody of a group is left.
-async fn empty(group: &Group, mut exited: watch::Receiver<Option<Exit>>) {
-    // An error means that the thread which reaps is gone: as good as an exit.
-    let _ = exited.wait_for(Option::is_some).await;
-    while !group.is_gone() {
-        sleep(LOOK).await;
-    }
 }

@@ -1,17 +1,21 @@
 //! Commands that run on terminals of their own.
 //!
-//! [`Terminals`] knows them by their key; what becomes of each is in `life`.
+//! [`Terminals`] knows them by their key; what becomes of each is in [`life`], with the tasks of
+//! [`serve`].
 
+mod jobs;
 mod life;
 mod output;
 mod pty;
+mod serve;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::jobs::Sessions;
 pub(super) use self::life::Terminal;
 #[cfg(test)]
-pub(super) use self::life::spawn_guarded;
+pub(super) use self::serve::spawn_guarded;
 use super::Tools;
 use crate::core::event::TerminalSpec;
 use crate::core::ids::TerminalKey;
@@ -20,6 +24,7 @@ use crate::core::ids::TerminalKey;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Terminals {
     there: Arc<Mutex<HashMap<TerminalKey, Arc<Terminal>>>>,
+    sessions: Sessions,
 }
 
 impl Terminals {

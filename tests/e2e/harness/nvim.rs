@@ -302,6 +302,21 @@ impl Nvim {
         });
     }
 
+    /// Waits until Neovim has quit by itself, and makes sure that no process of the test is left.
+    #[track_caller]
+    pub fn wait_gone(mut self) {
+        let deadline = Instant::now() + QUITTING;
+        while Instant::now() < deadline && !self.ended {
+            self.ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            thread::sleep(POLL);
+        }
+        assert!(self.ended, "Neovim did not quit\n{}", self.screen().text());
+        while Instant::now() < deadline && !procs::marked(&self.mark).is_empty() {
+            thread::sleep(POLL);
+        }
+        assert!(procs::marked(&self.mark).is_empty(), "a process is left");
+    }
+
     /// Ends Neovim's process at once, as a crash does.
     pub fn kill(&mut self) {
         self.ended = true;

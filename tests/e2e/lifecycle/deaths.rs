@@ -34,7 +34,7 @@ fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
     );
     wait_said(&nvim, "  out of memory");
     wait_said(&nvim, "  goodbye");
-    wait_said(&nvim, "⊘ edit  work  cancelled");
+    wait_said(&nvim, "⊘ ✎ work  cancelled");
     assert_eq!(ended(&nvim), ["agent_exited"]);
     nvim.wait("one message", || {
         nvim.messages()

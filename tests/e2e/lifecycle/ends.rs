@@ -115,7 +115,7 @@ fn stop_in_the_middle_of_a_turn_ends_it() {
     nvim.cmd("Acp stop");
     wait_phase(&nvim, "dead");
     nvim.wait("the end", || ended(&nvim).len() == 1);
-    wait_said(&nvim, "⊘ tool  work  cancelled");
+    wait_said(&nvim, "⊘ ◦ work  cancelled");
     assert_eq!(nvim.lua("return #require('acp').permission.list()", ()), 0);
     nvim.wait("no zombie", || nvim.children().is_empty());
     nvim.quit();

@@ -2,6 +2,7 @@
 
 mod answers;
 mod focus;
+mod rules;
 mod shown;
 
 use std::time::{Duration, Instant};

@@ -157,6 +157,7 @@ fn the_mode_is_told_and_begins_as_configured() {
     assert!(!w.editor.titles[&S1].contains("following"));
     let limits = w.model.limits;
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits,
         preview: w.model.proposals.preview,
         feedback: true,

@@ -227,6 +227,7 @@ fn a_preview_that_is_switched_off_is_gone() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     let limits = w.model.limits;
     w.happens(Event::Configure {
+        rules: Default::default(),
         limits,
         preview: Preview::Off,
         feedback: true,

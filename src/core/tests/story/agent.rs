@@ -14,6 +14,23 @@ impl Story {
         }
     }
 
+    /// The agent asks something of a terminal: of its own, or of one that is none.
+    pub(super) fn asks_of_terminal(&mut self, what: &str, number: u32) {
+        self.ids += 1;
+        let params = match what {
+            "create" => json!({ "command": "make" }),
+            "nowhere" => json!({ "command": "nowhere" }),
+            _ => json!({ "terminalId": format!("term-{number}") }),
+        };
+        let what = if what == "nowhere" { "create" } else { what };
+        self.ask(self.ids, &format!("terminal/{what}"), params);
+    }
+
+    /// Returns one of the commands that run.
+    pub(super) fn running(&self, at: usize) -> Option<TerminalKey> {
+        self.w.pty.running().get(at).copied()
+    }
+
     /// The agent writes what it has seen, with changes at some places.
     ///
     /// It leaves the user's lines alone: what it deletes knowingly is the user's to bring back.

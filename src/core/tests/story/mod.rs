@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::core::effect::EditorEffect;
 use crate::core::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
-use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, Token};
+use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token};
 use crate::core::model::Job;
 use crate::core::tests::agent::Life;
 use crate::core::tests::editor::Travel;
@@ -54,6 +54,7 @@ impl Story {
             Part::Editor,
             Part::Languages,
             Part::Shadow,
+            Part::Terminals,
             Part::Watcher,
         ] {
             w.holds(part);
@@ -178,6 +179,9 @@ impl Story {
     }
 
     pub fn disk_moves(&mut self, file: usize) {
+        if self.w.resolves() {
+            return self.w.settle();
+        }
         let path = PathBuf::from(FILES[file]);
         let work = |life: &mut Self| {
             let event = life.w.disk.work(&path);
@@ -243,6 +247,23 @@ impl Story {
                 }
             }
             Step::Answer(at, kind) => self.answer(*at, *kind),
+            Step::Terminal(what, number) => self.asks_of_terminal(what, *number),
+            Step::Pty => {
+                self.w.pty_moves();
+                self.w.settle();
+            }
+            Step::Prints(at, text) => {
+                if let Some(terminal) = self.running(*at) {
+                    let event = self.w.pty.prints(terminal, text.as_bytes());
+                    event.into_iter().for_each(|event| self.w.happens(event));
+                }
+            }
+            Step::Ends(at) => {
+                if let Some(terminal) = self.running(*at) {
+                    let event = self.w.pty.ends(terminal, 0);
+                    event.into_iter().for_each(|event| self.w.happens(event));
+                }
+            }
             Step::Editor(moves) => (0..*moves).for_each(|_| self.editor_moves()),
             Step::Disk(file) => self.disk_moves(*file),
             Step::Agents => {

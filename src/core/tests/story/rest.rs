@@ -36,7 +36,16 @@ impl Story {
         }
         self.check_agreed();
         self.check_rejected();
+        self.check_windows();
         self.w
+    }
+
+    /// Windows show what the commands have printed.
+    fn check_windows(&self) {
+        for (terminal, text) in self.w.model.terminals.windows() {
+            let shown = self.w.editor.terminals.get(&terminal);
+            assert_eq!(shown, Some(&text), "the window of {terminal:?}");
+        }
     }
 
     fn comes_to_rest(&mut self) {

@@ -1,6 +1,7 @@
 //! What the user does in a random life, and which lines they take away by will.
 
 use super::*;
+use crate::core::rules::{Action, RuleSpec, Rules};
 
 impl Story {
     /// The agent answers a call of the client's, or gives an answer nobody waits for.
@@ -39,12 +40,24 @@ impl Story {
             "yes" => option("y"),
             "odd" => option("?"),
             "frame" => Event::FrameWanted,
+            "watch" | "unwatch" => Event::TerminalShown {
+                terminal: TerminalKey(1),
+                is_shown: what == "watch",
+            },
+            "kill" => Event::TerminalKill {
+                terminal: TerminalKey(1),
+            },
             "folds" => Event::FoldsWanted { session },
             "open" => {
                 self.sessions += 1;
                 return self.w.opens(self.sessions, "bot");
             }
             "close" => Event::Close { session },
+            "rules" => ruled(&[
+                rule(Action::Allow, FILES[0]),
+                rule(Action::Reject, FILES[1]),
+            ]),
+            "no rules" => ruled(&[]),
             "prompt" => return self.w.prompts_in(session, "do **it**"),
             "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
             "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
@@ -132,5 +145,26 @@ impl Story {
             "save" | "wipe" => self.willed(file, Self::disk_lines, act),
             _ => self.willed(file, Self::buffer_lines, act),
         }
+    }
+}
+
+/// The user's rules for permissions are these from now on.
+fn ruled(rules: &[RuleSpec]) -> Event {
+    Event::Configure {
+        limits: Default::default(),
+        preview: Default::default(),
+        feedback: Default::default(),
+        follow: Default::default(),
+        rules: Rules::new(rules, "/home/me".as_ref()).expect("they are right"),
+    }
+}
+
+fn rule(action: Action, path: &str) -> RuleSpec {
+    RuleSpec {
+        agent: None,
+        kinds: Some(vec!["edit".into(), "other".into()]),
+        paths: vec![path.into()],
+        commands: Vec::new(),
+        action,
     }
 }

@@ -1,0 +1,100 @@
+//! The folds of a transcript in a window.
+//!
+//! Invariant: a fold is made once, and turned only when the core says so; all else that is done to
+//! it is the user's.
+
+use nvim_oxi::mlua;
+
+use super::guard;
+use super::nvim::{self, api};
+use crate::core::view::{ChatOp, FoldState};
+
+/// Makes and turns folds in a window; one that `is_following` has nobody reading in it.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    let ops = ops.to_vec();
+    let run = guard::callback("fold", move |()| {
+        // Who has opened all folds (|zR|) wants to see all there is.
+        let is_open: bool = window_option::<i64>("foldlevel")? > 0;
+        make_all(&ops, is_open)?;
+        for op in &ops {
+            match *op {
+                ChatOp::TurnFold {
+                    start,
+                    state: FoldState::Open,
+                    ..
+                } => open(start)?,
+                ChatOp::TurnFold { start, end, .. } if !is_open => {
+                    close(start, end, is_following)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    })?;
+    api("nvim_win_call", (win, run))
+}
+
+/// Makes the new folds. While folds are shown, Neovim takes a line for all of the closed fold it
+/// lies in, so none could be made in it. One that lies in a closed fold is closed as well: opening
+/// it would open the other one.
+fn make_all(ops: &[ChatOp], is_open: bool) -> mlua::Result<()> {
+    let mut commands = Vec::new();
+    let mut closed: Vec<(usize, usize)> = Vec::new();
+    for op in ops {
+        if let ChatOp::Fold { start, end, state } = *op {
+            let line = start + 1;
+            commands.push(format!("silent! {line},{end}fold"));
+            let is_in_closed = closed.iter().any(|fold| (fold.0..fold.1).contains(&start))
+                || nvim::vim_fn::<i64>("foldclosed", line)? >= 0;
+            if !is_open && state == FoldState::Closed {
+                closed.push((start, end));
+            } else if !is_in_closed {
+                commands.push(format!("silent! {line}foldopen"));
+            }
+        }
+    }
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let is_on: bool = window_option("foldenable")?;
+    api::<()>("nvim_command", "noautocmd setlocal nofoldenable")?;
+    let mut result = Ok(());
+    for command in commands {
+        result = result.and_then(|()| api::<()>("nvim_command", command));
+    }
+    if is_on {
+        api::<()>("nvim_command", "noautocmd setlocal foldenable")?;
+    }
+    result
+}
+
+fn window_option<T: mlua::FromLuaMulti>(name: &str) -> mlua::Result<T> {
+    let of_window = nvim::table([("win", nvim::value(0))])?;
+    api("nvim_get_option_value", (name, of_window))
+}
+
+/// Opens the fold that begins at a row, if it is what is seen there.
+fn open(start: usize) -> mlua::Result<()> {
+    let line = start + 1;
+    match nvim::vim_fn::<usize>("foldclosed", line) {
+        Ok(first) if first == line => api("nvim_command", format!("silent! {line}foldopen")),
+        _ => Ok(()),
+    }
+}
+
+/// Closes the fold of these rows, unless it is closed or the cursor is in it.
+fn close(start: usize, end: usize, is_following: bool) -> mlua::Result<()> {
+    let line = start + 1;
+    let cursor: usize = nvim::vim_fn("line", ".")?;
+    let is_read = !is_following && (line..=end).contains(&cursor);
+    if is_read || nvim::vim_fn::<i64>("foldclosed", line)? >= 0 {
+        return Ok(());
+    }
+    api("nvim_command", format!("silent! {line}foldclose"))
+}

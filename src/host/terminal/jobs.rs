@@ -1,0 +1,200 @@
+//! The jobs of a command: processes of its session that a shell has put into groups of their own.
+//!
+//! A signal to the command's group does not reach them. Where the system tells who belongs to a
+//! session (Linux, by `/proc`), they are ended with the command. Elsewhere it is left to their
+//! shell, and to the hang-up of their terminal.
+//!
+//! Invariant: a signal only ever reaches a process of the command's own session. It is looked for
+//! while the session's leader is not reaped, so that the number is that of no other session; and
+//! what is sent to is a handle (pidfd) of a process that was seen in the session after the handle
+//! was made.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::process::Signal;
+use tokio::time::Instant;
+
+use super::super::Tools;
+use super::super::process::Group;
+
+/// The sessions of all processes, looked up for many terminals at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sessions {
+    seen: Arc<tokio::sync::Mutex<Option<Seen>>>,
+}
+
+/// What was seen last, and when it was begun to be looked up.
+#[derive(Debug)]
+struct Seen {
+    begun: Instant,
+    table: Arc<Table>,
+}
+
+/// By the number of the session: its processes outside of its leader's group.
+type Table = HashMap<u32, Vec<u32>>;
+
+impl Sessions {
+    /// Returns what there is at some time after the call.
+    async fn look(&self, tools: &Tools) -> Arc<Table> {
+        let asked = Instant::now();
+        let mut seen = self.seen.lock().await;
+        match seen.as_ref() {
+            // Somebody has begun it while this one was waiting.
+            Some(seen) if seen.begun >= asked => Arc::clone(&seen.table),
+            _ => {
+                let begun = Instant::now();
+                let table = tools.blocking("looking for jobs", system::table).await;
+                let table = Arc::new(table.unwrap_or_default());
+                let now = Arc::clone(&table);
+                *seen = Some(Seen { begun, table });
+                now
+            }
+        }
+    }
+}
+
+/// The jobs of one command.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    session: u32,
+    pids: Mutex<HashSet<u32>>,
+}
+
+impl Jobs {
+    /// Returns the jobs of the command that leads `group`; none are known yet.
+    pub(super) fn of(group: &Group) -> Self {
+        Self {
+            session: group.pid(),
+            pids: Mutex::default(),
+        }
+    }
+
+    /// Looks for jobs, as long as `group` has its leader.
+    pub(super) async fn look(&self, group: &Group, sessions: &Sessions, tools: &Tools) {
+        let table = sessions.look(tools).await;
+        // Asked after the look: so the number was the session's all the time.
+        if group.is_led()
+            && let Some(found) = table.get(&self.session)
+        {
+            self.lock().extend(found);
+        }
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        for &pid in self.lock().iter() {
+            system::signal(pid, self.session, signal);
+        }
+    }
+
+    /// Returns whether none is left of those that were found.
+    pub(super) fn are_gone(&self) -> bool {
+        let mut pids = self.lock();
+        pids.retain(|&pid| system::is_alive(pid, self.session));
+        pids.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.pids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::fs;
+
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+    use super::Table;
+
+    pub(super) fn table() -> Table {
+        let mut table = Table::new();
+        let Ok(folder) = fs::read_dir("/proc") else {
+            return table;
+        };
+        for entry in folder.flatten() {
+            let name = entry.file_name();
+            let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            if let Some(process) = look(pid)
+                && process.group != process.session
+            {
+                table.entry(process.session).or_default().push(pid);
+            }
+        }
+        table
+    }
+
+    pub(super) fn signal(pid: u32, session: u32, signal: Signal) {
+        let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        // Before Linux 5.3 there are no handles: then it is left to the hang-up.
+        if let Some(Ok(handle)) = id.map(|id| pidfd_open(id, PidfdFlags::empty()))
+            && is_alive(pid, session)
+        {
+            // It may die in this very moment: there is nothing to do about that.
+            let _ = pidfd_send_signal(handle, signal);
+        }
+    }
+
+    pub(super) fn is_alive(pid: u32, session: u32) -> bool {
+        look(pid).is_some_and(|process| process.session == session && process.is_alive)
+    }
+
+    pub(super) struct Process {
+        pub(super) is_alive: bool,
+        pub(super) group: u32,
+        pub(super) session: u32,
+    }
+
+    fn look(pid: u32) -> Option<Process> {
+        parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Reads "pid (name) state parent group session …"; the name may hold anything.
+    pub(super) fn parse(stat: &str) -> Option<Process> {
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
+        let state = fields.next()?;
+        let _parent = fields.next()?;
+        Some(Process {
+            is_alive: !matches!(state, "Z" | "X"),
+            group: fields.next()?.parse().ok()?,
+            session: fields.next()?.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use rustix::process::Signal;
+
+    use super::Table;
+
+    pub(super) fn table() -> Table {
+        Table::new()
+    }
+
+    pub(super) fn signal(_pid: u32, _session: u32, _signal: Signal) {}
+
+    pub(super) fn is_alive(_pid: u32, _session: u32) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::system::parse;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let check = |stat: &str, expected: Option<(bool, u32, u32)>| {
+            let read = parse(stat).map(|p| (p.is_alive, p.group, p.session));
+            assert_eq!(read, expected, "{stat}");
+        };
+        check("12 (sh) S 1 10 9 34816", Some((true, 10, 9)));
+        check("12 (a) Z (b)) Z 1 10 9 34816", Some((false, 10, 9)));
+        check("12 (sh) S 1", None);
+        check("", None);
+    }
+}

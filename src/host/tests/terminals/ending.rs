@@ -1,0 +1,189 @@
+//! The end of commands: nobody is left behind, nobody else is touched.
+
+use super::super::super::terminal::spawn_guarded;
+use super::*;
+
+/// Kills a command once it has said the pids of its children and that it is ready, and compares
+/// how it ended.
+fn check_kill(script: &str, exit: TerminalExit) {
+    let run = Run::with(|config| config.limits.kill_after = Duration::from_millis(200));
+    let pid = run.terminal(script);
+    let text = run.printed_until("ready");
+    let children = text.lines().filter_map(|line| line.parse().ok());
+    let all: Vec<u32> = children.chain([pid]).collect();
+    run.kill();
+    assert_eq!(run.printed().exit, exit, "{script}");
+    for pid in all {
+        wait_for("the group to be gone", || !runs(pid));
+    }
+    // Reaped: not even a zombie is left of the command itself.
+    assert_eq!(state(pid), None, "{script}");
+    run.wait_until_forgotten();
+}
+
+#[test]
+fn a_kill_reaches_the_whole_group() {
+    check_kill(&format!("echo ready; {FOR_EVER}"), signal("SIGHUP"));
+    check_kill(
+        &format!("trap '' HUP; echo ready; {FOR_EVER}"),
+        signal("SIGTERM"),
+    );
+    check_kill(
+        &format!("trap 'exit 7' HUP TERM; echo ready; {FOR_EVER}"),
+        code(7),
+    );
+    check_kill(
+        &format!("trap '' HUP TERM; echo ready; {FOR_EVER}"),
+        signal("SIGKILL"),
+    );
+    // The command listens, its child does not.
+    check_kill(
+        &format!("(trap '' HUP TERM; {FOR_EVER}) & echo $!; echo ready; {FOR_EVER}"),
+        signal("SIGHUP"),
+    );
+    // Stopped.
+    check_kill(
+        &format!("(echo; {FOR_EVER}) & echo $!; kill -STOP $!; echo ready; {FOR_EVER}"),
+        signal("SIGHUP"),
+    );
+}
+
+/// As an interactive shell has them.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kill_reaches_jobs_in_groups_of_their_own() {
+    let own_group = |job: &str| {
+        format!(
+            "set -m; ({job}) & echo $!; test \"$(ps -o pgid= -p $! | tr -d ' ')\" = $! || exit 1; \
+             echo ready; {FOR_EVER}"
+        )
+    };
+    check_kill(&own_group(FOR_EVER), signal("SIGHUP"));
+    check_kill(
+        &own_group(&format!("trap '' HUP TERM; {FOR_EVER}")),
+        signal("SIGHUP"),
+    );
+    // Stopped.
+    check_kill(
+        &own_group("exec sh -c 'kill -STOP $$; sleep 100'"),
+        signal("SIGHUP"),
+    );
+}
+
+#[test]
+fn a_kill_of_what_has_ended_or_never_was_does_nothing() {
+    let run = Run::new();
+    run.kill();
+    run.terminal("exit 1");
+    assert_eq!(run.printed().exit, code(1));
+    run.kill();
+    run.wait_until_forgotten();
+    run.kill();
+    assert!(run.outlet.try_recv().is_none());
+}
+
+#[test]
+fn an_exit_waits_for_a_child_that_holds_the_terminal_and_not_for_ever() {
+    // It says what it has to say, and ends.
+    let run = Run::with(|config| config.limits.exit_grace = DEADLINE);
+    run.terminal("trap '' HUP; (while [ ! -e go ]; do sleep 0.01; done; echo late) & echo first");
+    run.printed_until("first\r\n");
+    std::fs::write(run.path("go"), "").expect("a file");
+    let printed = run.printed();
+    assert_eq!(
+        (printed.text().as_str(), printed.exit),
+        ("late\r\n", code(0))
+    );
+
+    // It goes on for ever, and so does its terminal; but nothing is told of it after the exit.
+    let run = Run::with(|config| config.limits.exit_grace = Duration::from_millis(50));
+    run.terminal(&format!(
+        "trap '' HUP; (while :; do echo noise; sleep 0.01; done) & echo $!; {}",
+        "while [ ! -e go ]; do sleep 0.01; done"
+    ));
+    let text = run.printed_until("noise");
+    let child: u32 = text
+        .lines()
+        .next()
+        .and_then(|pid| pid.parse().ok())
+        .expect("a pid");
+    std::fs::write(run.path("go"), "").expect("a file");
+    assert_eq!(run.printed().exit, code(0));
+    // A kill is for what runs there, not for what was left behind to go on.
+    run.kill();
+    assert!(runs(child));
+    assert!(run.outlet.try_recv().is_none());
+    // The end of Neovim is its end, too.
+    run.host.shutdown(Duration::from_millis(500));
+    wait_for("the child to be gone", || !runs(child));
+}
+
+#[test]
+fn the_end_of_the_host_ends_all_commands_at_once() {
+    let run = Run::new();
+    let mut pids = Vec::new();
+    for key in 0..20 {
+        let terminal = TerminalKey(key);
+        // Deaf, and one that is not.
+        let trap = if key == 0 { "" } else { "trap '' HUP TERM" };
+        let spec = run.command(&format!("{trap}\necho ready; {FOR_EVER}"));
+        run.host.run(HostEffect::StartTerminal { terminal, spec });
+    }
+    let mut ready = 0;
+    while ready < 20 || pids.len() < 20 {
+        match run.next() {
+            Event::TerminalStarted { pid, .. } => pids.push(pid),
+            Event::TerminalOutput { .. } => ready += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    let begin = Instant::now();
+    run.host.shutdown(Duration::from_millis(800));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    for pid in pids {
+        wait_for("the command to be gone", || !runs(pid));
+    }
+}
+
+#[test]
+fn a_host_that_is_dropped_leaves_no_command_behind() {
+    let run = Run::new();
+    let pid = run.terminal(&format!("trap '' HUP TERM; echo ready; {FOR_EVER}"));
+    run.printed_until("ready");
+    drop(run);
+    wait_for("the command to be gone", || !runs(pid));
+}
+
+#[test]
+fn children_of_others_are_left_to_them_by_terminals_too() {
+    let run = Run::new();
+    // As Neovim's own job: it ends while commands come and go, and is reaped by its owner.
+    let mut job = std::process::Command::new("sh")
+        .args(["-c", "exit 9"])
+        .spawn()
+        .expect("a job");
+    wait_for("the job's end", || state(job.id()) == Some('Z'));
+    run.terminal("exit 1");
+    assert_eq!(run.printed().exit, code(1));
+    assert_eq!(state(job.id()), Some('Z'));
+    assert_eq!(job.wait().expect("the job's status").code(), Some(9));
+}
+
+#[test]
+fn a_panic_in_a_task_of_a_terminal_ends_that_command_only() {
+    let run = Run::new();
+    run.terminal(&format!("echo ready; {FOR_EVER}"));
+    run.printed_until("ready");
+    let terminal = run.host.terminals.get(TERMINAL).expect("a terminal");
+    let work = async { panic!("a test") };
+    spawn_guarded("a task", &terminal, &run.host.tools, work);
+    match run.next() {
+        Event::Panicked { place, message } => {
+            assert_eq!((place, message.as_str()), ("a task", "a test"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(run.printed().exit, signal("SIGHUP"));
+    run.terminal("exit 1");
+    assert_eq!(run.printed().exit, code(1));
+}

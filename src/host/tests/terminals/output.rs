@@ -1,0 +1,99 @@
+//! Much output, and many commands: all of it arrives, nothing grows.
+
+use super::*;
+
+/// Prints this many lines, each with its number and 100 bytes long as a terminal prints it.
+const LINES: usize = 100_000;
+const COUNT: &str =
+    "awk 'BEGIN { for (i = 0; i < 100000; i++) printf \"\\033[32m%08d\\033[0m%081d\\n\", i, 0 }'";
+
+/// Compares what `COUNT` has printed.
+fn check_lines(bytes: &[u8]) {
+    assert_eq!(bytes.len(), LINES * 100);
+    for (n, line) in bytes.chunks(100).enumerate() {
+        assert!(
+            line.starts_with(format!("\x1b[32m{n:08}\x1b[0m").as_bytes()),
+            "{n}"
+        );
+        assert!(line.ends_with(b"0\r\n"), "{n}");
+    }
+}
+
+#[test]
+fn ten_megabytes_arrive_complete_and_in_order_in_large_pieces() {
+    let run = Run::new();
+    run.terminal(COUNT);
+    let (mut bytes, mut pieces) = (Vec::new(), 0);
+    loop {
+        match run.next() {
+            Event::TerminalOutput { bytes: piece, .. } => {
+                bytes.extend(piece);
+                pieces += 1;
+            }
+            Event::TerminalExited { exit, .. } => break assert_eq!(exit, code(0)),
+            other => panic!("{other:?}"),
+        }
+    }
+    check_lines(&bytes);
+    // 160 would be full.
+    assert!(pieces < 1000, "{pieces}");
+}
+
+#[test]
+fn a_core_that_does_not_read_stops_the_command_and_loses_nothing() {
+    let run = Run::new();
+    run.terminal(&format!("{COUNT}; : > done"));
+    let inbox = &run.host.tools.inbox;
+    let is_full = |room: std::pin::Pin<&mut dyn Future<Output = _>>| {
+        room.poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    };
+    wait_for("the terminals' share to be full", || {
+        is_full(std::pin::pin!(inbox.terminal_room(1)))
+    });
+    // 8 MiB of 10 and no more are in flight, though nobody takes anything; agents have room.
+    assert!(!run.path("done").exists());
+    assert!(run.outlet.agent_messages() <= 512);
+    assert!(!is_full(std::pin::pin!(inbox.room(64 << 20))));
+    let printed = run.printed();
+    check_lines(&printed.bytes);
+    assert!(run.path("done").exists());
+}
+
+#[test]
+fn two_hundred_commands_run_at_once() {
+    const COMMANDS: u32 = 200;
+    let run = Run::new();
+    for key in 0..COMMANDS {
+        let terminal = TerminalKey(key);
+        let spec = run.command(&format!(
+            "echo {key}; while [ ! -e go ]; do sleep 0.2; done; echo end of {key}; exit {}",
+            key % 7
+        ));
+        run.host.run(HostEffect::StartTerminal { terminal, spec });
+    }
+    let mut printed = vec![String::new(); COMMANDS as usize];
+    let (mut running, mut gone) = (0, 0);
+    while gone < COMMANDS {
+        match run.next() {
+            Event::TerminalStarted { .. } => {
+                running += 1;
+                if running == COMMANDS {
+                    // All of them are there.
+                    std::fs::write(run.path("go"), "").expect("a file");
+                }
+            }
+            Event::TerminalOutput { terminal, bytes } => {
+                printed[terminal.0 as usize].push_str(&String::from_utf8_lossy(&bytes));
+            }
+            Event::TerminalExited { terminal, exit } => {
+                assert_eq!(exit, code(terminal.0 % 7));
+                gone += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    for (key, text) in printed.iter().enumerate() {
+        assert_eq!(text, &format!("{key}\r\nend of {key}\r\n"));
+    }
+}

@@ -1,0 +1,225 @@
+//! What a command finds on its terminal, and why one cannot be run.
+
+use super::*;
+
+/// Runs a script that ends by itself, and compares what it printed and how it ended.
+fn check(script: &str, text: &str, exit: TerminalExit) {
+    let run = Run::new();
+    run.terminal(script);
+    let printed = run.printed();
+    assert_eq!(printed.text(), text, "{script}");
+    assert_eq!(printed.exit, exit, "{script}");
+    // It is forgotten, and nothing more is heard of it.
+    run.wait_until_forgotten();
+    assert!(run.outlet.try_recv().is_none(), "{script}");
+}
+
+/// Compares the reason why a command could not be run.
+fn check_failure(change: impl FnOnce(&mut TerminalSpec), expected: &str) {
+    let run = Run::new();
+    let mut spec = run.command("true");
+    spec.args.clear();
+    change(&mut spec);
+    run.start(spec);
+    match run.next() {
+        Event::TerminalFailed { terminal, why } => {
+            assert_eq!(terminal, TERMINAL);
+            let why = why.replace(&run.folder.path().display().to_string(), "HERE");
+            assert_eq!(why, expected);
+        }
+        other => panic!("{other:?}"),
+    }
+    run.wait_until_forgotten();
+    assert!(run.outlet.try_recv().is_none());
+}
+
+#[test]
+fn the_exit_comes_after_all_output_and_says_how() {
+    check("echo one; echo two", "one\r\ntwo\r\n", code(0));
+    check("printf half; exit 3", "half", code(3));
+    check("echo to stderr >&2; exit 255", "to stderr\r\n", code(255));
+    check("printf x; kill -9 $$", "x", signal("SIGKILL"));
+    check("kill -TERM $$", "", signal("SIGTERM"));
+}
+
+#[test]
+fn a_command_sees_a_terminal_of_the_size_that_was_asked_for() {
+    check(
+        "test -t 0 && test -t 1 && test -t 2 && stty size && echo $TERM $PAGER $GIT_PAGER",
+        "17 91\r\nxterm-256color cat cat\r\n",
+        code(0),
+    );
+    // It is the controlling one.
+    check("echo mine > /dev/tty", "mine\r\n", code(0));
+}
+
+#[test]
+fn a_whole_command_line_is_taken_apart_by_a_shell() {
+    let run = Run::new();
+    let mut spec = run.command("");
+    spec.command = "echo \"$A\" | tr a-z A-Z && exit 4".to_owned();
+    spec.args.clear();
+    spec.env = vec![("A".to_owned(), "one  two".to_owned())];
+    run.start(spec);
+    run.terminal_started();
+    let printed = run.printed();
+    assert_eq!(printed.text(), "ONE  TWO\r\n");
+    assert_eq!(printed.exit, code(4));
+    // A program whose name has blanks is that program.
+    let run = Run::new();
+    let script = run.path("my tool");
+    std::fs::write(&script, "#!/bin/sh\necho found\n").expect("a script");
+    set_mode(&script, 0o755);
+    let mut spec = run.command("");
+    spec.command = script.display().to_string();
+    spec.args.clear();
+    run.start(spec);
+    run.terminal_started();
+    assert_eq!(run.printed().text(), "found\r\n");
+}
+
+#[test]
+fn what_cannot_be_run_is_said_with_the_next_step() {
+    check_failure(
+        |spec| spec.command = "no-such-program".to_owned(),
+        "The command `no-such-program` could not be run: `no-such-program` is not on PATH; \
+         install it or name another program.",
+    );
+    check_failure(
+        |spec| spec.command = "./none".to_owned(),
+        "The command `./none` could not be run: `HERE/./none` does not exist; install it or name \
+         another program.",
+    );
+    check_failure(
+        |spec| spec.command.clear(),
+        "The command `` could not be run: it is empty; set it to a program.",
+    );
+    check_failure(
+        |spec| spec.cwd.push("none"),
+        "The command `sh` could not be run: the folder `HERE/none` does not exist; create it or \
+         name another one.",
+    );
+    check_failure(
+        |spec| {
+            spec.cwd.push("file");
+            std::fs::write(&spec.cwd, "").expect("a file");
+        },
+        "The command `sh` could not be run: `HERE/file` is no folder; name one to run the command \
+         in.",
+    );
+    check_failure(
+        |spec| spec.cwd = "src".into(),
+        "The command `sh` could not be run: the folder `src` is relative; name it by its absolute \
+         path.",
+    );
+    check_failure(
+        |spec| {
+            spec.command = "./script".to_owned();
+            std::fs::write(spec.cwd.join("script"), "#!/bin/sh\n").expect("a script");
+        },
+        "The command `./script` could not be run: `HERE/./script` is not executable; run `chmod \
+         +x HERE/./script` or name another program.",
+    );
+    check_failure(
+        |spec| {
+            spec.command = "./script".to_owned();
+            std::fs::write(spec.cwd.join("script"), "#!/no/such/shell\n").expect("a script");
+            set_mode(&spec.cwd.join("script"), 0o755);
+        },
+        "The command `./script` could not be run: the interpreter that `./script` names in its \
+         first line does not exist; install it.",
+    );
+    check_failure(
+        |spec| {
+            spec.args = vec!["x".repeat(8 << 20)];
+        },
+        "The command `sh` could not be run: its arguments and environment are too long (Argument \
+         list too long (os error 7)); pass less.",
+    );
+}
+
+#[test]
+fn the_whole_environment_goes_along_and_the_specs_wins_in_a_terminal_too() {
+    let run = Run::with(|config| {
+        let variables = [
+            ("A", "users"),
+            ("B", "users"),
+            ("COLORTERM", "truecolor"),
+            ("TERM", "tmux"),
+            ("COLUMNS", "3"),
+            ("PAGER", "less"),
+        ];
+        let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
+        let all = variables.map(|(name, value)| (name.into(), value.into()));
+        config.environment = Environment::from_variables(all.into_iter().chain(path));
+    });
+    let mut spec = run.command("echo $A $B $COLORTERM $TERM $PAGER $GIT_PAGER [$COLUMNS]");
+    spec.env = vec![
+        ("A".to_owned(), "own".to_owned()),
+        ("GIT_PAGER".to_owned(), "more".to_owned()),
+    ];
+    run.start(spec);
+    run.terminal_started();
+    assert_eq!(
+        run.printed().text(),
+        "own users truecolor xterm-256color cat more []\r\n"
+    );
+}
+
+#[test]
+fn colours_and_bytes_that_are_no_text_pass_as_they_are() {
+    let run = Run::new();
+    run.terminal(r"stty -opost; printf '\033[1;31mred\033[0m\n'; printf '\000\001\377\200\n'");
+    let printed = run.printed();
+    assert_eq!(
+        printed.bytes,
+        b"\x1b[1;31mred\x1b[0m\n\x00\x01\xff\x80\n",
+        "{:?}",
+        printed.text()
+    );
+}
+
+#[test]
+fn what_is_typed_is_echoed_and_reaches_the_command() {
+    let run = Run::new();
+    // Typed before there is a process.
+    run.terminal("read name; echo \"hello $name\"; read _; exit 5");
+    run.type_in("agent\r");
+    let text = run.printed_until("hello agent\r\n");
+    assert_eq!(text, "agent\r\nhello agent\r\n");
+    run.type_in("\r");
+    let printed = run.printed();
+    assert_eq!((printed.text().as_str(), printed.exit), ("\r\n", code(5)));
+    // CTRL-C is a signal.
+    let run = Run::new();
+    run.terminal("trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done");
+    run.printed_until("ready");
+    run.type_in("\x03");
+    assert_eq!(run.printed().exit, code(6));
+    // Nobody is there any more.
+    run.type_in("late");
+}
+
+#[test]
+fn a_command_learns_that_its_terminal_has_another_size() {
+    let run = Run::new();
+    run.terminal("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done");
+    run.printed_until("ready");
+    let (terminal, columns, rows) = (TERMINAL, 120, 0);
+    run.host.run(HostEffect::ResizeTerminal {
+        terminal,
+        columns,
+        rows,
+    });
+    assert_eq!(run.printed().text(), "1 120\r\n");
+}
+
+#[test]
+fn a_terminal_that_is_closed_by_its_command_can_be_opened_again() {
+    check(
+        "exec 3>&1 <&- >&- 2>&- 3>&-; sleep 0.05; echo back > /dev/tty; sleep 0.05; \
+         echo again > /dev/tty; exit 2",
+        "back\r\nagain\r\n",
+        code(2),
+    );
+}

@@ -1,0 +1,119 @@
+//! What statuslines and users' own automation live on: `User` events, and what the API says in
+//! them.
+
+use serde_json::{Value as Json, json};
+
+use super::harness::Nvim;
+use super::talk;
+
+/// Returns the events with these names: what they carry.
+fn told(nvim: &Nvim, names: &[&str]) -> Vec<Json> {
+    let events = nvim.user_events().into_iter();
+    events
+        .filter(|event| names.contains(&event.name.as_str()))
+        .map(|event| json!([event.name, event.data]))
+        .collect()
+}
+
+#[test]
+fn tool_calls_and_plans_are_told_with_the_state_of_that_moment() {
+    let steps = r#"{"tool":{"id":"t","title":"Read a.txt","kind":"read","status":"in_progress","locations":[{"path":"${cwd}/a.txt","line":3}]}}
+{"update":{"sessionUpdate":"plan","entries":[{"content":"One","priority":"low","status":"completed"},{"content":"Two","priority":"low","status":"pending"}]}}
+{"wait_file":"${cwd}/../on"}
+{"tool_update":{"id":"t","title":"Read it"}}
+{"tool_update":{"id":"t","status":"completed"}}"#;
+    let project = talk::project(&[steps]).before(
+        "autocmd User AcpToolCall,AcpPlanChanged lua _G.seen = _G.seen or {}; \
+         local acp = require('acp'); local s = acp.status(); \
+         table.insert(_G.seen, { vim.fn.expand('<amatch>'), s.tools, s.plan or 0, acp.statusline() })",
+    );
+    let nvim = project.start();
+    talk::open(&nvim);
+    talk::prompt(&nvim, "hi");
+    let names = ["AcpToolCall", "AcpPlanChanged", "AcpTurnEnded"];
+    nvim.wait("what is seen of the plan", || {
+        nvim.lua("return #(_G.seen or {})", ()) == 2
+    });
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
+    nvim.wait("the end", || {
+        talk::ended(&nvim).len() == 1 && nvim.lua("return #_G.seen", ()) == 3
+    });
+    let place = json!({ "path": nvim.project.path("a.txt"), "row": 2 });
+    let call = |status: &str, title: &str| {
+        json!(["AcpToolCall", {
+            "session": 1, "id": "t", "kind": "read", "status": status, "title": title,
+            "locations": [place],
+        }])
+    };
+    assert_eq!(
+        told(&nvim, &names),
+        [
+            call("in_progress", "Read a.txt"),
+            json!(["AcpPlanChanged", { "session": 1, "done": 1, "total": 2 }]),
+            call("completed", "Read it"),
+            json!(["AcpTurnEnded", { "session": 1, "stop_reason": "end_turn" }]),
+        ]
+    );
+    let running = json!({ "running": 1, "title": "Read a.txt", "kind": "read" });
+    let plan = json!({ "done": 1, "total": 2 });
+    let seen = nvim.lua("return _G.seen", ());
+    let last = |row: usize| seen[row].as_array().and_then(|row| row.last()).cloned();
+    assert_eq!(seen[0][1], running);
+    let told = json!([
+        "AcpPlanChanged",
+        running,
+        plan,
+        "scripted running 1/2 · Read a.txt"
+    ]);
+    assert_eq!(seen[1], told);
+    assert_eq!(seen[2][1], json!({ "running": 0 }));
+    assert!(last(2).is_some_and(|line| line.as_str().is_some_and(|line| !line.contains("Read"))));
+    nvim.quit();
+}
+
+#[test]
+fn a_listener_that_comes_in_the_middle_hears_the_rest() {
+    let steps = r#"{"tool":{"id":"t","title":"One","status":"in_progress"}}
+{"say":"begun"}
+{"wait_file":"${cwd}/../on"}
+{"tool_update":{"id":"t","status":"completed"}}"#;
+    // The only one who listens to every event is taken away.
+    let nvim = talk::project(&[steps]).start();
+    nvim.cmd("autocmd! User");
+    talk::open(&nvim);
+    talk::prompt(&nvim, "hi");
+    talk::wait_said(&nvim, "begun");
+    nvim.cmd("autocmd User AcpToolCall let g:heard = get(g:, 'heard', 0) + 1");
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
+    talk::wait_said(&nvim, "completed");
+    nvim.wait("the event", || nvim.lua("return vim.g.heard", ()) == 1);
+    nvim.quit();
+}
+
+#[test]
+fn terminals_are_told_with_how_they_ended() {
+    let steps = r#"{"request":"terminal/create","params":{"sessionId":"${sid}","command":"sh","args":["-c","exit 3"]},"as":"c"}
+{"await":"c","save":{"t":"/result/terminalId"}}
+{"request":"terminal/wait_for_exit","params":{"sessionId":"${sid}","terminalId":"${t}"},"as":"w"}
+{"await":"w","result":{"exitCode":3}}"#;
+    let nvim = talk::start(&[steps]);
+    talk::talk(&nvim, "go");
+    let names = ["AcpTerminalStarted", "AcpTerminalExited"];
+    nvim.wait("both events", || told(&nvim, &names).len() == 2);
+    let told = told(&nvim, &names);
+    let cwd = nvim.project.path("").to_string_lossy().into_owned();
+    let started = &told[0][1];
+    assert_eq!(
+        (&started["session"], &started["id"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(started["cwd"], cwd.trim_end_matches('/'));
+    assert_eq!(told[1][0], "AcpTerminalExited");
+    assert_eq!(
+        (&told[1][1]["id"], &told[1][1]["code"]),
+        (&json!(1), &json!(3))
+    );
+    assert_eq!(talk::status(&nvim)["terminals"], 0);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

@@ -1,0 +1,288 @@
+//! What must hold when agents ask, stop and talk out of turn: whole conversations, each with all
+//! that one has to cope with.
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project};
+use super::permission::press;
+use super::talk::{self, ended, here, open, said, status, wait_phase, wait_said, windows};
+
+/// Starts Neovim with two files and an agent that follows a script.
+#[track_caller]
+fn start(script: &str) -> Nvim {
+    let nvim = Project::new()
+        .file("a.txt", "one\ntwo\n")
+        .file("b.txt", "three\nfour\n")
+        .agent("scripted", script)
+        .size(110, 34)
+        .start();
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    nvim
+}
+
+/// Lets the agent go on that waits for this file.
+fn go_on(nvim: &Nvim, file: &str) {
+    fs::write(nvim.project.root().join(file), "").expect("the file can be made");
+}
+
+#[track_caller]
+fn questions(nvim: &Nvim) -> Vec<String> {
+    let titles = nvim.lua(
+        "return vim.tbl_map(function(open) return open.title end, require('acp').permission.list())",
+        (),
+    );
+    serde_json::from_value(titles).unwrap_or_default()
+}
+
+#[track_caller]
+fn wait_questions(nvim: &Nvim, titles: &[&str]) {
+    nvim.wait(&format!("the questions {titles:?}"), || {
+        questions(nvim) == titles
+    });
+}
+
+#[track_caller]
+fn answer(nvim: &Nvim, id: u64, option: &str) {
+    nvim.lua("require('acp').permission.answer(...)", (id, option));
+}
+
+fn is_asked(nvim: &Nvim) -> bool {
+    windows(nvim).contains(&"acp-permission".to_owned())
+}
+
+const BOTH: &str = r#"{"toolCallId":"both","title":"Edit both","kind":"edit","content":[{"type":"diff","path":"${cwd}/a.txt","oldText":"two","newText":"TWO"},{"type":"diff","path":"${cwd}/b.txt","oldText":"three","newText":"THREE"}]}"#;
+
+#[test]
+fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_order() {
+    let script = format!(
+        r#"{{"expect":"session/prompt","as":"p"}}
+{{"permission":{BOTH},"as":"q1"}}
+{{"permission":{{"toolCallId":"x","title":"Second"}},"as":"q2","id":"5a0c9a5e-6a7b-4f0e-9a54-0c3b6f5a9d10"}}
+{{"permission":{{"toolCallId":"x","title":"Third"}},"as":"q3"}}
+{{"await":"q2","choice":"reject_once"}}
+{{"await":"q1","choice":"allow_once"}}
+{{"notify":"$/cancel_request","params":{{"requestId":"none"}}}}
+{{"await":"q3","choice":"allow_always"}}
+{{"permission":{{"toolCallId":"y","title":"Fourth"}},"as":"q4","id":"four"}}
+{{"permission":{{"toolCallId":"z","title":"Fifth"}},"as":"q5"}}
+{{"permission":{{"toolCallId":"w","title":"Sixth"}},"as":"q6"}}
+{{"wait_file":"${{cwd}}/../back"}}
+{{"notify":"$/cancel_request","params":{{"requestId":"four"}}}}
+{{"await":"q4","error":{{"code":-32800}}}}
+{{"expect":"session/cancel"}}
+{{"await":"q5","choice":"cancelled"}}
+{{"await":"q6","choice":"cancelled"}}
+{{"permission":{{"toolCallId":"v","title":"Late"}},"as":"q7"}}
+{{"await":"q7","choice":"cancelled"}}
+{{"end":"p","reason":"cancelled"}}"#
+    );
+    let nvim = start(&script);
+    talk::prompt(&nvim, "go");
+    wait_questions(&nvim, &["Edit both", "Second", "Third"]);
+    // Each diff in the window, and each in its file.
+    nvim.wait_text("+ TWO");
+    nvim.wait_text("+ THREE");
+    nvim.wait("the focus", || here(&nvim) == "acp-permission");
+    press(&nvim, "o");
+    nvim.wait("the first file", || {
+        nvim.lua("return vim.fn.expand('%:t')", ()) == "a.txt"
+    });
+    nvim.cmd("Acp permission");
+    press(&nvim, "o");
+    nvim.wait("the second file", || {
+        nvim.lua("return vim.fn.expand('%:t')", ()) == "b.txt"
+    });
+    nvim.wait_text("proposed 1/1");
+    answer(&nvim, 2, "reject_once");
+    wait_questions(&nvim, &["Edit both", "Third"]);
+    answer(&nvim, 1, "allow_once");
+    wait_questions(&nvim, &["Third"]);
+    answer(&nvim, 3, "allow_always");
+    wait_questions(&nvim, &["Fourth", "Fifth", "Sixth"]);
+    go_on(&nvim, "back");
+    wait_questions(&nvim, &["Fifth", "Sixth"]);
+    nvim.cmd("Acp cancel");
+    nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
+    wait_questions(&nvim, &[]);
+    nvim.wait("the window to close", || !is_asked(&nvim));
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_cancelled_turn_and_the_one_behind_it_do_not_mix() {
+    let script = r#"{"expect":"session/prompt","as":"p1","save":{"first":"/id"}}
+{"tool":{"id":"t","title":"long work","kind":"execute","status":"in_progress"}}
+{"expect":"session/cancel"}
+{"wait_file":"${cwd}/../late"}
+{"tool_update":{"id":"t","status":"completed"}}
+{"wait_file":"${cwd}/../end"}
+{"end":"p1","reason":"cancelled"}
+{"expect":"session/prompt","params":{"prompt":[{"text":"second"}]},"as":"p2"}
+{"say":"at it"}
+{"raw":"{\"jsonrpc\":\"2.0\",\"id\":${first},\"result\":{\"stopReason\":\"end_turn\"}}"}
+{"say":" still"}
+{"wait_file":"${cwd}/../done"}
+{"end":"p2"}"#;
+    let nvim = start(script);
+    talk::prompt(&nvim, "first");
+    wait_said(&nvim, "in progress");
+    talk::prompt(&nvim, "second");
+    wait_said(&nvim, "Queued");
+    nvim.cmd("Acp cancel");
+    wait_said(&nvim, "long work  cancelled");
+    // The agent takes its time: nothing goes out before its answer.
+    go_on(&nvim, "late");
+    wait_said(&nvim, "long work  completed");
+    assert_eq!(ended(&nvim).len(), 0);
+    assert!(!said(&nvim, "❯ second"));
+    go_on(&nvim, "end");
+    // A second answer to the first prompt ends nothing.
+    wait_said(&nvim, "at it still");
+    assert_eq!(ended(&nvim), ["cancelled"]);
+    assert_eq!(status(&nvim)["phase"], "running");
+    go_on(&nvim, "done");
+    nvim.wait("both ends", || ended(&nvim) == ["cancelled", "end_turn"]);
+    assert!(said(&nvim, "long work  completed"));
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn tool_calls_begin_in_any_way_and_never_go_back() {
+    let script = r#"{"expect":"session/prompt","as":"p"}
+{"tool_update":{"id":"new","status":"in_progress"}}
+{"update":{"sessionUpdate":"tool_call_update","toolCallId":"meta","_meta":{"somebody":{"any":[1,2]}}}}
+{"tool_update":{"id":"new","status":"completed","content":[{"type":"content","content":{"type":"text","text":"what came of it"}}]}}
+{"tool":{"id":"new","title":"Told last","kind":"search","status":"pending"}}
+{"permission":{"toolCallId":"asked"},"as":"q"}
+{"await":"q","choice":"allow_once"}
+{"tool_update":{"id":"asked","title":"Known at last","kind":"fetch","status":"failed"}}
+{"tool":{"id":"asked","title":"Known at last","kind":"fetch","status":"in_progress"}}
+{"update":{"sessionUpdate":"tool_call_update","toolCallId":"asked","_meta":{"x":1}}}
+{"end":"p"}"#;
+    let nvim = start(script);
+    talk::prompt(&nvim, "go");
+    wait_questions(&nvim, &["asked"]);
+    answer(&nvim, 1, "allow_once");
+    nvim.wait("the end", || ended(&nvim) == ["end_turn"]);
+    wait_said(&nvim, "Known at last  failed");
+    wait_said(&nvim, "Told last  completed");
+    assert!(said(&nvim, "what came of it"));
+    // Nothing is known of it but its id: that is what it is called.
+    assert!(
+        said(&nvim, "meta  pending"),
+        "{:#?}",
+        talk::transcript(&nvim)
+    );
+    assert!(!said(&nvim, "unknown"));
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn what_comes_after_the_end_of_a_turn_is_shown_and_can_be_answered() {
+    let script = r#"{"say":"Welcome!"}
+{"expect":"session/prompt","as":"p"}
+{"tool":{"id":"t","title":"slow","status":"in_progress"}}
+{"end":"p"}
+{"say":"One more thing."}
+{"tool_update":{"id":"t","status":"completed"}}
+{"permission":{"toolCallId":"late","title":"May I still?","kind":"edit","content":[{"type":"diff","path":"${cwd}/a.txt","oldText":"two","newText":"TWO"}]},"as":"q"}
+{"await":"q","choice":"allow_once"}
+{"tool_update":{"id":"late","status":"completed"}}
+{"permission":{"toolCallId":"other","title":"And this?"},"as":"r"}
+{"expect":"session/prompt","as":"p2"}
+{"await":"r","choice":"reject_once"}
+{"say":"on we go"}
+{"end":"p2"}"#;
+    // The greeting comes once the session is there.
+    let script =
+        format!("{{\"expect\":\"session/new\",\"as\":\"n\"}}\n{{\"reply\":\"n\"}}\n{script}");
+    let nvim = start(&script);
+    wait_said(&nvim, "Welcome!");
+    talk::talk(&nvim, "go");
+    wait_said(&nvim, "One more thing.");
+    wait_said(&nvim, "slow  completed");
+    wait_phase(&nvim, "waiting");
+    nvim.wait_text("+ TWO");
+    press(&nvim, "y");
+    wait_said(&nvim, "May I still?  completed");
+    wait_questions(&nvim, &["And this?"]);
+    // A prompt does not take it away.
+    talk::prompt(&nvim, "more");
+    answer(&nvim, 2, "reject_once");
+    nvim.wait("the end", || ended(&nvim) == ["end_turn", "end_turn"]);
+    wait_said(&nvim, "on we go");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+/// Checks a turn that the agent ends with `reason` because of a rejection.
+#[track_caller]
+fn check_reject_ends(reason: &str) {
+    let script = format!(
+        r#"{{"expect":"session/prompt","as":"p"}}
+{{"permission":{{"toolCallId":"t","title":"May I?","status":"pending"}},"as":"q"}}
+{{"await":"q","choice":"reject_once"}}
+{{"end":"p","reason":"{reason}"}}
+{{"expect":"session/prompt","as":"p2"}}
+{{"permission":{{"toolCallId":"u","title":"And now?"}},"as":"r"}}
+{{"await":"r","choice":"allow_once"}}
+{{"end":"p2"}}"#
+    );
+    let nvim = start(&script);
+    talk::prompt(&nvim, "go");
+    wait_questions(&nvim, &["May I?"]);
+    answer(&nvim, 1, "reject_once");
+    nvim.wait("the end", || ended(&nvim) == [reason]);
+    // The next turn's questions are asked as ever.
+    talk::prompt(&nvim, "again");
+    wait_questions(&nvim, &["And now?"]);
+    answer(&nvim, 2, "allow_once");
+    nvim.wait("the end", || ended(&nvim) == [reason, "end_turn"]);
+    assert_eq!(status(&nvim)["tools"], json!({ "running": 0 }));
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_rejection_may_end_the_turn_in_any_way() {
+    check_reject_ends("end_turn");
+    check_reject_ends("cancelled");
+}
+
+#[test]
+fn an_id_that_is_used_for_every_question_shows_each_one_as_it_is() {
+    let ask = |title: &str, text: &str, name: &str| {
+        json!({
+            "permission": {
+                "toolCallId": "same", "title": title,
+                "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
+            },
+            "as": name,
+        })
+    };
+    let steps: Vec<Json> = vec![
+        json!({ "expect": "session/prompt", "as": "p" }),
+        ask("First", "the first text", "q1"),
+        json!({ "await": "q1", "choice": "allow_once" }),
+        json!({ "tool_update": { "id": "same", "status": "completed" } }),
+        ask("Second", "the second text", "q2"),
+        json!({ "await": "q2", "choice": "reject_once" }),
+        json!({ "end": "p" }),
+    ];
+    let steps: Vec<String> = steps.iter().map(Json::to_string).collect();
+    let nvim = start(&steps.join("\n"));
+    talk::prompt(&nvim, "go");
+    nvim.wait_text("the first text");
+    answer(&nvim, 1, "allow_once");
+    wait_questions(&nvim, &["Second"]);
+    nvim.wait_text("the second text");
+    answer(&nvim, 2, "reject_once");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}

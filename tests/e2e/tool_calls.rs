@@ -1,0 +1,358 @@
+//! Tool calls in the transcript: what one sees of them, and where their lines lead.
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, go, here, open, said, transcript, wait_said};
+
+const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+
+/// Returns a project with a file, whose agent answers each prompt by the steps of a turn.
+fn project(steps: &[Json]) -> Project {
+    let lines: Vec<String> = steps.iter().map(Json::to_string).collect();
+    talk::project(&[&lines.join("\n")]).file("src/a.txt", FILE)
+}
+
+/// Shows the file, and the chat beside it after one turn; the cursor is in the transcript.
+#[track_caller]
+fn told(steps: &[Json]) -> Nvim {
+    let nvim = project(steps).start();
+    nvim.cmd("edit src/a.txt");
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    go(&nvim, "acp-chat");
+    nvim
+}
+
+/// Returns a step that tells of a tool call.
+fn tool(mut fields: Json) -> Json {
+    fields["sessionUpdate"] = json!("tool_call");
+    json!({ "update": fields })
+}
+
+fn edit() -> Json {
+    tool(json!({
+        "toolCallId": "e", "title": "Change a number", "kind": "edit", "status": "completed",
+        "locations": [{ "path": "${cwd}/src/a.txt", "line": 1 }],
+        "content": [{
+            "type": "diff", "path": "${cwd}/src/a.txt", "oldText": "seven\neight\nnine\n",
+            "newText": "seven\nEIGHT\nnine\n",
+        }],
+    }))
+}
+
+fn text(text: &str) -> Json {
+    json!([{ "type": "content", "content": { "type": "text", "text": text } }])
+}
+
+/// Puts the cursor on the line of the transcript that holds `text`.
+#[track_caller]
+fn on(nvim: &Nvim, text: &str) {
+    wait_said(nvim, text);
+    let row = transcript(nvim).iter().position(|line| line.contains(text));
+    nvim.cmd(&row.expect("it was said").saturating_add(1).to_string());
+    nvim.cmd("normal! zv");
+}
+
+/// Waits until the cursor is on a line of a file.
+#[track_caller]
+fn wait_at(nvim: &Nvim, name: &str, line: usize) {
+    nvim.wait(&format!("the cursor on line {line} of {name}"), || {
+        let at = nvim.lua("return { vim.fn.expand('%:.'), vim.fn.line('.') }", ());
+        at == json!([name, line])
+    });
+}
+
+/// Waits until the current buffer has this filetype.
+#[track_caller]
+fn wait_here(nvim: &Nvim, filetype: &str) {
+    nvim.wait(&format!("a buffer of {filetype}"), || {
+        here(nvim) == filetype
+    });
+}
+
+/// Returns the lines of the current buffer.
+fn lines(nvim: &Nvim) -> Vec<String> {
+    nvim.buf_lines(0)
+}
+
+/// Returns whether the line with this text is hidden by a closed fold.
+#[track_caller]
+fn is_hidden(nvim: &Nvim, text: &str) -> bool {
+    let row = transcript(nvim).iter().position(|line| line.contains(text));
+    let line = row.expect("it was said") + 1;
+    let first = nvim.lua(
+        "local row = ...
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-chat' then
+            return vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(row) end)
+          end
+        end",
+        (line,),
+    );
+    first != -1 && first != json!(line)
+}
+
+#[test]
+fn enter_on_a_line_of_a_diff_goes_to_that_line_of_the_file() {
+    let nvim = told(&[edit()]);
+    on(&nvim, "+ EIGHT");
+    nvim.keys("<CR>");
+    wait_at(&nvim, "src/a.txt", 8);
+    assert_eq!(talk::windows(&nvim), ["text", "acp-chat", "acp-input"]);
+    nvim.quit();
+}
+
+#[test]
+fn gf_goes_to_the_first_place_of_a_call_from_any_of_its_lines() {
+    let nvim = told(&[tool(json!({
+        "toolCallId": "r", "title": "Look", "kind": "read", "status": "completed",
+        "locations": [{ "path": "${cwd}/src/a.txt", "line": 4 }],
+        "content": text("some\n\nwords"),
+    }))]);
+    for (from, key) in [("Look", "gf"), ("words", "gf"), ("some", "gF")] {
+        go(&nvim, "acp-chat");
+        on(&nvim, from);
+        nvim.keys(key);
+        wait_at(&nvim, "src/a.txt", 4);
+        nvim.cmd("1");
+    }
+    nvim.quit();
+}
+
+#[test]
+fn a_file_opens_in_the_window_used_last_also_when_the_chat_is_all_there_is() {
+    let nvim = told(&[edit()]);
+    go(&nvim, "text");
+    nvim.cmd("only");
+    nvim.cmd("AcpChat");
+    go(&nvim, "text");
+    nvim.cmd("quit");
+    go(&nvim, "acp-chat");
+    on(&nvim, "+ EIGHT");
+    nvim.keys("<CR>");
+    wait_at(&nvim, "src/a.txt", 8);
+    let mut windows = talk::windows(&nvim);
+    windows.sort();
+    assert_eq!(windows, ["acp-chat", "acp-input", "text"]);
+    nvim.quit();
+}
+
+#[test]
+fn a_resource_and_another_place_are_gone_to_as_well() {
+    let nvim = told(&[tool(json!({
+        "toolCallId": "s", "title": "Search", "kind": "search", "status": "completed",
+        "locations": [
+            { "path": "${cwd}/src/a.txt", "line": 2 }, { "path": "${cwd}/src/a.txt", "line": 9 },
+        ],
+        "content": [{ "type": "content", "content": {
+            "type": "resource_link", "name": "a text", "uri": "file://${cwd}/src/a.txt#L6",
+        } }],
+    }))]);
+    on(&nvim, "a text");
+    nvim.keys("<CR>");
+    wait_at(&nvim, "src/a.txt", 6);
+    go(&nvim, "acp-chat");
+    on(&nvim, "src/a.txt:9");
+    nvim.keys("<CR>");
+    wait_at(&nvim, "src/a.txt", 9);
+    nvim.quit();
+}
+
+#[test]
+fn a_url_is_opened_by_the_system() {
+    let nvim = told(&[tool(json!({
+        "toolCallId": "f", "title": "Fetch", "kind": "fetch", "status": "completed",
+        "content": [{ "type": "content", "content": {
+            "type": "resource_link", "name": "a page", "uri": "https://example.org/a",
+        } }],
+    }))]);
+    nvim.lua("vim.ui.open = function(url) opened = url end", ());
+    on(&nvim, "a page");
+    nvim.keys("<CR>");
+    nvim.wait("the url", || {
+        nvim.lua("return opened", ()) == "https://example.org/a"
+    });
+    nvim.quit();
+}
+
+#[test]
+fn all_that_is_known_of_a_call_is_shown_as_json() {
+    let nvim = told(&[
+        tool(json!({
+            "toolCallId": "x", "title": "Do it", "kind": "execute", "status": "pending",
+            "rawInput": { "command": "make" }, "content": text("done"), "_meta": { "a": { "b": 1 } },
+        })),
+        json!({ "update": {
+            "sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed",
+            "rawOutput": { "code": 0 }, "_meta": { "a": { "c": 2 } },
+        } }),
+    ]);
+    on(&nvim, "done");
+    nvim.keys("gr");
+    wait_here(&nvim, "json");
+    let shown: Json = serde_json::from_str(&lines(&nvim).join("\n")).expect("it is JSON");
+    let want = json!({
+        "toolCallId": "x", "title": "Do it", "kind": "execute", "status": "completed",
+        "locations": [], "rawInput": { "command": "make" }, "rawOutput": { "code": 0 },
+        "content": [{ "type": "text", "text": "done" }], "_meta": { "a": { "b": 1, "c": 2 } },
+    });
+    assert_eq!(shown, want);
+    nvim.keys("q");
+    nvim.wait("the window to close", || here(&nvim) != "json");
+    assert_eq!(talk::windows(&nvim), ["text", "acp-chat", "acp-input"]);
+    nvim.quit();
+}
+
+#[test]
+fn ten_megabytes_of_content_are_cut_and_open_whole_without_a_stall() {
+    let line = "a line of output, forty bytes long, yes\n";
+    let nvim = told(&[tool(json!({
+        "toolCallId": "b", "title": "Print", "kind": "execute", "status": "completed",
+        "content": text(&line.repeat(10_000_000 / line.len())),
+    }))]);
+    on(&nvim, "249800 more lines");
+    assert!(transcript(&nvim).len() < 300);
+    // Other work has its turn between any two slices: as often as the text grows.
+    nvim.lua(
+        "seen, turns = 0, 0
+        local timer = vim.uv.new_timer()
+        timer:start(0, 1, vim.schedule_wrap(function()
+          local count = vim.api.nvim_buf_line_count(0)
+          if count > seen then seen, turns = count, turns + 1 end
+        end))",
+        (),
+    );
+    nvim.keys("<CR>");
+    nvim.wait("all lines", || nvim.lua("return seen", ()) == 250_000);
+    let turns = nvim.lua("return turns", ()).as_u64();
+    assert!(turns > Some(20), "{turns:?} turns");
+    assert_eq!(
+        lines(&nvim).last().map(String::as_str),
+        Some(line.trim_end())
+    );
+    nvim.quit();
+}
+
+#[test]
+fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
+    let update = |id: &str, fields: Json| {
+        let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": id });
+        let all = update.as_object_mut().expect("it is one");
+        all.extend(fields.as_object().expect("it is one").clone());
+        json!({ "update": update })
+    };
+    let run = |id: &str| {
+        tool(json!({
+            "toolCallId": id, "title": format!("Run {id}"), "kind": "execute",
+            "status": "in_progress", "content": text(&format!("{id} says so")),
+        }))
+    };
+    let wait = json!({ "wait_file": "${cwd}/../go" });
+    let nvim = project(&[
+        run("one"),
+        run("two"),
+        wait,
+        update("one", json!({ "status": "completed" })),
+        update(
+            "two",
+            json!({ "status": "completed", "content": text("two says so\nand more") }),
+        ),
+        run("three"),
+        update("three", json!({ "status": "failed" })),
+    ])
+    .start();
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_said(&nvim, "two says so");
+    nvim.wait("both are open", || {
+        !is_hidden(&nvim, "one says") && !is_hidden(&nvim, "two says")
+    });
+    // The user reads in the second one.
+    go(&nvim, "acp-chat");
+    on(&nvim, "two says so");
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "Run three  failed");
+    nvim.wait("the first one is closed", || is_hidden(&nvim, "one says"));
+    assert!(!is_hidden(&nvim, "and more"));
+    assert!(!is_hidden(&nvim, "three says"));
+    nvim.quit();
+}
+
+#[test]
+fn a_sub_agents_work_is_folded_with_its_call_and_in_it() {
+    let below = |id: &str, status: &str, text: &Json| {
+        tool(json!({
+            "toolCallId": id, "title": format!("Read {id}"), "kind": "read", "status": status,
+            "content": text, "_meta": { "claudeCode": { "parentToolUseId": "task" } },
+        }))
+    };
+    let task = |status: &str| {
+        tool(json!({
+            "toolCallId": "task", "title": "Explore", "kind": "think", "status": status,
+        }))
+    };
+    let nvim = project(&[
+        task("in_progress"),
+        below("a", "completed", &text("text of a")),
+        below("b", "in_progress", &text("text of b")),
+        json!({ "wait_file": "${cwd}/../go" }),
+        below("b", "completed", &text("text of b")),
+        task("completed"),
+    ])
+    .size(110, 30)
+    .start();
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_said(&nvim, "text of b");
+    nvim.wait("what runs is open", || {
+        !is_hidden(&nvim, "Read b") && is_hidden(&nvim, "text of b")
+    });
+    wait_said(&nvim, "Explore  in progress · 2 calls, 1 running");
+    nvim.wait_text("Read b");
+    if nvim.is_pictured() {
+        insta::assert_snapshot!(nvim.screen().rows()[..10].join("\n"));
+    }
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "Explore  completed · 2 calls");
+    nvim.wait("it is closed with its call", || is_hidden(&nvim, "Read b"));
+    go(&nvim, "acp-chat");
+    let row = transcript(&nvim)
+        .iter()
+        .position(|line| line.contains("Explore"));
+    nvim.keys(&format!("{}G<CR>", row.expect("it was said") + 1));
+    nvim.wait("it is open", || !is_hidden(&nvim, "Read b"));
+    assert!(is_hidden(&nvim, "text of b"));
+    nvim.quit();
+}
+
+#[test]
+fn a_diff_looks_like_a_diff() {
+    let new = "fn main() {\n    let b = 2;\n    run(b);\n}\n";
+    let steps = [tool(json!({
+        "toolCallId": "e", "title": "Edit m.rs", "kind": "edit", "status": "completed",
+        "locations": [{ "path": "${cwd}/m.rs", "line": 40 }],
+        "content": [{
+            "type": "diff", "path": "${cwd}/m.rs",
+            "oldText": "fn main() {\n    let a = 1;\n    run(b);\n}\n", "newText": new,
+        }],
+    }))];
+    let nvim = project(&steps).size(60, 20).start();
+    open(&nvim);
+    nvim.keys("<C-w>t:q<CR>");
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("let b = 2;");
+    nvim.wait("the language", || {
+        let groups = nvim.screen().groups_of("fn main");
+        groups.first().is_some_and(|group| !group.is_empty())
+    });
+    assert!(
+        said(&nvim, "41 +     let b = 2;"),
+        "{:#?}",
+        transcript(&nvim)
+    );
+    if nvim.is_pictured() {
+        insta::assert_snapshot!(nvim.screen().dump(0..10));
+    }
+    nvim.quit();
+}
