@@ -209,7 +209,9 @@ end
 ---@param on? acp.Follow Without it: if it does not, it does from now on, and the other way round.
 ---@param opts? acp.SessionOpts
 function M.follow(on, opts)
-  if on ~= nil and type(on) ~= "boolean" and on ~= "edits" then
+  -- Typed by hand it may be anything.
+  local mode = on ---@type any
+  if mode ~= nil and type(mode) ~= "boolean" and mode ~= "edits" then
     bad("follow: on", 'boolean, "edits" or nil', on)
   end
   local session = session_of("follow", opts)

@@ -74,9 +74,12 @@ return function(test)
     check("Acp prev 1e300", { { "prev" }, { "prev" } })
     local calls = support.fake({ hunks = {} })
     vim.cmd("Acp next 5")
-    same({ { "next" } }, vim.tbl_filter(function(call)
-      return call[1] == "next"
-    end, calls))
+    same(
+      { { "next" } },
+      vim.tbl_filter(function(call)
+        return call[1] == "next"
+      end, calls)
+    )
   end)
 
   test("AcpChat names the agent, its bang asks for a new session", function()
@@ -131,7 +134,10 @@ return function(test)
       end,
     })
     vim.cmd("Acp cancel")
-    same({ { text = "acp.nvim: there is no session", level = vim.log.levels.ERROR } }, support.notices)
+    same(
+      { { text = "acp.nvim: there is no session", level = vim.log.levels.ERROR } },
+      support.notices
+    )
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
@@ -181,7 +187,14 @@ return function(test)
   test("review fills the quickfix list", function()
     support.fake({
       hunks = {
-        { path = "/tmp/a.txt", row = 4, count = 1, old = { "x" }, new = { "y" }, state = "pending" },
+        {
+          path = "/tmp/a.txt",
+          row = 4,
+          count = 1,
+          old = { "x" },
+          new = { "y" },
+          state = "pending",
+        },
         { path = "/tmp/a.txt", row = 7, count = 0, old = {}, new = { "z" }, state = "proposed" },
       },
     })
@@ -224,7 +237,20 @@ return function(test)
 
   test("completion knows subcommands, scopes and installed agents", function()
     local all = { "accept", "agents", "cancel", "drop-feedback", "follow", "log", "next" }
-    vim.list_extend(all, { "permission", "prev", "prompt", "reject", "restart", "review", "stop", "terminal", "undo-turn" })
+    vim.list_extend(
+      all,
+      {
+        "permission",
+        "prev",
+        "prompt",
+        "reject",
+        "restart",
+        "review",
+        "stop",
+        "terminal",
+        "undo-turn",
+      }
+    )
     same(all, complete("Acp "))
     same({ "accept", "agents" }, complete("Acp a"))
     same({ "hunk", "file", "turn", "all" }, complete("Acp accept "))

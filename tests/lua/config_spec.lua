@@ -221,10 +221,7 @@ return function(test)
   end)
 
   test("keys without effect are reported when they ask for something", function()
-    local _, report = check(
-      { { mcp_servers = { {} }, permissions = { rules = {} } } },
-      {}
-    )
+    local _, report = check({ { mcp_servers = { {} }, permissions = { rules = {} } } }, {})
     same({ "mcp_servers" }, report.unused)
   end)
 end
