@@ -71,6 +71,24 @@ pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
     names
 }
 
+/// Returns a text in which the files below a folder go by the names they have there: a name is
+/// what most of a line would be taken up by, and what it says is at the line's end.
+pub fn seen_from(folder: &str, text: &str) -> String {
+    let folder = format!("{}/", folder.trim_end_matches('/'));
+    let mut seen = String::new();
+    for (at, part) in text.split(&folder).enumerate() {
+        let begins = seen
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || c == '(');
+        if at > 0 && !(begins && folder.len() > 1) {
+            seen.push_str(&folder);
+        }
+        seen.push_str(part);
+    }
+    seen
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +106,16 @@ mod tests {
         check(".,/s/", &["/p/src/.a.rs.swp", "/s/a.rs.swp"]);
         check("./swap", &["/p/src/swap/a.rs.swp"]);
         check("", &["a.rs.swp"]);
+    }
+
+    #[test]
+    fn a_file_goes_by_the_name_it_has_in_the_folder() {
+        let check =
+            |folder: &str, text: &str, seen: &str| assert_eq!(seen_from(folder, text), seen);
+        check("/p", "/p/src/a: it is gone", "src/a: it is gone");
+        check("/p", "Not saved: why. (/p/a)", "Not saved: why. (a)");
+        check("/p", "/p/a and /p/b", "a and b");
+        check("/p", "/x/p/a, /pp/a and /p", "/x/p/a, /pp/a and /p");
+        check("/", "/a and /b", "/a and /b");
     }
 }

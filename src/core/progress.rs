@@ -182,3 +182,33 @@ fn announced(key: SessionKey, cwd: &Path, tool: &ToolCall) -> Announcement {
         locations: locations.collect(),
     }
 }
+
+/// Tells whether an autocommand's pattern may match one of the plugin's `User` events.
+pub fn may_match(pattern: &str) -> bool {
+    let literal = pattern.find(['*', '?', '[', '{', '\\', ',']);
+    let (literal, _) = pattern.split_at(literal.unwrap_or(pattern.len()));
+    literal.starts_with("Acp") || "Acp".starts_with(literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_may_match_is_heard() {
+        for pattern in [
+            "AcpToolCall",
+            "Acp*",
+            "*",
+            "",
+            "A?pPlan*",
+            "{Acp,Foo}*",
+            "Acp,Foo",
+        ] {
+            assert!(may_match(pattern), "{pattern}");
+        }
+        for pattern in ["LazyDone", "Foo*", "B*", "AbcToolCall"] {
+            assert!(!may_match(pattern), "{pattern}");
+        }
+    }
+}

@@ -14,6 +14,7 @@ use crate::core::effect::{Announcement, EditorEffect, Level};
 use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
 use crate::core::view::{Frame, Patch, UndoView};
+use crate::paths;
 
 /// Applies a frame: one patch per view that changed.
 ///
@@ -111,7 +112,7 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     };
     let notify: mlua::Function = nvim::vim()?.get("notify")?;
     let here: String = nvim::vim_fn("getcwd", ())?;
-    let mut text = format!("acp.nvim: {}", seen_from(&here, text));
+    let mut text = format!("acp.nvim: {}", paths::seen_from(&here, text));
     // Neovim 0.12 keeps no names of its own files.
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {
@@ -124,24 +125,6 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         api::<()>("nvim_echo", (chunks, true, nvim::empty()?))?;
     }
     Ok(())
-}
-
-/// Returns a text in which the files below a folder go by the names they have there: a name is
-/// what most of a line would be taken up by, and what it says is at the line's end.
-fn seen_from(folder: &str, text: &str) -> String {
-    let folder = format!("{}/", folder.trim_end_matches('/'));
-    let mut seen = String::new();
-    for (at, part) in text.split(&folder).enumerate() {
-        let begins = seen
-            .chars()
-            .next_back()
-            .is_none_or(|c| c.is_whitespace() || c == '(');
-        if at > 0 && !(begins && folder.len() > 1) {
-            seen.push_str(&folder);
-        }
-        seen.push_str(part);
-    }
-    seen
 }
 
 /// Returns a text cut to what the command line holds.
@@ -313,20 +296,4 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
         ("modeline", Value::Boolean(false)),
     ])?;
     api("nvim_exec_autocmds", ("User", opts))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seen_from;
-
-    #[test]
-    fn a_file_goes_by_the_name_it_has_in_the_folder() {
-        let check =
-            |folder: &str, text: &str, seen: &str| assert_eq!(seen_from(folder, text), seen);
-        check("/p", "/p/src/a: it is gone", "src/a: it is gone");
-        check("/p", "Not saved: why. (/p/a)", "Not saved: why. (a)");
-        check("/p", "/p/a and /p/b", "a and b");
-        check("/p", "/x/p/a, /pp/a and /p", "/x/p/a, /pp/a and /p");
-        check("/", "/a and /b", "/a and /b");
-    }
 }

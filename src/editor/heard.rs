@@ -8,6 +8,7 @@ use std::cell::Cell;
 use nvim_oxi::mlua::{self, Table};
 
 use super::nvim::{self, api};
+use crate::core::progress::may_match;
 
 thread_local! {
     /// Somebody listens to the plugin's events, or to all of them.
@@ -36,34 +37,4 @@ pub fn is_any() -> mlua::Result<bool> {
     }
     HEARD.set(Some(is_any));
     Ok(is_any)
-}
-
-/// Tells whether a pattern may match a name that begins with `Acp`.
-fn may_match(pattern: &str) -> bool {
-    let literal = pattern.find(['*', '?', '[', '{', '\\', ',']);
-    let (literal, _) = pattern.split_at(literal.unwrap_or(pattern.len()));
-    literal.starts_with("Acp") || "Acp".starts_with(literal)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::may_match;
-
-    #[test]
-    fn a_pattern_that_may_match_is_heard() {
-        for pattern in [
-            "AcpToolCall",
-            "Acp*",
-            "*",
-            "",
-            "A?pPlan*",
-            "{Acp,Foo}*",
-            "Acp,Foo",
-        ] {
-            assert!(may_match(pattern), "{pattern}");
-        }
-        for pattern in ["LazyDone", "Foo*", "B*", "AbcToolCall"] {
-            assert!(!may_match(pattern), "{pattern}");
-        }
-    }
 }
