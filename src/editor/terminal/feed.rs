@@ -170,9 +170,8 @@ fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<
     options.set("eventignore", ignored)?;
     let (channel, buf) = swapped?;
     change(key, |shown| {
-        (shown.channel, shown.buf) = (channel, buf);
+        shown.channel = channel;
         shown.feed = Feed::Live;
-        shown.bars.clear();
     });
     adorn(&info, buf)?;
     dress(key)?;
@@ -186,6 +185,12 @@ fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)>
     for &win in windows {
         api::<()>("nvim_win_set_buf", (win, buf))?;
     }
+    change(key, |shown| {
+        shown.buf = buf;
+        shown.bars.clear();
+    });
+    // As it is for a terminal that is opened.
+    window::set_bars(key)?;
     let channel = begin(key, buf)?;
     delete(old)?;
     Ok((channel, buf))

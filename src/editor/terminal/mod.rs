@@ -108,17 +108,20 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     watch()?;
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     window::show(buf)?;
-    // Not before it is in the window: the user's own events of terminals concern that.
-    let channel = begin(key, buf)?;
     let shown = Shown {
         session: info.session,
         buf,
-        channel,
+        channel: 0,
         feed: Feed::Awaited,
         size: (0, 0),
         bars: BTreeMap::new(),
     };
     with(|terminals| terminals.shown.insert(key, shown));
+    // The bar takes a row: a terminal that shrinks right away is left scrolled by Neovim.
+    window::set_bars(key)?;
+    // Not before it is in the window: the user's own events of terminals concern that.
+    let channel = begin(key, buf)?;
+    change(key, |shown| shown.channel = channel);
     adorn(info, buf)?;
     dress(key)?;
     window::go_to_end(buf)?;
