@@ -62,6 +62,20 @@ fn may_name(room: Room, path: &[String]) -> bool {
 }
 
 #[test]
+fn no_test_stands_where_it_never_runs() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = rust_files(&src.join("editor"));
+    assert!(files.len() > 5, "the source is read: {files:?}");
+    // Tests are built without Neovim, so without this room.
+    let has_tests = |file: &&PathBuf| {
+        let text = fs::read_to_string(file).expect("the source can be read");
+        text.contains("#[test]")
+    };
+    let found: Vec<&PathBuf> = files.iter().filter(has_tests).collect();
+    assert!(found.is_empty(), "tests that never run: {found:?}");
+}
+
+#[test]
 fn no_arrow_points_the_wrong_way() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let files = rust_files(&src);
