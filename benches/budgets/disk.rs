@@ -95,7 +95,8 @@ pub fn change(client: Client) -> Measured {
     fs::write(chat.nvim.project.path("big.rs"), new).expect("the file can be written");
     let is_shown = || {
         let screen = chat.nvim.screen();
-        screen.has("// changed") && screen.has("┃")
+        // The old line is there as a virtual one only.
+        screen.has("// changed") && screen.has("compute(5,")
     };
     while !is_shown() {
         thread::sleep(Duration::from_micros(200));

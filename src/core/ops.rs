@@ -33,7 +33,10 @@ struct Splice {
 
 impl Ops {
     /// Replaces `removed` lines from row `start` by `lines`.
-    pub fn splice(&mut self, start: usize, removed: usize, lines: Vec<Line>) {
+    ///
+    /// A line feed in a line, as in the name of a file, becomes a blank: a buffer has no such line.
+    pub fn splice(&mut self, start: usize, removed: usize, mut lines: Vec<Line>) {
+        lines.iter_mut().for_each(Line::flatten);
         self.move_folds(start, removed, lines.len());
         let new = Splice {
             start,

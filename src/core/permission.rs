@@ -365,6 +365,7 @@ impl Model {
             }
             lines.extend(toolview::body(tool));
         }
+        lines.iter_mut().for_each(Line::flatten);
         Some(PermissionView {
             id: open.id,
             session: open.session,

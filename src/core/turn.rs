@@ -35,9 +35,10 @@ impl Model {
         let (agent, is_busy) = (session.agent, session.turn.is_some());
         if !agent.is_some_and(|agent| self.is_staying(agent)) {
             self.connect(key, fx);
-        } else if is_busy && let Some(session) = self.sessions.get_mut(&key) {
-            let text = "Queued: the agent is still at work; the prompt goes out when it is done.";
-            session.transcript.notice(Level::Info, text);
+        } else if is_busy {
+            // Not in the transcript, where the agent is in the middle of a sentence.
+            let text = "Queued: the prompt goes out when the agent is done.";
+            fx.push(notify(Level::Info, text));
         }
         self.next_prompt(key, fx);
     }

@@ -44,6 +44,13 @@ impl Line {
         Self::new(text, Vec::new())
     }
 
+    /// Makes what is to be one line one line.
+    pub fn flatten(&mut self) {
+        if self.text.contains('\n') {
+            self.text = self.text.replace('\n', " ");
+        }
+    }
+
     /// Returns the line as one that leads somewhere.
     #[must_use]
     pub fn linked(mut self, link: Link) -> Self {

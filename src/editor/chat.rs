@@ -253,8 +253,24 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     }
     for win in following {
         go_to_end(win, buf)?;
+        if !folds.is_empty() {
+            // What has been closed leaves the window half empty.
+            fill(win)?;
+        }
     }
     Ok(())
+}
+
+/// Lets the end of a transcript stand at the end of its window, with what comes before above.
+fn fill(win: i32) -> mlua::Result<()> {
+    let run = guard::callback("scroll", |()| {
+        let first: i64 = nvim::vim_fn("line", "w0")?;
+        match first > 1 {
+            true => api("nvim_command", "normal! zb"),
+            false => Ok(()),
+        }
+    })?;
+    api("nvim_win_call", (win, run))
 }
 
 /// Returns the windows that go along with a transcript: those whose cursor is at the end.

@@ -47,6 +47,14 @@ pub fn map(
     set(buf, mode, key, desc, Value::Function(run))
 }
 
+/// Maps a key in a buffer to keys that are not mapped any further.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn map_to(buf: i32, mode: &str, key: &str, desc: &str, to: &str) -> mlua::Result<()> {
+    set(buf, mode, key, desc, nvim::value(to))
+}
+
 /// Maps a key to a function, or to keys that are not mapped any further.
 fn set(buf: i32, mode: &str, key: &str, desc: &str, to: Value) -> mlua::Result<()> {
     let opts = nvim::table([

@@ -203,12 +203,37 @@ fn screen_resized() -> mlua::Result<()> {
 
 /// Learns which chats the user has given another width.
 fn windows_resized() -> mlua::Result<()> {
+    ease_heights()?;
     let columns = columns()?;
     for win in beside()? {
         let width: i64 = api("nvim_win_get_width", win)?;
         // On another screen it is Neovim that has made it so.
         if given(win)?.is_some_and(|given| given.1 == columns && given.0 != width) {
             api::<()>("nvim_win_del_var", (win, GIVEN))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets inputs give way where windows outside of the chat keep their height as well.
+///
+/// Neovim up to 0.12 ends with a failed assertion when the screen gets too low for two such
+/// windows, one of them in a column of its own.
+fn ease_heights() -> mlua::Result<()> {
+    let chats = state::with(|editor| editor.chats.borrow().by_session.clone()).unwrap_or_default();
+    for chat in chats.values() {
+        for win in nvim::windows_of(chat.input)? {
+            let tab: i32 = api("nvim_win_get_tabpage", win)?;
+            let mut is_free = true;
+            for other in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+                let scope = nvim::table([("win", nvim::value(other))])?;
+                let buf: i32 = api("nvim_win_get_buf", other)?;
+                let filetype: String = nvim::buf_option(buf, "filetype")?;
+                let is_chats = matches!(filetype.as_str(), "acp-chat" | "acp-input" | "acp-plan");
+                is_free &=
+                    is_chats || !api::<bool>("nvim_get_option_value", ("winfixheight", scope))?;
+            }
+            nvim::set_win_option(win, "winfixheight", is_free)?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use nvim_oxi::mlua::{self, Function, Table};
 use super::apply::notify;
 use super::chat;
 use super::nvim::{self, api};
-use super::state::send;
+use super::state::{send, snapshot};
 use super::{terminal, walk};
 use crate::core::effect::Level;
 use crate::core::event::Event;
@@ -41,8 +41,8 @@ pub fn open(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Goes to the file of the line under the cursor; on another line of a tool call to the first
-/// place the call names, elsewhere to the file whose name is under the cursor.
+/// Goes to the file of the line under the cursor, else to the one whose name is under the cursor;
+/// else, on a line of a tool call, to the first place the call names.
 ///
 /// # Errors
 /// What Neovim says of it.
@@ -50,6 +50,9 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
     let row = cursor_row()?;
     if let Some(Link::File { path, row }) = link(key, row) {
         return visit(&path, row);
+    }
+    if under_cursor(key)? {
+        return Ok(());
     }
     let call = chat::get(key).and_then(|chat| {
         let links = chat.links.borrow();
@@ -62,7 +65,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
             ..
         }) => visit(&path, row),
         Some(_) => notify(Level::Info, "This tool call names no file."),
-        None => under_cursor(),
+        None => notify(Level::Info, "There is no file's name under the cursor."),
     }
 }
 
@@ -106,19 +109,36 @@ fn link(key: SessionKey, row: usize) -> Option<Link> {
 }
 
 fn visit(path: &Path, row: Option<u32>) -> mlua::Result<()> {
+    let is_loaded = nvim::vim_fn::<i64>("bufloaded", path.to_string_lossy().into_owned())? == 1;
+    if !is_loaded && !path.exists() {
+        let text = format!("{} is not there.", path.display());
+        return notify(Level::Warn, &text);
+    }
     walk::visit(path, row.map(|row| row as usize), false)
 }
 
-/// Goes to the file that the text under the cursor names, as `gF` would, but in another window.
-fn under_cursor() -> mlua::Result<()> {
+/// Goes to the file that the text under the cursor names, as `gF` would, but in another window;
+/// whether there is one.
+fn under_cursor(key: SessionKey) -> mlua::Result<bool> {
     let name: String = nvim::vim_fn("expand", "<cfile>")?;
-    let found: String = nvim::vim_fn("findfile", (name.as_str(), ".,,"))?;
-    if name.is_empty() || found.is_empty() {
-        return notify(Level::Info, "There is no file's name under the cursor.");
+    if name.is_empty() {
+        return Ok(false);
+    }
+    let snapshot = snapshot();
+    let session = snapshot.sessions.iter().find(|info| info.session == key);
+    let cwd = session.map_or_else(String::new, |info| {
+        let cwd = info.cwd.to_string_lossy();
+        // As 'path' has it.
+        cwd.replace([' ', ','], "?")
+    });
+    let found: String = nvim::vim_fn("findfile", (name.as_str(), format!("{cwd},.,,")))?;
+    if found.is_empty() {
+        return Ok(false);
     }
     let line: String = api("nvim_get_current_line", ())?;
     let found: String = nvim::vim_fn("fnamemodify", (found, ":p"))?;
-    visit(Path::new(&found), row_behind(&line, &name))
+    visit(Path::new(&found), row_behind(&line, &name))?;
+    Ok(true)
 }
 
 /// Lets the system open what is no file.

@@ -413,3 +413,32 @@ fn the_command_line_window_is_no_place_for_a_chat() {
     nvim.keys("<C-w>c");
     nvim.quit();
 }
+
+#[test]
+fn a_screen_that_gets_low_with_other_windows_of_a_fixed_height_ends_nothing() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.resize(150, 45);
+    nvim.wait("the new size", || nvim.screen().height == 45);
+    let is_fixed = || {
+        nvim.lua(
+            "for _, win in ipairs(vim.api.nvim_list_wins()) do
+              if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-input' then
+                return vim.wo[win].winfixheight
+              end
+            end",
+            (),
+        )
+    };
+    assert_eq!(is_fixed(), true);
+    nvim.cmd("botright copen 14");
+    // Neovim would end at two of them.
+    nvim.wait("the input to give way", || is_fixed() == false);
+    nvim.resize(150, 20);
+    nvim.wait("the new size", || nvim.screen().height == 20);
+    nvim.resize(150, 45);
+    nvim.wait("the new size", || nvim.screen().height == 45);
+    nvim.cmd("cclose");
+    nvim.wait("the input to keep its height again", || is_fixed() == true);
+    nvim.quit();
+}

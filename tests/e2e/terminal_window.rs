@@ -166,15 +166,15 @@ fn without_a_terminal_it_is_said_and_several_are_a_list() {
     nvim.wait("the second to run", || {
         running()
             .as_str()
-            .is_some_and(|label| label.starts_with("running"))
+            .is_some_and(|label| label.contains("running"))
     });
     nvim.cmd("Acp terminal");
     let offered = nvim.lua("return _G.offered", ());
     assert_eq!(
         offered,
         json!([
-            "running      echo two; sleep 1000 (scripted 1)",
-            "exit code 3  echo one; exit 3 (scripted 1)",
+            "#2 running      echo two; sleep 1000 (scripted 1)",
+            "#1 exit code 3  echo one; exit 3 (scripted 1)",
         ])
     );
     wait_shown(&nvim, "one");
@@ -312,8 +312,9 @@ fn what_is_typed_reaches_the_command() {
     nvim.keys("iyou<CR>");
     nvim.wait_text("hello you");
     wait_bar(&nvim, "exit code 3");
-    // After its end nothing hangs, and it is said why nothing comes.
-    nvim.keys("x");
+    // After its end nothing hangs, keys go nowhere, and it is said why nothing comes.
+    nvim.wait("the end of typing", || nvim.mode() == "nt");
+    nvim.keys("i");
     nvim.wait("the message", || {
         nvim.messages()
             .contains("The command is over (exit code 3).")

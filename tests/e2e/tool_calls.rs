@@ -412,3 +412,34 @@ fn another_file_opens_where_the_user_has_worked_last() {
     assert_eq!(names, json!(["other.txt", "b.txt", "1", "input"]));
     nvim.quit();
 }
+
+#[test]
+fn a_line_feed_in_a_name_breaks_nothing() {
+    let steps = r#"{"tool":{"id":"a","title":"odd","kind":"read","status":"in_progress","locations":[{"path":"${cwd}/src/a\nb","line":3}]}}
+{"say":"and on"}"#;
+    let nvim = talk::start(&[steps]);
+    talk::talk(&nvim, "hi");
+    talk::wait_said(&nvim, "and on");
+    assert!(talk::said(&nvim, "src/a b:3"));
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn a_call_that_folds_when_it_ends_leaves_no_empty_window() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\\n")).collect();
+    let steps = format!(
+        r#"{{"say":"before"}}
+{{"tool":{{"id":"a","title":"run","kind":"execute","status":"in_progress","content":[{{"type":"content","content":{{"type":"text","text":"{lines}"}}}}]}}}}
+{{"wait_file":"${{cwd}}/../on"}}
+{{"tool_update":{{"id":"a","status":"completed"}}}}"#
+    );
+    let nvim = talk::start(&[&steps]);
+    talk::prompt(&nvim, "hi");
+    nvim.wait_text("line 60");
+    assert!(!nvim.screen().has("before"));
+    std::fs::write(nvim.project.root().join("on"), "").expect("a file");
+    nvim.wait_text("completed");
+    nvim.wait_text("before");
+    nvim.quit();
+}

@@ -420,6 +420,7 @@ fn a_prompt_that_waits_for_its_checkpoint_can_be_cancelled() {
     w.happens(Event::Cancel { session: S1 });
     w.saw(&[
         "turn of 1 started",
+        "Info: Queued: the prompt goes out when the agent is done.",
         "turn of 1 ended: cancelled",
         "turn of 1 started",
     ]);

@@ -38,7 +38,7 @@ fn label(info: &TerminalInfo, columns: usize) -> String {
     };
     let agent = chat::get(info.session).map_or_else(String::new, |chat| chat.agent);
     let whose = format!("({agent} {})", info.session.0);
-    let head = format!("{state:<12} ");
+    let head = format!("#{} {state:<12} ", info.key.0);
     // Where the list numbers its lines, there is room for that as well.
     let taken = head.chars().count() + whose.chars().count() + 8;
     let width = columns.saturating_sub(taken).max(20);

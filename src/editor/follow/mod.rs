@@ -133,6 +133,10 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
         return Ok(());
     };
     let home = window::home(key)?;
+    if with(key, |trail| trail.target.is_none()) {
+        // Its window was closed.
+        return Ok(());
+    }
     let here: i32 = api("nvim_get_current_win", ())?;
     let ago = |then: Option<Instant>| then.map(|then| then.elapsed());
     let facts = Facts {

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua::{self, FromLua, Table, Value};
 
 use super::{each_home, with};
+use crate::core::event::Event;
+use crate::core::follow::Follow;
 use crate::core::ids::SessionKey;
 use crate::editor::nvim::{self, api};
+use crate::editor::state::send;
 use crate::editor::{chat, state};
 
 /// The lines a window must have to be split, and the columns to be split side by side.
@@ -92,7 +95,19 @@ pub fn home(key: SessionKey) -> mlua::Result<Option<Home>> {
         with(key, |trail| trail.taken.insert(home.win));
     }
     with(key, |trail| trail.homes.remove(&tab));
+    if !api::<bool>("nvim_win_is_valid", home.win)? {
+        is_enough(key);
+    }
     Ok(None)
+}
+
+/// The user has closed the window that followed: another one is not what they want.
+fn is_enough(key: SessionKey) {
+    with(key, |trail| trail.target = None);
+    send(Event::Follow {
+        session: key,
+        to: Some(Follow::Off),
+    });
 }
 
 /// Chooses a window in which an agent is followed; `buf` is the buffer that it shall show.

@@ -205,7 +205,8 @@ fn draw() -> mlua::Result<()> {
         Some(win) => api::<()>("nvim_win_set_config", (win, config))?,
         None => {
             let win: i32 = api("nvim_open_win", (buf, false, config))?;
-            for name in ["wrap", "linebreak"] {
+            // A command may be a line longer than the window: every row of it shall be seen.
+            for name in ["wrap", "linebreak", "smoothscroll"] {
                 nvim::set_win_option(win, name, true)?;
             }
             with(|float| {
@@ -291,6 +292,9 @@ fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
             }
         },
     )?;
+    for (key, to) in [("j", "gj"), ("k", "gk"), ("<Down>", "gj"), ("<Up>", "gk")] {
+        keys::map_to(buf, "n", key, "Goes to the next row on the screen", to)?;
+    }
     for key in keys::of("permission", "leave") {
         keys::map(buf, "n", &key, "Leaves the question open", leave)?;
     }

@@ -204,8 +204,23 @@ fn dress(key: TerminalKey) -> mlua::Result<()> {
 pub fn refresh() -> mlua::Result<()> {
     for key in keys() {
         window::set_bars(key)?;
+        leave_if_over(key)?;
     }
     Ok(())
+}
+
+/// Ends typing into a terminal whose command is over: the next keys are for nobody.
+fn leave_if_over(key: TerminalKey) -> mlua::Result<()> {
+    let is_over = info(key).is_some_and(|info| info.state.is_over());
+    let Some(shown) = get(key).filter(|_| is_over) else {
+        return Ok(());
+    };
+    let mode: String = nvim::vim_fn("mode", ())?;
+    let here: i32 = api("nvim_get_current_buf", ())?;
+    match mode == "t" && here == shown.buf {
+        true => api("nvim_command", "stopinsert"),
+        false => Ok(()),
+    }
 }
 
 fn keys() -> Vec<TerminalKey> {

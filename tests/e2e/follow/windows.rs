@@ -37,10 +37,14 @@ fn a_window_that_the_user_puts_to_another_use_is_theirs() {
     nvim.cmd("wincmd p");
     pass(&nvim, "one");
     wait_shown(&nvim, &["c.txt:20", "d.txt:1"]);
-    // One that is closed is opened again.
+    // Who closes it does not want another one.
     nvim.lua("vim.api.nvim_win_close(vim.fn.bufwinid('c.txt'), true)", ());
     pass(&nvim, "two");
-    wait_shown(&nvim, &["b.txt:30", "d.txt:1"]);
+    nvim.wait("following to be over", || {
+        talk::status(&nvim)["follow"] == false
+    });
+    wait_shown(&nvim, &["d.txt:1"]);
+    assert!(nvim.messages().contains("No window follows"));
     nvim.quit();
 }
 
