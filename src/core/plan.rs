@@ -64,7 +64,7 @@ impl Transcript {
     /// and that is the transcript.
     pub fn plan(&mut self, plan: Vec<PlanEntry>, place: Place) {
         self.end_message();
-        self.progress.plan();
+        let before = self.current_plan().map(<[PlanEntry]>::to_vec);
         let is_finished = plan.iter().all(is_done);
         match place {
             // Nothing is left to do: the agent has taken it back, or tidies up after itself.
@@ -74,6 +74,9 @@ impl Transcript {
                 self.plans.set_open(None);
                 self.keep_plan(plan);
             }
+        }
+        if self.current_plan() != before.as_deref() {
+            self.progress.plan();
         }
     }
 
@@ -108,6 +111,10 @@ impl Transcript {
         }
     }
 
+    fn current_plan(&self) -> Option<&[PlanEntry]> {
+        self.plans.open.as_deref().or(self.kept_plan())
+    }
+
     /// Returns the plan of the last turn, as far as it is in the transcript.
     fn kept_plan(&self) -> Option<&[PlanEntry]> {
         match self.entries().get(self.plans.entry?)? {
@@ -119,7 +126,7 @@ impl Transcript {
     /// Returns how many entries of the current plan are done, and how many there are; of one that
     /// was finished in a turn that is over, nothing.
     pub fn plan_progress(&self) -> Option<(usize, usize)> {
-        let plan = self.plans.open.as_deref().or(self.kept_plan())?;
+        let plan = self.current_plan()?;
         let done = plan.iter().filter(|entry| is_done(entry)).count();
         let is_news = !self.plans.is_over || done < plan.len();
         (is_news && !plan.is_empty()).then_some((done, plan.len()))

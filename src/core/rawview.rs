@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::diffview::whole;
+use super::terminals::without_codes;
 use super::transcript::{ToolCall, content_markdown};
 use super::view::{Line, Link};
 use crate::acp::{Content, ToolContent};
@@ -74,6 +75,8 @@ pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
         _ if tool.content.iter().any(is_diff) => nothing,
         Some(text) if is_in_content(tool, &text) => nothing,
         Some(text) => {
+            let plain_text = without_codes(&text);
+            let text = plain_text.as_deref().unwrap_or(&text);
             let mut lines = text.trim_end().lines();
             let shown = lines.by_ref().take(most).map(plain).collect();
             (shown, lines.count())

@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use super::contents::Contents;
-use super::terminals::ShownTerminals;
-use crate::acp::{Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
+use super::terminals::{ShownTerminals, without_codes};
+use crate::acp::{Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 
 /// What is known of a tool call.
 #[derive(Debug, Clone)]
@@ -76,7 +76,8 @@ impl ToolCall {
         }
         let locations = patch.locations.filter(|all| !all.is_empty());
         let is_elsewhere = patch.content.is_some() || locations.is_some();
-        if let Some(content) = patch.content {
+        if let Some(mut content) = patch.content {
+            content.iter_mut().for_each(read_as_text);
             self.replace_content(content);
             self.texts.set(&self.content);
         }
@@ -112,6 +113,15 @@ impl ToolCall {
     }
 }
 
+/// Takes the codes out of what a program has printed for a terminal.
+fn read_as_text(item: &mut ToolContent) {
+    if let ToolContent::Content(Content::Text(text)) = item
+        && let Some(plain) = without_codes(text)
+    {
+        *text = plain;
+    }
+}
+
 fn rank(status: ToolStatus) -> u8 {
     match status {
         ToolStatus::Pending => 0,
@@ -138,7 +148,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::acp::Content;
 
     fn patch() -> ToolCallPatch {
         ToolCallPatch::new(ToolCallId("a".into()))
@@ -204,6 +213,14 @@ mod tests {
             &[diff("x"), text("done")],
         );
         check(&[&[diff("x")], &[]], &[diff("x")]);
+    }
+
+    #[test]
+    fn what_was_printed_for_a_terminal_is_read_as_text() {
+        let printed = text("\x1b[31mred\x1b[0m\rRED\nand [on]\n");
+        let content = Some(vec![printed, text("a\r\nb [1m")]);
+        let tool = merged([ToolCallPatch { content, ..patch() }]);
+        assert_eq!(tool.content, [text("RED\nand [on]\n"), text("a\r\nb [1m")]);
     }
 
     #[test]

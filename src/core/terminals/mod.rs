@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub use lines::ShownTerminals;
 
 use self::plain::Plain;
+pub use self::plain::without_codes;
 use self::shown::Shown;
 use self::tail::Tail;
 use super::event::TerminalExit;

@@ -166,6 +166,8 @@ fn a_plan_is_told_with_how_far_it_is() {
     };
     w.updates(plan(&["in_progress", "pending"]));
     w.updates(plan(&["completed", "pending"]));
+    w.updates(plan(&["completed", "pending"]));
+    w.updates(plan(&[]));
     w.updates(plan(&[]));
     check(&mut w, &["plan 0/2", "plan 1/2", "plan 0/0"]);
 }
