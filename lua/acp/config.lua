@@ -168,11 +168,25 @@ function mergers.strings(node, base, value, path, into)
   return value
 end
 
+--- Returns `base` where what was given is wrong: what is strict holds no more then.
+---@param node acp.schema.Node
+---@param base any
+---@return any
+local function without_strict(node, base)
+  if node.strict then
+    return {}
+  end
+  for _, field in ipairs(base and node.fields or {}) do
+    base[field.name] = without_strict(field, base[field.name])
+  end
+  return base
+end
+
 --- A list replaces the one below it, whole or not at all.
 function mergers.list(node, base, value, path, into)
   if type(value) ~= "table" or not vim.islist(value) then
     wrong(into, path, node, value)
-    return base
+    return without_strict(node, base)
   end
   local problems = #into.problems
   for i, item in ipairs(value) do
@@ -181,7 +195,7 @@ function mergers.list(node, base, value, path, into)
     end
   end
   if #into.problems > problems then
-    return node.strict and {} or base
+    return without_strict(node, base)
   end
   return value
 end
@@ -209,7 +223,7 @@ function mergers.record(node, base, value, path, into)
   local off, before = node.switch and value == false, #into.problems
   if type(value) ~= "table" and not off then
     wrong(into, path, node, value)
-    return base
+    return without_strict(node, base)
   end
   local out, known = base or default(node), {}
   for _, field in ipairs(node.fields) do

@@ -79,7 +79,8 @@ function M.configure()
   local problems = config.report().problems
   vim.list_extend(problems, found or {})
   if #problems > 0 then
-    local text = "acp.nvim: the configuration has mistakes; what is below them stays in force:\n  "
+    local text = "acp.nvim: the configuration has mistakes; each is passed over, and with one in "
+      .. "`permissions.rules` no rule holds:\n  "
     vim.notify(text .. table.concat(problems, "\n  "), vim.log.levels.WARN)
   end
 end

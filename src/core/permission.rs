@@ -45,6 +45,8 @@ pub struct Permission {
     pub options: Vec<PermissionOption>,
     /// The user is asked; until then the rules are.
     is_asked: bool,
+    /// The user has been shown a command or a path: no rule allows it any more.
+    has_shown_something: bool,
     /// What a rule waits for before it allows this.
     checking: Option<Token>,
     /// What this request has shown by itself, where its id has stood for something else before.
@@ -79,6 +81,18 @@ impl Permissions {
         let open = self.queue.iter_mut().find(|open| open.id == id)?;
         let is_new = !std::mem::replace(&mut open.is_asked, true);
         is_new.then(|| (open.session, open.tool.clone()))
+    }
+
+    /// Notes that the user sees what a request is about.
+    pub(super) fn shows_something(&mut self, id: PermissionId) {
+        if let Some(open) = self.queue.iter_mut().find(|open| open.id == id) {
+            open.has_shown_something = true;
+        }
+    }
+
+    pub(super) fn has_shown_something(&self, id: PermissionId) -> bool {
+        let mut open = self.queue.iter();
+        open.any(|open| open.id == id && open.has_shown_something)
     }
 
     /// Notes what a rule waits for before it allows a request.
@@ -182,6 +196,7 @@ impl Model {
             own: None,
             options,
             is_asked: false,
+            has_shown_something: false,
             checking: None,
             alone,
         });

@@ -220,6 +220,22 @@ return function(test)
     check_rule("allow", { at .. ": expected table, got string" })
   end)
 
+  test("with rules of a wrong type none holds, not even those before", function()
+    local good = { permissions = { rules = { { action = "allow", path = "**" } } } }
+    for _, case in ipairs({
+      { { permissions = { rules = "off" } }, "permissions.rules: expected list, got string" },
+      { { permissions = { rules = false } }, "permissions.rules: expected list, got boolean" },
+      { { permissions = { rules = { a = 1 } } }, "permissions.rules: expected list, got table" },
+      { { permissions = "off" }, "permissions: expected table, got string" },
+      { { permissions = false }, "permissions: expected table, got boolean" },
+    }) do
+      local config = check({ good, case[1] }, { case[2] })
+      same({}, config.permissions.rules)
+    end
+    same(1, #check({ good, { permissions = {} } }, {}).permissions.rules)
+    same({}, check({ good, { permissions = { rules = {} } } }, {}).permissions.rules)
+  end)
+
   test("keys without effect are reported when they ask for something", function()
     local _, report = check({ { mcp_servers = { {} }, permissions = { rules = {} } } }, {})
     same({ "mcp_servers" }, report.unused)

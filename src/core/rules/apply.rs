@@ -33,8 +33,11 @@ impl Model {
             return self.ask_user(id, fx);
         }
         let rules = &self.permissions.rules;
+        let is_settled = self.permissions.has_shown_something(id);
         match rules.decide(&asked, &roots) {
             Verdict::Reject(rule) => self.rule_answers(id, ReviewAction::Reject, &[rule], fx),
+            // What the user has read is for them to allow, and not something else in its place.
+            Verdict::Allow(_) if is_settled => {}
             Verdict::Allow(by) => {
                 let paths = asked.to_resolve(rules, &by);
                 if paths.is_empty() {
@@ -75,13 +78,13 @@ impl Model {
             // More has been shown meanwhile, or done.
             _ => return self.consult_rules(id, fx),
         }
-        if let Some(at) = check.paths.iter().position(|path| *path == asked.cwd)
-            && let Some(real) = real.get(at)
-        {
-            asked.cwd.clone_from(real);
+        for folder in &mut asked.folders {
+            let at = check.paths.iter().position(|path| path == folder);
+            if let Some(real) = at.and_then(|at| real.get(at)) {
+                folder.clone_from(real);
+            }
         }
         asked.paths.extend(real);
-        asked.is_unclear |= !asked.is_within(&roots);
         match rules.decide(&asked, &roots) {
             Verdict::Allow(by) => self.rule_answers(id, ReviewAction::Accept, &by, fx),
             Verdict::Reject(rule) => self.rule_answers(id, ReviewAction::Reject, &[rule], fx),
@@ -112,8 +115,7 @@ impl Model {
         let open = self.permissions.iter().find(|open| open.id == id)?;
         let session = self.sessions.get(&open.session)?;
         let tool = self.permission_for_rules(open)?;
-        let mut asked = Asked::of(tool, &session.spec.name, &session.spec.cwd);
-        asked.is_unclear |= !asked.is_within(&session.roots);
+        let asked = Asked::of(tool, &session.spec.name, &session.spec.cwd);
         Some((asked, session.roots.clone()))
     }
 
@@ -156,6 +158,10 @@ impl Model {
 
     /// Shows a question to the user, if it is not there already.
     fn ask_user(&mut self, id: PermissionId, fx: &mut Effects) {
+        let shown = self.what_is_asked(id);
+        if shown.is_some_and(|(asked, _)| asked.names_something()) {
+            self.permissions.shows_something(id);
+        }
         let Some((session, tool)) = self.permissions.begin_asking(id) else {
             return;
         };
@@ -169,16 +175,11 @@ impl Model {
 }
 
 impl Asked {
-    /// Tells whether a command would run in one of these folders.
-    fn is_within(&self, roots: &[PathBuf]) -> bool {
-        self.command.is_none() || roots.iter().any(|root| self.cwd.starts_with(root))
-    }
-
     /// Returns the paths that must be known to lead nowhere else before these rules may allow it.
     fn to_resolve(&self, rules: &Rules, by: &[usize]) -> Vec<PathBuf> {
         let paths = rules.look_at_paths(by).then_some(&self.paths);
-        let folder = self.command.is_some().then_some(&self.cwd);
-        paths.into_iter().flatten().chain(folder).cloned().collect()
+        let paths = paths.into_iter().flatten();
+        paths.chain(&self.folders).cloned().collect()
     }
 }
 
@@ -190,7 +191,7 @@ fn option_for(action: ReviewAction, options: &[PermissionOption]) -> Option<&str
         let fitting = options.iter().filter(move |option| option.kind == kind);
         fitting.map(|option| option.id.as_str())
     };
-    match action {
+    let chosen = match action {
         ReviewAction::Accept => {
             let mut once = of_kind(OptionKind::AllowOnce);
             once.next().filter(|_| once.next().is_none())
@@ -201,7 +202,10 @@ fn option_for(action: ReviewAction, options: &[PermissionOption]) -> Option<&str
                 .next()
                 .or_else(|| always.next())
         }
-    }
+    };
+    // An id that several have does not say which of them is meant.
+    let has = |id: &&str| options.iter().filter(|option| option.id == *id).count();
+    chosen.filter(|id| has(id) == 1)
 }
 
 /// Returns the names of rules: `rule 2`, `rules 1 and 3`, `rules 1, 2 and 3`.

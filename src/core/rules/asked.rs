@@ -5,8 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::fields::Meaning;
+use super::patch;
+use super::shell::{self, Words};
 use crate::acp::{Content, ToolContent, ToolKind};
 use crate::core::files::normalized;
 use crate::core::rawview;
@@ -25,104 +28,21 @@ pub struct Asked {
     pub paths: Vec<PathBuf>,
     /// The command line it would run.
     pub command: Option<String>,
+    /// The commands in it; `None` if they are not understood.
+    pub parts: Option<Vec<Words>>,
     /// Where it would run it.
     pub cwd: PathBuf,
+    /// All the folders that its commands would run in: they may go into others.
+    pub folders: Vec<PathBuf>,
     /// All that may be a command, for those who look for one that must not be.
     pub all_text: String,
+    /// The texts in it, each of which may be a path as a whole.
+    pub strings: Vec<String>,
+    /// What it says to people.
+    pub said: String,
     /// There is something in it that nobody here understands.
     pub is_unclear: bool,
 }
-
-/// Fields of an input that name files and folders; lower case, letters and digits alone.
-const PATHS: [&str; 30] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filepath",
-    "filepaths",
-    "filename",
-    "notebookpath",
-    "absolutepath",
-    "relativepath",
-    "dirpath",
-    "directory",
-    "dir",
-    "folder",
-    "root",
-    "from",
-    "to",
-    "source",
-    "destination",
-    "src",
-    "dst",
-    "dest",
-    "oldpath",
-    "newpath",
-    "movepath",
-    "target",
-    "targetfile",
-    "uri",
-    "frompath",
-    "topath",
-];
-
-/// Those that say where a command runs.
-const FOLDERS: [&str; 7] = [
-    "cwd",
-    "workdir",
-    "workingdir",
-    "workingdirectory",
-    "directory",
-    "dirpath",
-    "dir",
-];
-
-/// Those that hold text: what looks like a path there is none.
-const TEXTS: [&str; 30] = [
-    "command",
-    "cmd",
-    "commands",
-    "args",
-    "arguments",
-    "content",
-    "contents",
-    "text",
-    "oldstring",
-    "newstring",
-    "oldstr",
-    "newstr",
-    "oldtext",
-    "newtext",
-    "old",
-    "new",
-    "diff",
-    "unifieddiff",
-    "description",
-    "title",
-    "prompt",
-    "query",
-    "pattern",
-    "regex",
-    "explanation",
-    "justification",
-    "reason",
-    "message",
-    "parsedcmd",
-    "proposedexecpolicyamendment",
-];
-
-/// Those that change how a command is run, beyond what its words say.
-const POWERS: [&str; 8] = [
-    "env",
-    "environment",
-    "stdin",
-    "shell",
-    "dangerouslydisablesandbox",
-    "sandboxpermissions",
-    "withescalatedpermissions",
-    "sudo",
-];
 
 /// How an older version of an agent marks a file that goes.
 const DELETED: &str = "[file deleted]";
@@ -136,8 +56,12 @@ impl Asked {
             changes: Vec::new(),
             paths: Vec::new(),
             command: rawview::command(tool),
+            parts: None,
             cwd: cwd.to_owned(),
+            folders: Vec::new(),
             all_text: String::new(),
+            strings: Vec::new(),
+            said: String::new(),
             is_unclear: false,
         };
         for location in &tool.locations {
@@ -152,15 +76,21 @@ impl Asked {
                 });
             }
         }
+        asked.read_words(tool);
         match &tool.raw_input {
-            Some(Value::Object(_)) => {}
-            Some(Value::Null) | None => asked.read_words(tool),
+            Some(Value::Object(fields)) => {
+                asked.read_command(fields);
+                for (field, value) in fields {
+                    asked.read(cwd, field, value, Depth::Top);
+                }
+            }
+            Some(Value::Null) | None => {}
             Some(_) => asked.is_unclear = true,
         }
         if let Some(input) = &tool.raw_input {
-            asked.read_command(input);
-            asked.read(cwd, "", input);
+            asked.gather("", input, MAX_DEPTH);
         }
+        asked.find_folders();
         asked
     }
 
@@ -170,106 +100,262 @@ impl Asked {
         std::iter::once(&self.kind).chain(&self.changes).chain(runs)
     }
 
-    /// Without an input, a command may still be said in words, to people.
+    /// Tells whether a command would run in these folders alone.
+    pub fn is_within(&self, roots: &[PathBuf]) -> bool {
+        let is_in = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
+        self.folders.iter().all(is_in)
+    }
+
+    /// Tells whether it names a command or a path, if only in words.
+    pub fn names_something(&self) -> bool {
+        let has_words = self.all_text.split_whitespace().nth(1).is_some();
+        has_words || self.command.is_some() || !self.paths.is_empty()
+    }
+
+    /// Returns it as if what it says to people were a command.
+    pub fn as_said(&self) -> Self {
+        Self {
+            all_text: self.said.clone(),
+            paths: Vec::new(),
+            strings: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// A command may be said in words to people: there alone, or another one than in the input.
     fn read_words(&mut self, tool: &ToolCall) {
-        if !matches!(
+        let may_run = matches!(
             self.kind,
             ToolKind::Execute | ToolKind::Other | ToolKind::Unknown(_)
-        ) {
+        );
+        if !may_run && self.command.is_none() {
             return;
         }
-        self.all_text.push_str(&tool.title);
+        // Others tell there what the input is, with its patches.
+        if may_run && self.kind != ToolKind::Execute && is_some(tool.raw_input.as_ref()) {
+            self.said.push_str(&tool.title);
+            return;
+        }
+        self.add_text(&tool.title);
         for item in &tool.content {
             if let ToolContent::Content(Content::Text(text)) = item {
-                self.all_text.push('\n');
-                self.all_text.push_str(text);
+                self.add_text(text);
             }
         }
     }
 
-    /// Notes all that may be a command, and whether it is told in one way only.
-    fn read_command(&mut self, input: &Value) {
-        let ways = ["command", "cmd", "commands"];
-        let said = |name: &&&str| input.get(**name).is_some_and(|value| !is_nothing(value));
-        let count = ways.iter().filter(said).count();
-        self.is_unclear |= count > 1 || (count == 1 && self.command.is_none());
-        let args = input.get("args").or_else(|| input.get("arguments"));
-        let is_list = |value: &Value| {
-            let items = value.as_array();
-            items.is_some_and(|items| items.iter().all(Value::is_string))
+    /// Takes the command apart, and notes whether it is told in one way only.
+    fn read_command(&mut self, input: &Map<String, Value>) {
+        let given = |name: &str| input.get(name).filter(|value| !is_nothing(value));
+        let told: Vec<&Value> = ["command", "cmd", "commands"]
+            .into_iter()
+            .filter_map(given)
+            .collect();
+        let args: Vec<&Value> = ["args", "arguments"]
+            .into_iter()
+            .filter_map(given)
+            .collect();
+        let (told, args) = match (told.as_slice(), args.as_slice()) {
+            ([], []) => return,
+            ([told], []) => (*told, None),
+            ([told], [args]) => (*told, Some(*args)),
+            _ => {
+                self.is_unclear = true;
+                return;
+            }
         };
-        if count == 1 && args.is_some_and(|args| !is_nothing(args) && !is_list(args)) {
-            self.is_unclear = true;
-        }
-        self.all_text.extend(self.command.clone());
-        for name in ways.iter().chain(&["args", "arguments"]) {
-            self.all_text.push('\n');
-            push_texts(input.get(*name), &mut self.all_text);
-        }
+        let words = |value: &Value| -> Option<Vec<String>> {
+            let words = value.as_array()?.iter();
+            words.map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let is_lines = given("commands").is_some();
+        let args = args.map(words);
+        self.parts = match (told, words(told), args) {
+            // Each is a line of its own, with its own quotes.
+            (_, Some(lines), None) if is_lines => lines
+                .iter()
+                .map(|line| shell::commands(line))
+                .collect::<Option<Vec<_>>>()
+                .map(|parts| parts.concat()),
+            (Value::String(line), _, None) if !is_lines => shell::commands(line),
+            (Value::String(program), _, Some(Some(args))) if !is_lines => {
+                shell::program(&[vec![program.clone()], args].concat())
+            }
+            (_, Some(words), None) => shell::program(&words),
+            (_, Some(words), Some(Some(args))) if !is_lines => {
+                shell::program(&[words, args].concat())
+            }
+            _ => None,
+        };
+        self.is_unclear |= self.command.is_none() || self.parts.is_none();
     }
 
     /// Goes through an input, field by field.
-    fn read(&mut self, cwd: &Path, field: &str, value: &Value) {
-        let name: String = field.chars().filter(|c| c.is_alphanumeric()).collect();
-        let name = name.to_lowercase();
-        let name = name.as_str();
-        if POWERS.contains(&name) {
-            self.is_unclear |= !is_nothing(value) && value.as_str() != Some("use_default");
+    fn read(&mut self, cwd: &Path, field: &str, value: &Value, depth: Depth) {
+        let (meaning, runs) = (Meaning::of(field), self.command.is_some());
+        let is_clear = match (meaning, value) {
+            (Meaning::Command, _) => depth == Depth::Top && (runs || is_nothing(value)),
+            (Meaning::Power, _) => is_nothing(value) || value.as_str() == Some("use_default"),
+            (Meaning::Told, _) | (_, Value::Null) => true,
+            (_, Value::Array(items)) => {
+                for item in items {
+                    self.read(cwd, field, item, depth);
+                }
+                true
+            }
+            (_, Value::Object(fields)) => {
+                self.read_fields(cwd, field, fields);
+                !runs && ["changes", "edits", "files", "paths"].contains(&field)
+            }
+            (Meaning::Plain, Value::String(text)) => text.chars().all(is_plain),
+            (Meaning::Plain, _) | (Meaning::Said, Value::String(_)) => true,
+            (Meaning::Folder, Value::String(text)) if runs && depth == Depth::Top => {
+                self.is_unclear |= self.cwd != *cwd || is_odd(text);
+                self.cwd = normalized(&cwd.join(text));
+                true
+            }
+            (meaning, Value::String(text)) => {
+                let is_read = self.read_text(cwd, field, meaning, text);
+                !runs && is_read
+            }
+            _ => false,
+        };
+        self.is_unclear |= !is_clear;
+    }
+
+    fn read_fields(&mut self, cwd: &Path, field: &str, fields: &Map<String, Value>) {
+        for (name, value) in fields {
+            match value {
+                // The names are those of files.
+                Value::Object(change) if field == "changes" => {
+                    self.add_path(cwd, name);
+                    self.changes.push(match value["type"].as_str() {
+                        Some("delete") => ToolKind::Delete,
+                        _ => ToolKind::Edit,
+                    });
+                    self.read_fields(cwd, "", change);
+                }
+                value => self.read(cwd, name, value, Depth::Below),
+            }
         }
+    }
+
+    /// Reads the text of a field; tells whether it is understood.
+    fn read_text(&mut self, cwd: &Path, field: &str, meaning: Meaning, text: &str) -> bool {
+        match meaning {
+            Meaning::Path => self.add_path(cwd, text),
+            // Where a search begins; of other things it may be where all paths do.
+            Meaning::Folder => {
+                self.add_path(cwd, text);
+                return field.starts_with("dir");
+            }
+            Meaning::MovePath => {
+                self.changes.push(ToolKind::Move);
+                self.add_path(cwd, text);
+            }
+            Meaning::Pattern => return !is_odd_pattern(text),
+            Meaning::Data if patch::is_envelope(text) => return self.read_patch(cwd, text),
+            Meaning::Data => {}
+            Meaning::Patch => return self.read_patch(cwd, text),
+            _ => {
+                if looks_like_a_path(text) {
+                    self.add_path(cwd, text);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads which files a patch is for; tells whether it is understood.
+    fn read_patch(&mut self, cwd: &Path, text: &str) -> bool {
+        let Some(changes) = patch::changes(text) else {
+            return false;
+        };
+        for (kind, path) in changes {
+            self.changes.push(kind);
+            self.add_path(cwd, &path);
+        }
+        true
+    }
+
+    /// Notes every text for those who look for one that must not be there: but what files hold.
+    fn gather(&mut self, field: &str, value: &Value, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            self.is_unclear = true;
+            return;
+        };
         match value {
-            Value::String(text) => self.read_text(cwd, name, text),
-            Value::Array(items) => items.iter().for_each(|item| self.read(cwd, field, item)),
+            Value::String(text) => {
+                let is_held = match Meaning::of(field) {
+                    Meaning::Said => return self.said.extend(["\n", text]),
+                    Meaning::Data => self.kind != ToolKind::Execute,
+                    Meaning::Patch => patch::changes(text).is_some(),
+                    _ => false,
+                };
+                if is_held && self.command.is_none() {
+                    return;
+                }
+                self.add_text(text);
+                if text.starts_with(['{', '['])
+                    && let Ok(value) = serde_json::from_str(text)
+                {
+                    self.gather("", &value, depth);
+                }
+            }
+            Value::Array(items) => {
+                self.add_text(&texts(value));
+                items
+                    .iter()
+                    .for_each(|item| self.gather(field, item, depth));
+            }
             Value::Object(fields) => {
-                for (field, value) in fields {
-                    if name == "changes" {
-                        self.add_path(cwd, field);
-                        self.changes.push(match value["type"].as_str() {
-                            Some("delete") => ToolKind::Delete,
-                            _ => ToolKind::Edit,
-                        });
+                // A program, and what it is given.
+                let lists = fields.values().filter(|value| value.is_array());
+                let lists: Vec<String> = lists.map(texts).collect();
+                for (name, value) in fields {
+                    if let (Value::String(text), false) = (value, lists.is_empty())
+                        && matches!(Meaning::of(name), Meaning::Command | Meaning::Unknown)
+                    {
+                        let lines = lists.iter().map(|list| format!("{text} {list}"));
+                        lines.for_each(|line| self.add_text(&line));
                     }
-                    self.read(cwd, field, value);
+                    // Names may be paths.
+                    self.strings
+                        .extend(Some(name.clone()).filter(|name| name.contains(['/', '.'])));
+                    self.gather(name, value, depth);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn read_text(&mut self, cwd: &Path, name: &str, text: &str) {
-        if self.command.is_some() && FOLDERS.contains(&name) {
-            self.cwd = normalized(&cwd.join(text));
-            self.is_unclear |= text.starts_with('~');
-        } else if text.contains("*** Begin Patch") {
-            self.read_patch(cwd, text);
-        } else if PATHS.contains(&name) {
-            if name == "movepath" {
-                self.changes.push(ToolKind::Move);
-            }
-            self.add_path(cwd, text);
-        } else if !TEXTS.contains(&name) && looks_like_a_path(text) {
-            self.add_path(cwd, text);
-        }
+    fn add_text(&mut self, text: &str) {
+        self.all_text.extend(["\n", text]);
+        self.strings.push(text.to_owned());
     }
 
-    /// Reads which files a patch is for.
-    fn read_patch(&mut self, cwd: &Path, patch: &str) {
-        for line in patch.lines() {
-            let Some((verb, path)) = line
-                .strip_prefix("*** ")
-                .and_then(|line| line.split_once(": "))
-            else {
-                continue;
-            };
-            self.changes.push(match verb {
-                "Add File" | "Update File" => ToolKind::Edit,
-                "Delete File" => ToolKind::Delete,
-                "Move to" => ToolKind::Move,
-                _ => {
-                    self.is_unclear = true;
-                    continue;
+    /// Finds the folders that the commands run in.
+    fn find_folders(&mut self) {
+        if self.command.is_none() {
+            return;
+        }
+        self.folders.push(self.cwd.clone());
+        for words in self.parts.iter().flatten() {
+            match shell::moves_to(words) {
+                shell::Move::Nowhere => {}
+                shell::Move::To(folder) if !is_odd(folder) && self.folders.len() < MAX_FOLDERS => {
+                    // Whether the ones before it went well, nobody knows.
+                    let to = |from: &PathBuf| normalized(&from.join(folder));
+                    let all: Vec<PathBuf> = self.folders.iter().map(to).collect();
+                    self.folders.extend(all);
                 }
-            });
-            self.add_path(cwd, path.trim());
+                shell::Move::To(folder) => {
+                    self.folders.push(normalized(&self.cwd.join(folder)));
+                    self.is_unclear = true;
+                }
+                shell::Move::Anywhere => self.is_unclear = true,
+            }
         }
     }
 
@@ -280,9 +366,7 @@ impl Asked {
         }
         // Whoever opens it may take such a name for another one.
         let is_escaped = path.len() < text.len() && path.contains('%');
-        self.is_unclear |=
-            path.starts_with('~') || path.contains('$') || path.contains(char::is_control);
-        self.is_unclear |= is_escaped || text.contains("://") && path.len() == text.len();
+        self.is_unclear |= is_escaped || is_odd(path);
         let path = normalized(&cwd.join(path));
         if !self.paths.contains(&path) {
             self.paths.push(path);
@@ -290,20 +374,53 @@ impl Asked {
     }
 }
 
-fn push_texts(value: Option<&Value>, texts: &mut String) {
-    match value {
-        Some(Value::String(text)) => {
-            texts.push_str(text);
-            texts.push(' ');
-        }
-        Some(Value::Array(items)) => items.iter().for_each(|item| push_texts(Some(item), texts)),
-        _ => {}
-    }
+/// Where in an input a field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Top,
+    Below,
+}
+
+/// Inputs that go deeper are not looked at further.
+const MAX_DEPTH: usize = 32;
+
+/// So many folders a line may go through.
+const MAX_FOLDERS: usize = 8;
+
+/// Tells whether a path may lead elsewhere than its parts say: `..` is behind a link not what is
+/// above its name.
+fn is_odd(path: &str) -> bool {
+    path.starts_with('~')
+        || path.contains('$')
+        || path.contains("://")
+        || path.contains(char::is_control)
+        || path.split('/').any(|part| part == "..")
+}
+
+/// Tells whether what is looked for may be elsewhere than where the search is.
+fn is_odd_pattern(text: &str) -> bool {
+    let mut parts = text.split(['/', '{', ',', '}']);
+    text.starts_with(['/', '~']) || parts.any(|part| part == "..") || text.contains("{/")
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
+}
+
+/// Returns all texts of a list, as one line.
+fn texts(list: &Value) -> String {
+    let items = list.as_array().into_iter().flatten();
+    let texts: Vec<&str> = items.filter_map(Value::as_str).collect();
+    texts.join(" ")
 }
 
 fn looks_like_a_path(text: &str) -> bool {
     let begins = ["/", "~", "file:", "../", "./"];
     !text.contains('\n') && begins.iter().any(|begin| text.starts_with(begin))
+}
+
+fn is_some(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| !is_nothing(value))
 }
 
 fn is_nothing(value: &Value) -> bool {

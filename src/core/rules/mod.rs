@@ -6,6 +6,8 @@
 
 mod apply;
 mod asked;
+mod fields;
+mod patch;
 mod pattern;
 #[cfg(test)]
 mod props;
@@ -14,6 +16,8 @@ mod recorded;
 mod shell;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tricks;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -112,6 +116,13 @@ impl Rules {
                     Err(why) => wrong("command", text, why),
                 }
             }
+            // What a command does to paths nobody can see.
+            if spec.action == Action::Allow
+                && let ([path, ..], [_, ..]) = (&spec.paths[..], &spec.commands[..])
+            {
+                let why = "a rule that allows has a path or a command: make it two rules";
+                wrong("path", path, why.into());
+            }
             rules.all.push(rule);
         }
         match problems.is_empty() {
@@ -133,7 +144,8 @@ impl Rules {
         if let Some(rule) = hits(Action::Reject) {
             return Verdict::Reject(rule.number);
         }
-        if hits(Action::Ask).is_some() || asked.is_unclear {
+        let is_unclear = asked.is_unclear || !asked.is_within(roots);
+        if is_unclear || hits(Action::Ask).is_some() || self.is_told_of(asked, roots) {
             return Verdict::Ask;
         }
         match self.allow(asked, roots) {
@@ -142,6 +154,13 @@ impl Rules {
             }
             _ => Verdict::Ask,
         }
+    }
+
+    /// Tells whether what the agent says to people speaks of what a rule is against.
+    fn is_told_of(&self, asked: &Asked, roots: &[PathBuf]) -> bool {
+        let said = asked.as_said();
+        let mut against = self.all.iter().filter(|rule| rule.action != Action::Allow);
+        against.any(|rule| rule.hits(&said, roots))
     }
 
     /// Tells whether a rule against some kind would match, had the agent told what kind it is;
@@ -168,10 +187,10 @@ impl Rules {
             self.all.iter().filter(allows)
         };
         let mut by = BTreeSet::new();
-        if let Some(command) = &asked.command {
-            for words in shell::commands(command)? {
+        if asked.command.is_some() {
+            for words in asked.parts.as_ref()? {
                 let mut rules = allowing();
-                let rule = rules.find(|rule| rule.covers_command(asked, &words, roots))?;
+                let rule = rules.find(|rule| rule.covers_command(asked, words))?;
                 by.insert(rule.number);
             }
         }
@@ -224,13 +243,19 @@ impl Rule {
             hits(path) || at_home.is_some_and(|path| hits(&path))
         };
         let in_command = loose.iter().flat_map(|word| word.rsplit('='));
+        let is_word_hit = |word: &str| {
+            let word = word.strip_prefix("file://").unwrap_or(word);
+            if let Some(rest) = word.strip_prefix("HOME/") {
+                return is_hit(&normalized(&self.home.join(rest)));
+            }
+            let mut folders = asked.folders.iter().chain([&asked.cwd]);
+            folders.any(|folder| is_hit(&normalized(&folder.join(word))))
+        };
+        let may_be_path = |text: &&String| !text.contains('\n');
+        let mut strings = asked.strings.iter();
         asked.paths.iter().any(|path| is_hit(path))
-            || in_command
-                .map(|word| match word.strip_prefix("HOME/") {
-                    Some(rest) => normalized(&self.home.join(rest)),
-                    None => normalized(&asked.cwd.join(word)),
-                })
-                .any(|path| is_hit(&path))
+            || in_command.into_iter().any(is_word_hit)
+            || strings.any(|text| may_be_path(&text) && is_word_hit(text))
     }
 
     /// Returns the path that one with a `~` in it stands for.
@@ -246,10 +271,9 @@ impl Rule {
     }
 
     /// Tells whether the rule allows one of the request's commands.
-    fn covers_command(&self, asked: &Asked, words: &[String], roots: &[PathBuf]) -> bool {
+    fn covers_command(&self, asked: &Asked, words: &[String]) -> bool {
         self.commands.iter().any(|pattern| pattern.covers(words))
             && self.names(&asked.kind) != Some(false)
-            && (self.paths.is_empty() || self.covers_all_paths(asked, roots))
     }
 
     /// Tells whether the rule allows what the request does to the paths it names.
@@ -262,9 +286,11 @@ impl Rule {
             None => BY_PATH.contains(&wire_name(kind)),
         };
         let is_path = |kind: &ToolKind| !NO_PATHS.contains(&wire_name(kind));
-        self.commands.is_empty()
-            && kinds.all(|kind| covers(kind) && is_path(kind))
-            && self.covers_all_paths(asked, roots)
+        // The session's folder itself is looked at, and no more.
+        let looks = |kind: &ToolKind| ["read", "search"].contains(&wire_name(kind));
+        let has_root = asked.paths.iter().any(|path| roots.contains(path));
+        let is_fine = |kind| covers(kind) && is_path(kind) && (!has_root || looks(kind));
+        self.commands.is_empty() && kinds.all(is_fine) && self.covers_all_paths(asked, roots)
     }
 }
 

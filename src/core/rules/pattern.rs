@@ -23,6 +23,17 @@ impl Wildcard {
         let matches = |pattern: &char, c: &char| *pattern == '?' || pattern == c;
         sequence(&self.0, &text, |pattern| *pattern == '*', matches)
     }
+
+    fn climbs(&self) -> usize {
+        climbs(&self.0.iter().collect::<String>())
+    }
+}
+
+/// Counts how often a word goes to the folder above (`--file=../../x`, `-I..`).
+fn climbs(word: &str) -> usize {
+    let parts = word.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'));
+    let climbs = |part: &&str| part.ends_with("..") && !part.ends_with("...");
+    parts.filter(climbs).count()
 }
 
 /// Words that a command begins with, and nothing after them unless it ends in `*`.
@@ -78,7 +89,17 @@ impl CommandPattern {
             Piece::Word(wildcard) => wildcard.matches(word),
             Piece::Any => false,
         };
-        (self.sets_variables || !sets_variables)
+        // Where `..` leads only a pattern that has it can have meant.
+        let is_meant = |word: &String| {
+            let says = |piece: &Piece| match piece {
+                Piece::Word(wildcard) => wildcard.climbs() == climbs(word),
+                Piece::Any => false,
+            };
+            let mut pieces = self.pieces.iter();
+            climbs(word) == 0 || pieces.any(|piece| says(piece) && matches(piece, word))
+        };
+        words.iter().all(is_meant)
+            && (self.sets_variables || !sets_variables)
             && sequence(&self.pieces, words, |piece| *piece == Piece::Any, matches)
     }
 
@@ -112,6 +133,8 @@ fn is_assignment(word: &str) -> bool {
 #[derive(Debug, Clone)]
 pub struct PathGlob {
     is_absolute: bool,
+    /// It is for a session's folder itself, too.
+    is_root: bool,
     /// It speaks of a repository's own files.
     names_git: bool,
     exact: GlobMatcher,
@@ -125,10 +148,19 @@ impl PathGlob {
     /// # Errors
     /// What is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
-        let short = text.strip_prefix("./").unwrap_or(text);
-        if short.is_empty() {
+        if text.is_empty() {
             return Err("the glob is empty".into());
         }
+        if text.starts_with('~') {
+            return Err("only \"~/\" at the beginning stands for a home folder, yours".into());
+        }
+        if text.contains('$') {
+            return Err("a glob has no variables: write where it leads, or \"~/\"".into());
+        }
+        let short = match text.strip_prefix("./").unwrap_or(text) {
+            "" => "**",
+            short => short,
+        };
         if short.split('/').any(|part| part == "..") {
             return Err("\"..\" matches nothing: write where it leads".into());
         }
@@ -145,6 +177,7 @@ impl PathGlob {
         };
         Ok(Self {
             is_absolute: full.starts_with('/'),
+            is_root: ["**", "**/**", "."].contains(&full.as_str()),
             names_git: full.split('/').any(is_git),
             exact: build(false)?,
             loose: build(true)?,
@@ -170,7 +203,10 @@ impl PathGlob {
             return glob.is_match(path);
         }
         let mut below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
-        below.any(|path| !path.as_os_str().is_empty() && glob.is_match(path))
+        below.any(|path| match path.as_os_str().is_empty() {
+            true => self.is_root,
+            false => glob.is_match(path),
+        })
     }
 }
 
@@ -241,6 +277,15 @@ mod tests {
         check_covers("cat src/*.rs", "cat src/a.rs", true);
         check_covers("cat src/*.rs", "cat src/a.rs /etc/passwd.rs", false);
         check_covers("cat src/*.rs", "cat 'src/a b.rs'", true);
+        check_covers("cat src/*", "cat src/../../x", false);
+        check_covers("cat *", "cat ../x", false);
+        check_covers("cat *", "cat --file=a/..", false);
+        check_covers("cc *", "cc -I..", false);
+        check_covers("cat ../*", "cat ../x", true);
+        check_covers("cat ../*", "cat ../../x", false);
+        check_covers("cat ../a *", "cat ../a ../b", false);
+        check_covers("git log *", "git log main..HEAD", true);
+        check_covers("go test *", "go test ./...", true);
         check_covers("ls -?", "ls -l", true);
         check_covers("git status", "'git status'", false);
         check_covers("git status", "/tmp/git status", false);
@@ -306,7 +351,13 @@ mod tests {
         check_path("src/**", "/p/srcs/a.rs", false, false);
         check_path("**", "/p/a", true, true);
         check_path("**", "/etc/passwd", false, false);
-        check_path("**", "/p", false, false);
+        check_path("**", "/p", true, true);
+        check_path("./", "/p", true, true);
+        check_path("./", "/p/a/b", true, true);
+        check_path(".", "/p", true, true);
+        check_path(".", "/p/a", false, true);
+        check_path("*", "/p", false, false);
+        check_path("src/**", "/p", false, false);
         check_path("*.md", "/p/a.md", true, true);
         check_path("*.md", "/p/a/b.md", false, false);
         check_path("./docs/", "/p/docs/a/b", true, true);
@@ -334,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_glob_that_is_none_is_an_error() {
-        for text in ["", "./", "a[", "a{b", "../x", "a/../b"] {
+        for text in ["", "$HOME/x", "~bob/x", "~", "a[", "a{b", "../x", "a/../b"] {
             assert!(PathGlob::new(text).is_err(), "{text}");
         }
     }

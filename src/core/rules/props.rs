@@ -50,6 +50,7 @@ fn rule() -> impl Strategy<Value = Value> {
         of("bot"),
     )
         .prop_map(|(action, path, command, kind, agent)| {
+            let path = path.filter(|_| action != "allow" || command.is_none());
             json!({ "action": action, "path": path, "command": command, "kind": kind, "agent": agent })
         })
 }

@@ -5,6 +5,8 @@
 //! substitution, a redirection, a job in the background) makes the line one that is not
 //! understood.
 
+use crate::core::rawview::quoted;
+
 /// A simple command: its words, without quotes.
 pub type Words = Vec<String>;
 
@@ -23,6 +25,56 @@ pub fn commands(line: &str) -> Option<Vec<Words>> {
     let mut all = Vec::new();
     take_apart(line, MAX_SHELLS, &mut all)?;
     (!all.is_empty()).then_some(all)
+}
+
+/// Takes the words of a program apart; `None` where a shell would read them differently, which
+/// they may be handed to.
+pub fn program(words: &[String]) -> Option<Vec<Words>> {
+    if let Some(script) = script(words) {
+        return commands(script);
+    }
+    let is_plain = |word: &String| quoted(word) == *word;
+    words
+        .iter()
+        .all(is_plain)
+        .then(|| vec![words.to_vec()])
+        .filter(|_| !words.is_empty())
+}
+
+/// Where a command leaves the shell.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Move<'a> {
+    Nowhere,
+    To(&'a str),
+    /// Nobody can tell.
+    Anywhere,
+}
+
+/// Tells where the commands behind this one are run.
+pub fn moves_to(words: &[String]) -> Move<'_> {
+    let moves = |word: &String| ["cd", "pushd", "popd", "chdir"].contains(&word.as_str());
+    match words {
+        [command, folder] if (command == "cd" || command == "pushd") && is_folder(folder) => {
+            Move::To(folder)
+        }
+        [command, ..] if moves(command) => Move::Anywhere,
+        [first, rest @ ..] if is_before(first) && rest.iter().any(moves) => Move::Anywhere,
+        _ => Move::Nowhere,
+    }
+}
+
+/// Tells whether this is a folder, and not the way back or one of a list.
+fn is_folder(word: &str) -> bool {
+    !word.is_empty() && !word.starts_with(['-', '+'])
+}
+
+/// Tells whether the shell itself may run a command behind this word.
+fn is_before(word: &str) -> bool {
+    let words = [
+        "builtin", "command", "eval", "exec", "time", "!", "if", "then", "else", "elif", "while",
+        "until", "do",
+    ];
+    words.contains(&word) || word.contains('=')
 }
 
 fn take_apart(line: &str, shells: usize, all: &mut Vec<Words>) -> Option<()> {
@@ -71,6 +123,8 @@ fn parts(line: &str) -> Option<Vec<Words>> {
             '\\' => reader.push(chars.next().filter(|c| !c.is_control())?),
             '#' if reader.word.is_none() => return None,
             '$' | '`' | '<' | '>' | '(' | ')' | '{' | '}' => return None,
+            // Which files these stand for, nobody here knows.
+            '*' | '?' | '[' => return None,
             c if c.is_control() => return None,
             c => reader.push(c),
         }
@@ -194,7 +248,7 @@ mod tests {
         check("a &&\n\n b", &["a", "b"]);
         check("a&&b;c|d", &["a", "b", "c", "d"]);
         check("FOO=1 a", &["FOO=1+a"]);
-        check("ls *.rs [ab]? ~/x", &["ls+*.rs+[ab]?+~/x"]);
+        check("ls '*.rs' \"[ab]?\" \\* ~/x", &["ls+*.rs+[ab]?+*+~/x"]);
     }
 
     #[test]
@@ -242,6 +296,9 @@ mod tests {
             "{ a; }",
             "a {b,c}",
             "a # b",
+            "a *.rs",
+            "a .?",
+            "a [ab]",
             "a 'b",
             "a \"b",
             "a \\",

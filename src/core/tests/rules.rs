@@ -135,6 +135,11 @@ fn what_the_options_do_not_offer_once_is_asked() {
     let two = [("x", "allow_once"), ("y", "allow_once")];
     assert_eq!(asked("git status", &two), "asked");
     assert_eq!(asked("git status", &[("x", "allow")]), "asked");
+    // An id of two options is neither's.
+    let same = [("x", "allow_once"), ("x", "allow_always")];
+    assert_eq!(asked("git status", &same), "asked");
+    let same = [("x", "reject_once"), ("x", "allow_once")];
+    assert_eq!(asked("git push", &same), "asked");
     let never = ("never", "reject_always");
     assert_eq!(asked("git push", &[never, ("n", "reject_once")]), "n");
     assert_eq!(asked("git push", &[both, never]), "never");
@@ -210,7 +215,43 @@ fn what_is_shown_while_links_are_followed_counts() {
         "sessionUpdate": "tool_call_update", "toolCallId": "e",
         "locations": [{ "path": "/p/f" }],
     }));
-    assert_eq!(w.answer("0"), &selected("yes"));
+    // It was shown with the other one.
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Cancel { session: S1 });
+}
+
+#[test]
+fn what_was_shown_is_never_allowed_as_something_else() {
+    let rules = [rule(ALLOW, "git status *"), rule(REJECT, "git push *")];
+    for shown in [
+        run("wget x"),
+        json!({ "toolCallId": "r", "kind": "execute", "title": "wget x" }),
+        json!({ "toolCallId": "r", "kind": "edit", "locations": [{ "path": "/etc/x" }] }),
+    ] {
+        let mut w = ruled(&rules);
+        asks(&mut w, "0", &shown, &ONCE);
+        for (command, is_open) in [("git status", true), ("git push", false)] {
+            let mut update = run(command);
+            update["sessionUpdate"] = json!("tool_call_update");
+            w.updates(update);
+            assert_eq!(w.editor.permission.is_some(), is_open, "{shown} {command}");
+        }
+        assert_eq!(w.answer("0"), &selected("no"));
+    }
+}
+
+#[test]
+fn a_command_goes_into_no_folder_that_a_link_leads_out_of() {
+    let mut w = ruled(&[rule(ALLOW, "cd *"), rule(ALLOW, "git status *")]);
+    w.disk.links.insert("/p/etc".into(), "/etc".into());
+    asks(&mut w, "0", &run("cd etc && git status"), &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::PermissionAnswer {
+        id: PermissionId(1),
+        option: "no".into(),
+    });
+    asks(&mut w, "1", &run("cd src && git status"), &ONCE);
+    assert_eq!(w.answer("1"), &selected("yes"));
 }
 
 #[test]
