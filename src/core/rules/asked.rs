@@ -108,8 +108,11 @@ impl Asked {
 
     /// Tells whether it names a command or a path, if only in words.
     pub fn names_something(&self) -> bool {
-        let has_words = self.all_text.split_whitespace().nth(1).is_some();
-        has_words || self.command.is_some() || !self.paths.is_empty()
+        let has_words = |text: &str| text.split_whitespace().nth(1).is_some();
+        has_words(&self.all_text)
+            || has_words(&self.said)
+            || self.command.is_some()
+            || !self.paths.is_empty()
     }
 
     /// Returns it as if what it says to people were a command.
@@ -207,6 +210,10 @@ impl Asked {
                 self.read_fields(cwd, field, fields);
                 !runs && ["changes", "edits", "files", "paths"].contains(&field)
             }
+            // Elsewhere it may be what is done.
+            (Meaning::Plain, Value::String(_)) if field == "type" && depth == Depth::Top => {
+                matches!(self.kind, ToolKind::Read | ToolKind::Search)
+            }
             (Meaning::Plain, Value::String(text)) => text.chars().all(is_plain),
             (Meaning::Plain, _) | (Meaning::Said, Value::String(_)) => true,
             (Meaning::Folder, Value::String(text)) if runs && depth == Depth::Top => {
@@ -255,7 +262,7 @@ impl Asked {
             }
             Meaning::Pattern => return !is_odd_pattern(text),
             Meaning::Data if patch::is_envelope(text) => return self.read_patch(cwd, text),
-            Meaning::Data => {}
+            Meaning::Data => self.changes.push(ToolKind::Edit),
             Meaning::Patch => return self.read_patch(cwd, text),
             _ => {
                 if looks_like_a_path(text) {
@@ -272,6 +279,8 @@ impl Asked {
         let Some(changes) = patch::changes(text) else {
             return false;
         };
+        self.changes
+            .extend(changes.is_empty().then_some(ToolKind::Edit));
         for (kind, path) in changes {
             self.changes.push(kind);
             self.add_path(cwd, &path);
@@ -391,6 +400,8 @@ const MAX_FOLDERS: usize = 8;
 /// above its name.
 fn is_odd(path: &str) -> bool {
     path.starts_with('~')
+        || path.starts_with("file:")
+        || path.trim() != path
         || path.contains('$')
         || path.contains("://")
         || path.contains(char::is_control)

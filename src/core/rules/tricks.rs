@@ -221,3 +221,27 @@ fn the_folder_itself_is_searched_and_not_removed() {
     check(&list, call("delete", "/p"), "ask");
     check(&list, call("delete", "/p/a"), "allow [1]");
 }
+
+#[test]
+fn what_an_input_does_counts_whatever_it_is_called() {
+    let list = json!([{ "kind": "read", "path": "**", "action": "allow" }]);
+    let read = |input: Value| json!({ "kind": "read", "rawInput": input });
+    check(&list, read(json!({ "path": "a" })), "allow [1]");
+    check(
+        &list,
+        read(json!({ "path": "a", "type": "rust" })),
+        "allow [1]",
+    );
+    for input in [
+        json!({ "path": "a", "content": "x" }),
+        json!({ "path": "a", "edits": [{ "newText": "x" }] }),
+        json!({ "path": "a", "diff": "@@ -1 +1 @@\n-a\n+b\n" }),
+        json!({ "path": "a", "new_path": "b" }),
+        json!({ "path": " /etc/passwd" }),
+        json!({ "path": "file:/etc/passwd" }),
+    ] {
+        check(&list, read(input), "ask");
+    }
+    let list = json!([{ "path": "**", "action": "allow" }]);
+    check(&list, with(edit("/p/a"), "type", json!("delete")), "ask");
+}

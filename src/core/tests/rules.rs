@@ -226,6 +226,7 @@ fn what_was_shown_is_never_allowed_as_something_else() {
     for shown in [
         run("wget x"),
         json!({ "toolCallId": "r", "kind": "execute", "title": "wget x" }),
+        json!({ "toolCallId": "r", "kind": "other", "title": "wget x", "rawInput": { "a": 1 } }),
         json!({ "toolCallId": "r", "kind": "edit", "locations": [{ "path": "/etc/x" }] }),
     ] {
         let mut w = ruled(&rules);
