@@ -23,7 +23,7 @@ fn check_kill(script: &str, exit: TerminalExit) {
 
 #[test]
 fn a_kill_reaches_the_whole_group() {
-    check_kill(&format!("echo ready; {FOR_EVER}"), signal("SIGHUP"));
+    check_kill(&format!("echo ready; {FOR_EVER}"), hung_up());
     check_kill(
         &format!("trap '' HUP; echo ready; {FOR_EVER}"),
         signal("SIGTERM"),
@@ -39,12 +39,12 @@ fn a_kill_reaches_the_whole_group() {
     // The command listens, its child does not.
     check_kill(
         &format!("(trap '' HUP TERM; {FOR_EVER}) & echo $!; echo ready; {FOR_EVER}"),
-        signal("SIGHUP"),
+        hung_up(),
     );
     // Stopped.
     check_kill(
         &format!("(echo; {FOR_EVER}) & echo $!; kill -STOP $!; echo ready; {FOR_EVER}"),
-        signal("SIGHUP"),
+        hung_up(),
     );
 }
 
@@ -58,15 +58,15 @@ fn a_kill_reaches_jobs_in_groups_of_their_own() {
              echo ready; {FOR_EVER}"
         )
     };
-    check_kill(&own_group(FOR_EVER), signal("SIGHUP"));
+    check_kill(&own_group(FOR_EVER), hung_up());
     check_kill(
         &own_group(&format!("trap '' HUP TERM; {FOR_EVER}")),
-        signal("SIGHUP"),
+        hung_up(),
     );
     // Stopped.
     check_kill(
         &own_group("exec sh -c 'kill -STOP $$; sleep 100'"),
-        signal("SIGHUP"),
+        hung_up(),
     );
 }
 
@@ -183,7 +183,7 @@ fn a_panic_in_a_task_of_a_terminal_ends_that_command_only() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(run.printed().exit, signal("SIGHUP"));
+    assert_eq!(run.printed().exit, hung_up());
     run.terminal("exit 1");
     assert_eq!(run.printed().exit, code(1));
 }

@@ -113,6 +113,20 @@ fn code(code: u32) -> TerminalExit {
     TerminalExit { code, signal }
 }
 
+/// Returns whether whoever runs the tests has this signal ignored, as `nohup` does: so do the
+/// commands then.
+fn is_ignored(signal: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+/// How a command ends that is killed and does nothing about it.
+fn hung_up() -> TerminalExit {
+    signal(if is_ignored(1) { "SIGTERM" } else { "SIGHUP" })
+}
+
 fn signal(name: &str) -> TerminalExit {
     let (code, signal) = (None, Some(name.to_owned()));
     TerminalExit { code, signal }

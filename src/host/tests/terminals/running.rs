@@ -190,12 +190,14 @@ fn what_is_typed_is_echoed_and_reaches_the_command() {
     run.type_in("\r");
     let printed = run.printed();
     assert_eq!((printed.text().as_str(), printed.exit), ("\r\n", code(5)));
-    // CTRL-C is a signal.
-    let run = Run::new();
-    run.terminal("trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done");
-    run.printed_until("ready");
-    run.type_in("\x03");
-    assert_eq!(run.printed().exit, code(6));
+    // CTRL-C is a signal, unless a shell has it ignored for what it runs in the background.
+    if !is_ignored(2) {
+        let run = Run::new();
+        run.terminal("trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done");
+        run.printed_until("ready");
+        run.type_in("\x03");
+        assert_eq!(run.printed().exit, code(6));
+    }
     // Nobody is there any more.
     run.type_in("late");
 }
