@@ -78,7 +78,7 @@ impl Shown {
         // Neovim's own terminal may lose the last of what a fast command prints.
         self.chat.wait("the end of the command", || {
             let screen = self.chat.nvim.screen();
-            screen.has("END-OF-command") || screen.has("[Process exited")
+            screen.has("END-OF-command") || screen.has("Process exited")
         });
     }
 
