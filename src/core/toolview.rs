@@ -174,17 +174,9 @@ fn other_places(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
 /// Returns the word for a kind of tool call.
 pub fn kind_name(kind: &ToolKind) -> &str {
     match kind {
-        ToolKind::Read => "read",
-        ToolKind::Edit => "edit",
-        ToolKind::Delete => "delete",
-        ToolKind::Move => "move",
-        ToolKind::Search => "search",
-        ToolKind::Execute => "execute",
-        ToolKind::Think => "think",
-        ToolKind::Fetch => "fetch",
         ToolKind::SwitchMode => "switch mode",
         ToolKind::Other => "tool",
-        ToolKind::Unknown(name) => name,
+        known => known.name(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: sizes are given back only to the windows that were there before, lying as they did.
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::nvim::{self, api};
 
@@ -35,6 +35,22 @@ impl Room {
             false => Ok(()),
         }
     }
+}
+
+/// Opens a window on a buffer below everything, where its lines have all the width there is, and
+/// goes there; returns the room it has taken as well.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn open_below(buf: i32) -> mlua::Result<(i32, Room)> {
+    let room = Room::now()?;
+    let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
+    let config = nvim::table([
+        ("win", Value::Integer(-1)),
+        ("split", nvim::value("below")),
+        ("height", nvim::value((lines * 2 / 5).max(6))),
+    ])?;
+    Ok((api("nvim_open_win", (buf, true, config))?, room))
 }
 
 fn layout() -> mlua::Result<String> {

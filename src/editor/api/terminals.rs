@@ -6,14 +6,13 @@ use crate::core::ids::TerminalKey;
 use crate::core::snapshot::TerminalInfo;
 use crate::editor::guard::function;
 use crate::editor::nvim;
-use crate::editor::state::snapshot;
 use crate::editor::{chat, terminal};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {
         let list = nvim::empty()?;
         let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
-        for info in snapshot().terminals.iter().rev() {
+        for info in terminal::all().iter().rev() {
             list.push(terminal_table(info, columns)?)?;
         }
         Ok(list)

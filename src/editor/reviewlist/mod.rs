@@ -18,7 +18,7 @@ use preview::{hide_preview, show_preview};
 
 use super::nvim::{self, api};
 use super::painted;
-use super::room::Room;
+use super::room::{Room, open_below};
 use super::state::{self, send};
 use super::{guard, keys};
 use crate::core::event::{Event, ListEvent};
@@ -54,15 +54,8 @@ pub fn open() -> mlua::Result<()> {
         Some(buf) => buf,
         None => create()?,
     };
-    let room = Room::now()?;
+    let (win, room) = open_below(buf)?;
     with(|list| list.room = Some(room));
-    let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
-    let config = nvim::table([
-        ("win", Value::Integer(-1)),
-        ("split", nvim::value("below")),
-        ("height", nvim::value((lines * 2 / 5).max(6))),
-    ])?;
-    let win: i32 = api("nvim_open_win", (buf, true, config))?;
     dress(win)?;
     nvim::set_win_option(win, "cursorline", true)?;
     nvim::set_win_option(win, "winfixheight", true)?;

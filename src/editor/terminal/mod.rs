@@ -68,11 +68,19 @@ fn change(key: TerminalKey, body: impl FnOnce(&mut Shown)) {
     });
 }
 
+/// Returns the terminals there are. A session that has just been closed has none any more,
+/// though the core may not have said so yet.
+pub fn all() -> Vec<TerminalInfo> {
+    let snapshot = snapshot();
+    let all = snapshot.terminals.iter();
+    all.filter(|info| chat::get(info.session).is_some())
+        .cloned()
+        .collect()
+}
+
 /// Returns what is known of a terminal.
 fn info(key: TerminalKey) -> Option<TerminalInfo> {
-    let snapshot = snapshot();
-    let mut all = snapshot.terminals.iter();
-    all.find(|info| info.key == key).cloned()
+    all().into_iter().find(|info| info.key == key)
 }
 
 /// Shows a terminal in the current tab page and goes there.

@@ -1,6 +1,6 @@
 //! The windows that show terminals: where they open, what their bars say, how large they are.
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Table};
 
 use super::feed::Feed;
 use super::{change, get, info, keys, with};
@@ -10,7 +10,7 @@ use crate::core::snapshot::TerminalInfo;
 use crate::core::terminals::State;
 use crate::core::view::Group;
 use crate::editor::nvim::{self, api};
-use crate::editor::room::Room;
+use crate::editor::room::open_below;
 use crate::editor::state::send;
 
 /// Shows a buffer in the current tab page and goes there: in the window it has, in that of another
@@ -31,15 +31,8 @@ pub(super) fn show(buf: i32) -> mlua::Result<()> {
         api::<()>("nvim_set_current_win", win)?;
         return api("nvim_win_set_buf", (win, buf));
     }
-    let room = Room::now()?;
+    let (_, room) = open_below(buf)?;
     with(|terminals| terminals.room = Some(room));
-    let lines: i64 = nvim::vim()?.get::<Table>("o")?.get("lines")?;
-    let config = nvim::table([
-        ("win", Value::Integer(-1)),
-        ("split", nvim::value("below")),
-        ("height", nvim::value((lines * 2 / 5).max(6))),
-    ])?;
-    api::<i32>("nvim_open_win", (buf, true, config))?;
     Ok(())
 }
 
