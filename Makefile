@@ -16,7 +16,7 @@ MATRIX := trixie testing
 MATRIX_FIRST = '$(NVIM)'
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check bench matrix matrix-setup nvim sdk-agent picture clean \
+.PHONY: help build release try test check bench matrix matrix-setup agents nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
 	@echo 'make picture  takes the picture of the README anew'
 	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
+	@echo 'make agents   starts real agents from their presets, unconfigured, and prints what they do'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
 build:
@@ -59,6 +60,10 @@ $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 
 bench: release $(NVIM_READY)
 	cargo bench --bench budgets -- $(ARGS)
+
+# Real agents, installed and started from their presets: what they do, as a table. AGENTS names some.
+agents: build $(NVIM_READY)
+	@sh tests/real/run.sh '$(TOOLS)/agents' '$(abspath $(NVIM))' $(AGENTS)
 
 matrix: matrix-setup
 	sh tools/matrix.sh $(MATRIX_FIRST) $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')

@@ -52,6 +52,7 @@ map("x", "<Plug>(acp-reject-hunk)", ":Acp reject<CR>", lines)
 map("n", "<Plug>(acp-next-hunk)", go:format("next"), { desc = "Go to the next hunk" })
 map("n", "<Plug>(acp-prev-hunk)", go:format("prev"), { desc = "Go to the previous hunk" })
 map("n", "<Plug>(acp-follow)", "<Cmd>Acp follow<CR>", { desc = "Follow the agent" })
+map("n", "<Plug>(acp-mode)", "<Cmd>Acp mode<CR>", { desc = "Choose the agent's mode" })
 -- A question may come up in any mode.
 local ask = "<C-\\><C-n><Cmd>Acp permission<CR>"
 for _, mode in ipairs({ "n", "x", "i", "t" }) do

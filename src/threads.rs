@@ -115,6 +115,7 @@ impl Core {
         let mut between = 0;
         while let Some(event) = self.next(&model, &mut between) {
             if matches!(event, Event::Quit) {
+                self.farewell(&mut model);
                 break;
             }
             // Nothing is drawn anew, and the editor looks after the session's files no longer.
@@ -133,6 +134,19 @@ impl Core {
         self.host.shutdown(QUIT);
         // Nobody may be waiting any more.
         let _ = ended.send(());
+    }
+
+    /// Has what is not written down yet of the sessions written down.
+    fn farewell(&self, model: &mut Model) {
+        let mut effects = Vec::new();
+        let work = AssertUnwindSafe(|| model.farewell(&mut effects));
+        // Neovim quits: nobody is left to tell.
+        let _ = catch_unwind(work);
+        for effect in effects {
+            if let Effect::Host(effect) = effect {
+                self.host.run(effect);
+            }
+        }
     }
 
     /// Returns the next event; while a frame is being composed, its next slice comes when nothing
@@ -165,14 +179,16 @@ impl Core {
 fn is_seen(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::Editor(EditorEffect::Emit(_) | EditorEffect::Frame(_))
+        Effect::Editor(
+            EditorEffect::Emit(_) | EditorEffect::Frame(_) | EditorEffect::Candidates { .. }
+        )
     )
 }
 
 /// Runs `update`; a panic costs the event, and the user hears of it.
 fn guarded(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
     let is_prompt = matches!(event, Event::Prompt { .. });
-    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
+    let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
     let work = AssertUnwindSafe(|| {
         if is_prompt {
             panics::inject("core");

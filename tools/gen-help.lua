@@ -39,6 +39,9 @@ local function type_of(node, suffix)
     end, node.values or {})
     local one = #values > 0 and table.concat(values, "|") or "string"
     return ("%s|(%s)[]"):format(one, one)
+  elseif node.callable then
+    local list = type_of(node.item, "") .. "[]"
+    return ("%s|fun(cwd: string): %s"):format(list, list)
   elseif node.kind == "list" then
     return type_of(node.item, suffix) .. "[]"
   elseif node.kind == "map" then
@@ -79,12 +82,15 @@ local function types()
       table.insert(lines, ("---@field %s%s %s"):format(field.name, mark, type_of(field, suffix)))
     end
   end
-  each_record(schema, function(node)
-    class(node, "")
-  end)
-  each_record(schema, function(node)
-    class(node, ".Resolved")
-  end)
+  for _, suffix in ipairs({ "", ".Resolved" }) do
+    local seen = {}
+    each_record(schema, function(node)
+      if not seen[node.class] then
+        seen[node.class] = true
+        class(node, suffix)
+      end
+    end)
+  end
   return lines
 end
 
@@ -106,6 +112,8 @@ local function help_type(node)
     return "string or list of strings"
   elseif node.kind == "enum" then
     return (type_of(node, ""):gsub("|", ", "))
+  elseif node.callable then
+    return "list of tables, or function"
   elseif node.kind == "list" then
     return "list of " .. help_type(node.item) .. "s"
   elseif node.kind == "map" then
@@ -135,9 +143,6 @@ local function help_keys(node, path, lines)
     table.insert(lines, "")
     vim.list_extend(lines, header(at, ("*acp-config-%s*"):format(at)))
     local words = { help_type(field), help_default(field) }
-    if field.unused then
-      table.insert(words, "not used in this version")
-    end
     table.insert(lines, "    (" .. table.concat(words, "; ") .. ")")
     if field.doc then
       vim.list_extend(lines, wrap(field.doc, "    ", 78))
@@ -146,6 +151,8 @@ local function help_keys(node, path, lines)
       help_keys(field, at .. ".", lines)
     elseif field.kind == "map" and field.item and field.item.kind == "record" then
       help_keys(field.item, ("%s.{%s}."):format(at, field.placeholder), lines)
+    elseif field.brief then
+      -- Described where the same is found for all.
     elseif field.kind == "list" and field.item and field.item.kind == "record" then
       help_keys(field.item, at .. "[].", lines)
     end

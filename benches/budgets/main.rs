@@ -13,6 +13,7 @@ mod disk;
 #[allow(dead_code, unused_imports)] // The end-to-end tests use the rest of it.
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;
+mod load;
 mod probe;
 mod rows;
 mod table;

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::client::{Chat, Client, Script, end, gate};
 use crate::disk;
 use crate::harness::{Flush, Nvim, Project};
+use crate::load;
 use crate::probe;
 use crate::terminal;
 
@@ -126,6 +127,15 @@ pub const ROWS: &[Row] = &[
             figure("… peak memory", "MB", 150.0),
         ],
         measure: sixteen_megabytes,
+    },
+    Row {
+        name: "load",
+        figures: &[
+            figure("100 MB of a past session", MS, 250.0),
+            figure("… longest stall", MS, 16.0),
+            figure("… memory for it", "MB", 100.0),
+        ],
+        measure: load::load,
     },
     Row {
         name: "long",

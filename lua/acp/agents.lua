@@ -78,6 +78,24 @@ function M.require(name)
   return found
 end
 
+--- Says what runs of an agent: a line for each process.
+---@param name string
+---@return string[]
+function M.running(name)
+  local native = require("acp.native").loaded()
+  local lines = {} ---@type string[]
+  for _, agent in ipairs(native and native.agents() or {}) do
+    if agent.name == name then
+      local who = agent.title and vim.trim(agent.title .. " " .. (agent.version or "")) or "it"
+      local count = #agent.sessions
+      local sessions = count == 1 and "1 session" or ("%d sessions"):format(count)
+      local verb = agent.state == "ready" and "runs" or "is " .. agent.state
+      table.insert(lines, ("%s %s with %s in %s"):format(who, verb, sessions, agent.cwd))
+    end
+  end
+  return lines
+end
+
 --- Says that an agent's program was not found, and what to do; no full stop.
 ---@param found acp.agents.Found
 ---@return string

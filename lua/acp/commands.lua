@@ -5,11 +5,6 @@ local M = {}
 --- Subcommands that are reserved: what this version cannot do yet, and what to do instead.
 ---@type table<string, {[1]: string, [2]: string?}>
 local reserved = {
-  sessions = { "list past sessions" },
-  mode = { "change the agent's mode" },
-  config = { "change the agent's options" },
-  login = { "log in to an agent", "use the agent's own command in a terminal" },
-  logout = { "log out of an agent", "use the agent's own command in a terminal" },
   tools = { "list tools" },
 }
 
@@ -96,27 +91,38 @@ local function log()
   vim.cmd.tabedit(vim.fn.fnameescape(path))
 end
 
+--- Lists the agents: those that are there, what runs of them, and how to install the others.
 local function agents()
   local all = require("acp.agents")
   local default = all.default()
   local chunks = {}
-  for _, found in ipairs(all.list()) do
+  local function add(found, text, group)
     local mark = found.name == default and "* " or "  "
     table.insert(chunks, { ("%s%-10s "):format(mark, found.name), "Identifier" })
-    if found.path then
-      table.insert(chunks, { found.path .. "\n" })
-    else
-      local install = found.agent.install or "correct its `command`"
-      table.insert(chunks, { ("not found: %s\n"):format(install), "Comment" })
+    table.insert(chunks, { text .. "\n", group })
+    for _, line in ipairs(all.running(found.name)) do
+      table.insert(chunks, { (" "):rep(13) .. line .. "\n", "Comment" })
     end
   end
-  chunks[#chunks][1] = vim.trim(chunks[#chunks][1])
+  local missing = {}
+  for _, found in ipairs(all.list()) do
+    if found.path then
+      add(found, found.path)
+    else
+      table.insert(missing, found)
+    end
+  end
+  for _, found in ipairs(missing) do
+    local install = found.agent.install or "correct its `command`"
+    add(found, ("not found: %s"):format(install), "Comment")
+  end
+  chunks[#chunks][1] = chunks[#chunks][1]:gsub("\n$", "")
   vim.api.nvim_echo(chunks, false, {})
 end
 
 --- Runs `work`; what it raises becomes a message.
 ---@param work fun()
-local function guarded(work)
+function M.guarded(work)
   local ok, problem = pcall(work)
   if not ok then
     local text = require("acp.native").message(problem)
@@ -125,6 +131,7 @@ local function guarded(work)
     vim.notify(text, vim.log.levels.ERROR)
   end
 end
+local guarded = M.guarded
 
 --- Shows a terminal: the one with this number, the only one, or one of those there are.
 ---@param call acp.commands.Call
@@ -163,7 +170,10 @@ local subcommands = {
     if call.rest == "" then
       usage("`:Acp prompt` needs a text; `:AcpChat` opens the window to write one in.")
     end
-    require("acp").prompt(call.rest, { contexts = call.context and { call.context } })
+    require("acp").prompt(call.rest, {
+      contexts = call.context and { call.context },
+      interrupt = call.bang or nil,
+    })
   end,
   cancel = function()
     require("acp").cancel()
@@ -206,17 +216,52 @@ local subcommands = {
     end
     require("acp").follow(to)
   end,
+  queue = function()
+    require("acp.native").load().queue_focus(nil)
+  end,
+  mode = function(call)
+    require("acp.options").mode(call.rest, call.bang)
+  end,
+  config = function(call)
+    require("acp.options").config(call.rest)
+  end,
   permission = function()
     require("acp.native").load().permission_focus()
   end,
+  login = function(call)
+    require("acp.login").login(call.rest ~= "" and call.rest or nil)
+  end,
+  logout = function()
+    require("acp.login").logout()
+  end,
   terminal = terminal,
+  attach = function(call)
+    require("acp.composer").attach_command(call)
+  end,
+  detach = function(call)
+    require("acp.composer").detach_command(call)
+  end,
   log = log,
   agents = agents,
+  sessions = function(call)
+    require("acp.sessions").command(call.args, call.bang)
+  end,
+  export = function(call)
+    local file = call.rest ~= "" and call.rest or nil
+    require("acp.sessions").export({}, file, call.bang)
+  end,
 }
 
 --- Subcommands that do something else with a `!`.
 ---@type table<string, boolean?>
-local with_bang = { review = true, ["undo-turn"] = true }
+local with_bang = {
+  prompt = true,
+  mode = true,
+  review = true,
+  ["undo-turn"] = true,
+  sessions = true,
+  export = true,
+}
 
 --- Returns the lines of a command's range, or nil when it has none.
 ---@param command vim.api.keyset.create_user_command.command_args
@@ -286,7 +331,8 @@ local function starting_with(lead, words)
   end, words)
 end
 
---- Completes `:AcpChat`: the agents that are installed.
+--- Completes `:AcpChat`: the agents that are installed; the others where only they are meant, so
+--- that they say how to install them.
 ---@param lead string
 ---@param line string
 ---@param position integer
@@ -295,13 +341,12 @@ function M.complete_chat(lead, line, position)
   if line:sub(1, position):find("AcpChat!?%s+%S+%s") then
     return {}
   end
-  local names = {}
+  local names, others = {}, {}
   for _, found in ipairs(require("acp.agents").list()) do
-    if found.path then
-      table.insert(names, found.name)
-    end
+    table.insert(found.path and names or others, found.name)
   end
-  return starting_with(lead, names)
+  local there = starting_with(lead, names)
+  return (#there > 0 or lead == "") and there or starting_with(lead, others)
 end
 
 --- Completes `:Acp`: its subcommands and their words.
@@ -326,8 +371,24 @@ function M.complete(lead, line, position)
         return tostring(item.id)
       end, native and native.terminals() or {})
     )
+  elseif name == "mode" or name == "config" then
+    return starting_with(lead, require("acp.options").complete(name, rest))
+  elseif name == "attach" then
+    return vim.fn.getcompletion(rest, "file")
+  elseif name == "detach" and not rest:find("%s") then
+    return starting_with(lead, require("acp.composer").numbers())
+  elseif name:find("^sessions!?$") then
+    local words = vim.split(rest, "%s+")
+    local has_action = words[1] == "delete" or words[1] == "export"
+    if #words == 1 or #words == 2 and has_action then
+      return starting_with(lead, require("acp.sessions").words(#words == 1))
+    end
+  elseif name:find("^export!?$") then
+    return vim.fn.getcompletion(lead, "file")
   elseif name == "follow" and not rest:find("%s") then
     return starting_with(lead, { "edits", "off", "on" })
+  elseif name == "login" and not rest:find("%s") then
+    return starting_with(lead, require("acp.login").ids())
   end
   return {}
 end

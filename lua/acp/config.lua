@@ -8,7 +8,6 @@ local M = {}
 ---@class acp.config.Report
 ---@field problems string[] Sentences, each starting with the key's full path.
 ---@field unknown string[] Full paths of keys that mean nothing.
----@field unused string[] Full paths of keys without effect in this version.
 ---@field own table<string, boolean> Agents that the user's configuration names.
 
 ---@type acp.Config?
@@ -56,7 +55,9 @@ end
 ---@param node acp.schema.Node
 ---@return string
 local function expected(node)
-  if node.kind == "strings" and not node.values then
+  if node.callable then
+    return "list, or a function that returns one"
+  elseif node.kind == "strings" and not node.values then
     return "string or list of strings"
   elseif node.kind == "enum" or node.kind == "strings" then
     local quoted = vim.tbl_map(function(value)
@@ -184,6 +185,9 @@ end
 
 --- A list replaces the one below it, whole or not at all.
 function mergers.list(node, base, value, path, into)
+  if node.callable and type(value) == "function" then
+    return value
+  end
   if type(value) ~= "table" or not vim.islist(value) then
     wrong(into, path, node, value)
     return without_strict(node, base)
@@ -229,14 +233,15 @@ function mergers.record(node, base, value, path, into)
   for _, field in ipairs(node.fields) do
     local given, at = value and value[field.name], join(path, field.name)
     if off then
-      given = false
+      given = nil
+      if field.kind == "keys" or field.kind == "boolean" then
+        given = false
+      end
     end
     local problems = #into.problems
     out[field.name] = merge(field, out[field.name], given, at, into)
     known[field.name] = true
-    if field.unused and given ~= nil and not vim.deep_equal(given, field.default) then
-      table.insert(into.unused, at)
-    elseif field.required and out[field.name] == nil then
+    if field.required and out[field.name] == nil then
       if #into.problems == problems then
         wrong(into, at, field, given)
       end
@@ -265,6 +270,25 @@ function mergers.record(node, base, value, path, into)
     end
   end
   return out
+end
+
+--- Checks what a function of the configuration has returned as a list of MCP servers.
+---@param value any
+---@param path string
+---@return acp.McpServer[]
+---@return string[] problems
+function M.mcp_servers(value, path)
+  local field ---@type acp.schema.Node?
+  for _, candidate in ipairs(require("acp.schema").fields or {}) do
+    field = candidate.name == "mcp_servers" and candidate or field
+  end
+  ---@type acp.config.Report
+  local into = { problems = {}, unknown = {}, own = {} }
+  if type(value) == "function" then
+    value = {}
+    table.insert(into.problems, ("%s: the function has returned a function"):format(path))
+  end
+  return merge(assert(field), {}, value, path, into), into.problems
 end
 
 ---@param path string
@@ -299,7 +323,7 @@ end
 function M.resolve(layers)
   local schema = require("acp.schema")
   ---@type acp.config.Report
-  local into = { problems = {}, unknown = {}, unused = {}, own = {} }
+  local into = { problems = {}, unknown = {}, own = {} }
   local out = default(schema)
   for i = 1, 2 do
     local layer = layers[i]
@@ -325,6 +349,7 @@ function M.resolve(layers)
   end, out.permissions.rules)
   for _, agent in pairs(out.agents) do
     agent.cwd = agent.cwd and absolute(agent.cwd)
+    agent.additional_dirs = vim.tbl_map(absolute, agent.additional_dirs)
   end
   table.sort(into.unknown)
   return out, into

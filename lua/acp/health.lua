@@ -74,6 +74,9 @@ local function agents()
   for _, found in ipairs(all.list()) do
     if found.path then
       health.ok(("%s: %s"):format(found.name, found.path))
+      for _, text in ipairs(all.running(found.name)) do
+        health.info(("%s: %s"):format(found.name, text))
+      end
     elseif own[found.name] then
       health.warn(all.missing(found))
     else
@@ -93,8 +96,8 @@ local function configuration()
   for _, path in ipairs(report.unknown) do
     health.warn(("%s: there is no such key: see |acp-config-keys|"):format(path))
   end
-  for _, path in ipairs(report.unused) do
-    health.info(("%s: not used in this version"):format(path))
+  for _, problem in ipairs(require("acp.mcp").missing()) do
+    health.warn(problem)
   end
   if #report.problems == 0 and #report.unknown == 0 then
     health.ok("no mistakes in the configuration")

@@ -21,6 +21,7 @@ local M = {}
 ---@class acp.Status
 ---@field phase acp.Phase "none": there is no session yet, and no other field.
 ---@field session? acp.Session
+---@field id? string The agent's own name for the session, once it has one.
 ---@field agent? string The agent's name in the configuration.
 ---@field title? string
 ---@field stop_reason? string How the last turn ended.
@@ -30,15 +31,48 @@ local M = {}
 ---@field tools? acp.Status.Tools
 ---@field terminals? integer How many of its terminals run.
 ---@field permissions? integer How many permission requests wait for an answer.
+---@field queued? integer How many prompts wait.
+---@field elicitations? integer How many questions by forms and pages do.
 ---@field review? {files: integer, hunks: integer}
----@field usage? table
+---@field usage? acp.Status.Usage
 ---@field follow? acp.Follow
+---@field attached? string[] What goes along with the next prompt, by name.
+---@field login? boolean The agent goes on only for somebody who has logged in.
+
+--- How full the model's context is.
+---@class acp.Status.Usage
+---@field used integer Tokens.
+---@field size integer How many fit in; 0 where nobody knows.
+---@field percent? integer
+---@field cost? string Of the session, such as "0.12 USD".
 
 --- The tool calls that run.
 ---@class acp.Status.Tools
 ---@field running integer
 ---@field title? string Of the one that began last.
 ---@field kind? string Its kind, as the protocol has it.
+
+--- Something a session can be set to: its mode, its model, whatever else its agent offers.
+---@class acp.Option
+---@field id string
+---@field name string
+---@field description? string
+---@field category? string "mode", "model", "model_config", "thought_level", or the agent's own word.
+---@field type "select"|"boolean"
+---@field value string|boolean What it is, or was asked for: the id of one of its `values`.
+---@field values acp.OptionValue[] None of one that is on or off.
+
+---@class acp.OptionValue
+---@field id string|boolean
+---@field name string
+---@field description? string
+---@field group? string The name of the group it stands in.
+
+--- A command of the agent's: a prompt may begin with `/` and its name.
+---@class acp.Command
+---@field name string
+---@field description string
+---@field hint? string What may follow it.
 
 --- A hunk to review. Rows are 0-based.
 ---@class acp.Hunk
@@ -48,6 +82,11 @@ local M = {}
 ---@field old string[]
 ---@field new string[]
 ---@field state string
+
+--- A prompt that waits.
+---@class acp.Queued
+---@field id integer
+---@field text string
 
 ---@class acp.PermissionOption
 ---@field optionId string
@@ -61,6 +100,26 @@ local M = {}
 ---@field tool_call table
 ---@field options acp.PermissionOption[]
 
+--- A question by a form or a page.
+---@class acp.Elicitation
+---@field id integer
+---@field session acp.Session
+---@field message string
+---@field mode "form"|"url"
+---@field url? string
+---@field fields? acp.ElicitationField[]
+
+---@class acp.ElicitationField
+---@field name string
+---@field title string
+---@field description? string
+---@field required boolean
+---@field type "string"|"integer"|"number"|"boolean"|"one"|"many"|"unknown"
+---@field default? any
+---@field choices? {value: string, title: string}[]
+
+---@alias acp.ElicitationAction "accept"|"decline"|"cancel"
+
 --- Lines of a file that go along with a prompt.
 ---@class acp.Context
 ---@field path string Absolute; "" for a buffer without a file.
@@ -73,11 +132,13 @@ local M = {}
 
 ---@class acp.PromptOpts: acp.SessionOpts
 ---@field contexts? acp.Context[] Lines to go along.
+---@field interrupt? boolean The turn that is running is cancelled; else the prompt waits for its end.
 
 ---@class acp.OpenOpts
 ---@field agent? string A name in the configuration. Without it: see |acp-config-default_agent|.
 ---@field new? boolean A new session, also when there is one.
----@field cwd? string The folder of a new session.
+---@field session_id? string The agent's own name for a session it had before: that one is loaded.
+---@field cwd? string The folder of a new session, or of the one to load.
 ---@field context? acp.Context Lines for the next prompt.
 
 --- Raises that an argument is wrong, where the public function was called.
@@ -147,6 +208,10 @@ function M.open(opts)
     bad("open: opts.agent", "string or nil", opts.agent)
   elseif opts.new ~= nil and type(opts.new) ~= "boolean" then
     bad("open: opts.new", "boolean or nil", opts.new)
+  elseif
+    opts.session_id ~= nil and (type(opts.session_id) ~= "string" or opts.session_id == "")
+  then
+    bad("open: opts.session_id", "a session's id or nil", opts.session_id)
   elseif opts.cwd ~= nil and (type(opts.cwd) ~= "string" or vim.fn.isdirectory(opts.cwd) == 0) then
     bad("open: opts.cwd", "an existing folder or nil", opts.cwd)
   elseif opts.context ~= nil and type(opts.context) ~= "table" then
@@ -172,7 +237,7 @@ function M.prompt(prompt, opts)
     end
   end
   local session = session_of("prompt", opts)
-  require("acp.session").prompt(prompt, session, opts and opts.contexts)
+  require("acp.session").prompt(prompt, session, opts and opts.contexts, opts and opts.interrupt)
 end
 
 --- Cancels the running turn.
@@ -198,11 +263,125 @@ function M.status(opts)
   return native and native.status(session) or { phase = "none" }
 end
 
+--- A session that there is or was.
+---@class acp.PastSession
+---@field agent string Its agent's name in the configuration.
+---@field session? acp.Session While it is open.
+---@field id? string The agent's own name for it.
+---@field record? string The name of what is kept of it here.
+---@field cwd string The folder it works in.
+---@field title? string What the agent calls it, or the beginning of the first prompt.
+---@field updated? integer When something was last said, in seconds since 1970.
+---@field listed boolean Its agent has it.
+
+--- Lets the user choose among the sessions there are and were, or hands them on, newest first.
+---@param opts? acp.SessionsOpts
+---@param done? fun(sessions: acp.PastSession[]) Gets them; without it they are shown.
+function M.sessions(opts, done)
+  opts = opts or {}
+  if type(opts) ~= "table" then
+    bad("sessions: opts", "table or nil", opts)
+  elseif opts.all ~= nil and type(opts.all) ~= "boolean" then
+    bad("sessions: opts.all", "boolean or nil", opts.all)
+  elseif opts.agent ~= nil and type(opts.agent) ~= "string" then
+    bad("sessions: opts.agent", "string or nil", opts.agent)
+  elseif done ~= nil and type(done) ~= "function" then
+    bad("sessions: done", "function or nil", done)
+  end
+  local sessions = require("acp.sessions")
+  if done then
+    sessions.list(opts, done)
+  else
+    sessions.pick("open", opts)
+  end
+end
+
+--- Writes a session's conversation as markdown: to a file, or into a new buffer.
+---@param opts? {session?: acp.Session, file?: string, force?: boolean}
+function M.export(opts)
+  local session = session_of("export", opts)
+  opts = opts or {}
+  if opts.file ~= nil and (type(opts.file) ~= "string" or opts.file == "") then
+    bad("export: opts.file", "a file's name or nil", opts.file)
+  end
+  require("acp.sessions").export({ session = session }, opts.file, opts.force)
+end
+
+---@class acp.StatuslineOpts: acp.SessionOpts
+---@field parts? string[] What it says, in this order; see |acp-config-statusline.parts|.
+---@field highlights? boolean With highlight groups, for `%{%…%}`; else mere text, for `%{…}`.
+
 --- Returns a short text for a statusline; "" while there is nothing to say.
+---@param opts? acp.StatuslineOpts
 ---@return string
-function M.statusline()
+function M.statusline(opts)
+  local session = session_of("statusline", opts)
+  local parts = opts and opts.parts
+  if parts ~= nil and type(parts) ~= "table" then
+    bad("statusline: opts.parts", "a list of parts or nil", parts)
+  end
   local native = loaded()
-  return native and native.statusline() or ""
+  return native and native.statusline(session, parts, opts and opts.highlights or false) or ""
+end
+
+--- Returns what a session can be set to and what it is set to, its mode and model among it.
+---@param opts? acp.SessionOpts
+---@return acp.Option[]
+function M.config(opts)
+  local session = session_of("config", opts)
+  local native = loaded()
+  return native and (session or native.status(nil).session) and native.options(session) or {}
+end
+
+--- Sets a session's mode; before the session is there, it is set as soon as it is.
+---@param mode string Its id, or its name.
+---@param opts? acp.SessionOpts
+function M.set_mode(mode, opts)
+  if type(mode) ~= "string" or mode == "" then
+    bad("set_mode: mode", "a mode's id", mode)
+  end
+  local session = session_of("set_mode", opts)
+  require("acp.native").load().set_option(session, nil, mode)
+end
+
+--- Sets one of a session's options; before the session is there, it is set as soon as it is.
+---@param id string
+---@param value string|boolean
+---@param opts? acp.SessionOpts
+function M.set_config(id, value, opts)
+  if type(id) ~= "string" or id == "" then
+    bad("set_config: id", "an option's id", id)
+  elseif type(value) ~= "string" and type(value) ~= "boolean" then
+    bad("set_config: value", "string or boolean", value)
+  end
+  local session = session_of("set_config", opts)
+  require("acp.native").load().set_option(session, id, value)
+end
+
+--- Returns the commands that the agent offers after `/`.
+---@param opts? acp.SessionOpts
+---@return acp.Command[]
+function M.commands(opts)
+  local session = session_of("commands", opts)
+  local native = loaded()
+  return native and (session or native.status(nil).session) and native.commands(session) or {}
+end
+
+--- Logs in to a session's agent. Without a method the user is asked which one.
+---@param opts? {session?: acp.Session, method?: string}
+function M.login(opts)
+  local session = session_of("login", opts)
+  local method = opts and opts.method
+  if method ~= nil and type(method) ~= "string" then
+    bad("login: opts.method", "string or nil", method)
+  end
+  require("acp.login").login(method, session)
+end
+
+--- Logs out of a session's agent, and forgets what was typed to log in.
+---@param opts? acp.SessionOpts
+function M.logout(opts)
+  require("acp.login").logout(session_of("logout", opts))
 end
 
 --- Lets a window go along with the agent from file to file, or only where it edits, or not.
@@ -218,6 +397,34 @@ function M.follow(on, opts)
   require("acp.native").load().follow(session, on)
 end
 
+--- Lets something go along with the next prompt, as |:Acp-attach| does.
+---@param what? string|acp.Context A file's path, or lines. Without it: the image in the clipboard.
+---@param opts? acp.SessionOpts
+function M.attach(what, opts)
+  if what ~= nil and type(what) ~= "table" and (type(what) ~= "string" or what == "") then
+    bad("attach: what", "a path, a table or nil", what)
+  end
+  require("acp.composer").attach(what, session_of("attach", opts))
+end
+
+--- Completes the input as 'omnifunc': commands after `/`, files and other context after `@`.
+---@param findstart integer
+---@param base string
+---@return integer|table[]
+function M.complete(findstart, base)
+  return require("acp.completion").omnifunc(findstart, base)
+end
+
+--- Takes away what was attached.
+---@param number? integer Which one, as they stand above the input. Without it: all.
+---@param opts? acp.SessionOpts
+function M.detach(number, opts)
+  if number ~= nil and not is_count(number) then
+    bad("detach: number", "an attachment's number or nil", number)
+  end
+  require("acp.native").load().detach(session_of("detach", opts), number)
+end
+
 --- Offers a tool to the agents. Not in this version: it says so.
 ---@param spec table
 function M.tool(spec)
@@ -225,6 +432,66 @@ function M.tool(spec)
     bad("tool: spec", "table", spec)
   end
   require("acp.commands").not_yet("offer tools to the agents")
+end
+
+M.queue = {}
+
+--- Does something with a prompt that waits.
+---@param name "edit"|"remove"|"send"|"move"
+---@param id integer
+---@param opts? acp.SessionOpts
+---@param by? integer
+local function queue_act(name, id, opts, by)
+  if not is_count(id) then
+    bad(("queue.%s: id"):format(name), "the number of a prompt that waits", id, 1)
+  end
+  local session = session_of("queue." .. name, opts)
+  require("acp.native").load().queue_act(session, id, name, by)
+end
+
+--- Returns the prompts of a session that wait, the next one first.
+---@param opts? acp.SessionOpts
+---@return acp.Queued[]
+function M.queue.list(opts)
+  local session = session_of("queue.list", opts)
+  local native = loaded()
+  if not native or native.status(session).phase == "none" then
+    return {}
+  end
+  return native.queue_list(session)
+end
+
+--- Takes a prompt that waits back into the input.
+---@param id integer
+---@param opts? acp.SessionOpts
+function M.queue.edit(id, opts)
+  queue_act("edit", id, opts)
+end
+
+--- Takes a prompt that waits out.
+---@param id integer
+---@param opts? acp.SessionOpts
+function M.queue.remove(id, opts)
+  queue_act("remove", id, opts)
+end
+
+--- Sends a prompt that waits at once: the turn that is running is cancelled.
+---@param id integer
+---@param opts? acp.SessionOpts
+function M.queue.send(id, opts)
+  queue_act("send", id, opts)
+end
+
+--- Lets a prompt that waits go out later, or earlier.
+---@param id integer
+---@param by integer So many places; negative: earlier.
+---@param opts? acp.SessionOpts
+function M.queue.move(id, by, opts)
+  local places = by ---@type any
+  if type(places) ~= "number" or places % 1 ~= 0 then
+    bad("queue.move: by", "a number of places", places)
+  end
+  queue_act("move", id, opts, by)
 end
 
 M.review = {}
@@ -334,6 +601,32 @@ function M.permission.answer(id, option_id)
     bad("permission.answer: option_id", "string", option_id)
   end
   require("acp.native").load().permission_answer(id, option_id)
+end
+
+M.elicitation = {}
+
+--- Returns the questions by forms and pages that wait for an answer, oldest first.
+---@return acp.Elicitation[]
+function M.elicitation.list()
+  local native = loaded()
+  return native and native.elicitation_list() or {}
+end
+
+--- Answers a question: with what its form is filled in with, by opening its page, or not.
+---
+--- A page is not opened by this: `"accept"` says that the user has.
+---@param id integer
+---@param action acp.ElicitationAction
+---@param content? table<string, any> By the fields' names.
+function M.elicitation.answer(id, action, content)
+  if not is_count(id) then
+    bad("elicitation.answer: id", "a question's number", id)
+  elseif not vim.tbl_contains({ "accept", "decline", "cancel" }, action) then
+    bad("elicitation.answer: action", '"accept", "decline" or "cancel"', action)
+  elseif content ~= nil and type(content) ~= "table" then
+    bad("elicitation.answer: content", "table", content)
+  end
+  require("acp.native").load().elicitation_answer(id, action, content or {})
 end
 
 return M

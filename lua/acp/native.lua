@@ -10,14 +10,32 @@ local M = {}
 ---@field version string
 ---@field setup fun(config: acp.Config.Resolved): string[] What is wrong in it.
 ---@field open fun(spec: acp.native.Open): integer
----@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?)
+---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?, interrupt: boolean?)
+---@field queue_list fun(session: integer?): acp.Queued[]
+---@field queue_act fun(session: integer?, id: integer, action: "edit"|"remove"|"send"|"move", by: integer?)
+---@field queue_focus fun(session: integer?)
 ---@field cancel fun(session: integer?)
 ---@field stop fun(session: integer?)
 ---@field restart fun(session: integer?)
 ---@field close fun(session: integer?)
+---@field attach fun(session: integer?, what: string|acp.Context?)
+---@field detach fun(session: integer?, number: integer?)
+---@field takes_images fun(session: integer?): boolean
+---@field complete fun(buf: integer, row: integer, before: string): {start: integer, items: acp.native.Candidate[]}?
 ---@field follow fun(session: integer?, to: acp.Follow?)
+---@field options fun(session: integer?): acp.Option[]
+---@field set_option fun(session: integer?, id: string?, value: string|boolean) Without an id: the mode.
+---@field next_mode fun(session: integer?)
+---@field commands fun(session: integer?): acp.Command[]
 ---@field status fun(session: integer?): acp.Status
----@field statusline fun(): string
+---@field statusline fun(session: integer?, parts: string[]?, highlights: boolean): string
+---@field past_list fun(number: integer, query: {cwd: string, all: boolean, agent: string?})
+---@field past_delete fun(number: integer, past: acp.PastSession)
+---@field past_export fun(number: integer, what: {session?: integer, record?: string})
+---@field session_show fun(session: integer)
+---@field agents fun(): acp.native.Agent[] The processes there are.
+---@field login fun(session: integer?, method: string, step: table<string, string>|string|true|nil)
+---@field logout fun(session: integer?)
 ---@field accept fun(scope: acp.Scope)
 ---@field reject fun(scope: acp.Scope)
 ---@field next fun()
@@ -31,8 +49,18 @@ local M = {}
 ---@field permission_list fun(): acp.Permission[]
 ---@field permission_answer fun(id: integer, option: string)
 ---@field permission_focus fun()
+---@field elicitation_list fun(): acp.Elicitation[]
+---@field elicitation_answer fun(id: integer, action: acp.ElicitationAction, content: table?)
 ---@field log_path fun(): string
 ---@field highlights fun(): {name: string, link: string}[]
+
+--- As |complete-items| are.
+---@class acp.native.Candidate
+---@field word string
+---@field kind string
+---@field menu string
+---@field equal integer
+---@field dup integer
 
 ---@class acp.native.Open
 ---@field agent string The agent's name in the configuration.
@@ -41,7 +69,10 @@ local M = {}
 ---@field env table<string, string>
 ---@field missing_file? "error"|"empty"
 ---@field cwd string Absolute.
+---@field mcp_servers? acp.native.McpServer[]
+---@field additional_dirs? string[] Absolute.
 ---@field new boolean
+---@field session_id? string
 ---@field context? acp.Context
 
 ---@type acp.Native?

@@ -8,7 +8,6 @@
 ---@field doc? string
 ---@field default? any Of everything but records and maps of records.
 ---@field required? boolean A record without it is dropped.
----@field unused? boolean Accepted, without effect in this version.
 ---@field values? (string|boolean)[] Of an enum; of strings, if not any will do.
 ---@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
 ---@field fields? acp.schema.Field[] Of a record, in the order of the help.
@@ -19,6 +18,8 @@
 ---@field check? fun(record: table): string?, string? Of a record: the key and what is wrong with it.
 ---@field switch? boolean Of a record: `false` switches all its keys off.
 ---@field above_zero? boolean Of a number.
+---@field callable? boolean Of a list: a function that returns one will do, too.
+---@field brief? boolean Of a list: the help describes its items elsewhere.
 
 ---@class acp.schema.Field: acp.schema.Node
 ---@field name string
@@ -41,50 +42,72 @@ end
 
 --- The agents that are known without any configuration, by name.
 ---@type table<string, acp.Agent>
-local presets = {
-  tutor = {
-    command = "acp-tutor",
-    install = "run `make release` in the plugin's folder",
-  },
-  claude = {
-    command = "claude-agent-acp",
-    install = "npm install -g @agentclientprotocol/claude-agent-acp",
-  },
-  codex = {
-    command = "codex-acp",
-    install = "npm install -g @agentclientprotocol/codex-acp",
-  },
-  gemini = {
-    command = "gemini",
-    args = { "--acp" },
-    missing_file = "empty",
-    install = "npm install -g @google/gemini-cli",
-  },
-  opencode = {
-    command = "opencode",
-    args = { "acp" },
-    install = "npm install -g opencode-ai",
-  },
-  goose = {
-    command = "goose",
-    args = { "acp" },
-    install = "see https://block.github.io/goose",
-  },
-  qwen = {
-    command = "qwen",
-    args = { "--acp" },
-    install = "npm install -g @qwen-code/qwen-code",
-  },
-  kimi = {
-    command = "kimi",
-    args = { "acp" },
-    install = "npm install -g @moonshot-ai/kimi-code",
+local presets = {}
+for name, preset in pairs(require("acp.presets")) do
+  presets[name] = {
+    command = preset.command,
+    args = preset.args or {},
+    env = preset.env or {},
+    missing_file = preset.missing_file or "error",
+    install = preset.install,
+    additional_dirs = {},
+    mcp_servers = {},
+  }
+end
+
+---@type acp.schema.Node
+local mcp_server = {
+  kind = "record",
+  class = "acp.McpServer",
+  closed = true,
+  check = function(server)
+    return require("acp.mcp").check(server)
+  end,
+  fields = {
+    field("name", {
+      kind = "string",
+      required = true,
+      doc = "What the agent calls it. Of two with one name, that of the agent counts.",
+    }),
+    field("type", {
+      kind = "enum",
+      values = { "stdio", "http", "sse" },
+      doc = "How it is reached. Without it: stdio if there is a command, http if there is a url.",
+    }),
+    field("command", {
+      kind = "string",
+      doc = "The program that the agent runs, found on `$PATH` or given by its path.",
+    }),
+    field("args", { kind = "list", item = { kind = "string" }, doc = "Its arguments." }),
+    field("env", {
+      kind = "map",
+      placeholder = "name",
+      item = { kind = "string" },
+      doc = "Variables for it.",
+    }),
+    field("url", { kind = "string", doc = "Where a server listens that runs already." }),
+    field("headers", {
+      kind = "map",
+      placeholder = "name",
+      item = { kind = "string" },
+      doc = "HTTP headers for it.",
+    }),
   },
 }
-for _, preset in pairs(presets) do
-  preset.args = preset.args or {}
-  preset.env = {}
-  preset.missing_file = preset.missing_file or "error"
+
+--- Makes a field for MCP servers.
+---@param doc string
+---@param brief boolean
+---@return acp.schema.Field
+local function mcp_servers(doc, brief)
+  return field("mcp_servers", {
+    kind = "list",
+    item = mcp_server,
+    callable = true,
+    brief = brief,
+    default = {},
+    doc = doc,
+  })
 end
 
 ---@type acp.schema.Node
@@ -116,6 +139,18 @@ local agent = {
       doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the "
         .. "session starts.",
     }),
+    field("additional_dirs", {
+      kind = "list",
+      item = { kind = "string" },
+      default = {},
+      doc = "Folders besides that one in which its sessions work, for agents that take them. It may "
+        .. "read and write there through Neovim.",
+    }),
+    mcp_servers(
+      "MCP servers for this agent, besides those of |acp-config-mcp_servers|; a list, or a function "
+        .. "as there.",
+      true
+    ),
     field("missing_file", {
       kind = "enum",
       values = { "error", "empty" },
@@ -164,6 +199,7 @@ local chat_keys = {
       )
     ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
+    field("mode", keys("<S-Tab>", "Goes to the agent's next mode (|:Acp-mode|).")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session goes on.")),
   },
@@ -178,9 +214,57 @@ local input_keys = {
   fields = {
     field("send", keys("<CR>", "Normal mode: sends the prompt.")),
     field("send_insert", keys({ "<CR>", "<C-s>" }, "Insert mode: sends the prompt.")),
+    field(
+      "interrupt",
+      keys(
+        "<M-CR>",
+        "Normal and insert mode: sends the prompt at once; what the agent is doing is cancelled. "
+          .. "With an empty input: the prompt that waits longest."
+      )
+    ),
     field("newline", keys({ "<S-CR>", "<C-j>" }, "Insert mode: starts a new line.")),
+    field(
+      "mode",
+      keys("<S-Tab>", "Normal and insert mode: goes to the agent's next mode (|:Acp-mode|).")
+    ),
     field("cancel", keys("<C-c>", "Normal and insert mode: cancels the turn.")),
+    field(
+      "older",
+      keys("<Up>", "In the first line: goes to the prompt that was written before in this project.")
+    ),
+    field(
+      "newer",
+      keys("<Down>", "In the last line: goes to the next prompt, and at the end back to the draft.")
+    ),
+    field(
+      "complete",
+      keys(
+        "<Tab>",
+        "Insert mode: takes what is selected in the menu of completions, or the first one. "
+          .. "Without a menu it is the key it always is."
+      )
+    ),
+    field(
+      "detach",
+      keys("<BS>", "Normal mode: takes away what was attached last (|acp-attachments|).")
+    ),
     field("close", keys("q", "Normal mode: closes the chat's windows. The session goes on.")),
+  },
+}
+
+---@type acp.schema.Node
+local queue_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Queue",
+  switch = true,
+  doc = "In the panel with the prompts that wait (|acp-queue|), in normal mode.",
+  fields = {
+    field("edit", keys({ "<CR>", "e" }, "Takes the prompt back into the input.")),
+    field("remove", keys({ "dd", "x" }, "Takes the prompt out. `p` puts its text elsewhere.")),
+    field("send", keys("!", "Sends the prompt now: what the agent is doing is cancelled.")),
+    field("down", keys("J", "Moves the prompt down: it goes out later.")),
+    field("up", keys("K", "Moves the prompt up: it goes out earlier.")),
+    field("close", keys("q", "Goes back to the input.")),
   },
 }
 
@@ -206,6 +290,32 @@ local permission_keys = {
         "Shows what is asked for in the file it would change, opened if need be. Of several files "
           .. "it is the first; pressed again, the next."
       )
+    ),
+    field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
+  },
+}
+
+---@type acp.schema.Node
+local form_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Form",
+  switch = true,
+  doc = "In the window of a form or a page that an agent asks you for. <CR> does what its line is "
+    .. "for.",
+  fields = {
+    field("edit", keys({ "i", "a", "I", "A" }, "Writes into the field at the cursor.")),
+    field("toggle", keys("<Space>", "Ticks or chooses what is at the cursor.")),
+    field("next", keys("<Tab>", "Goes to the next field, also while you write into one.")),
+    field("prev", keys("<S-Tab>", "Goes to the field before, also while you write into one.")),
+    field("newline", keys({ "<S-CR>", "<C-j>" }, "In a field: starts a new line.")),
+    field("submit", keys("<C-s>", "Gives the agent what the form is filled in with.")),
+    field("open", keys("o", "Opens the page in your browser.")),
+    field("copy", keys("y", "Copies the page's address.")),
+    field("decline", keys("D", "Answers no.")),
+    field("dismiss", keys("X", "Answers neither yes nor no.")),
+    field(
+      "leave",
+      keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
     ),
     field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
   },
@@ -354,6 +464,21 @@ local terminal_keys = {
   },
 }
 
+--- What a statusline can say.
+local parts = {
+  "agent",
+  "phase",
+  "plan",
+  "mode",
+  "model",
+  "tools",
+  "review",
+  "usage",
+  "cost",
+  "title",
+  "questions",
+}
+
 ---@type acp.schema.Node
 local root = {
   kind = "record",
@@ -442,6 +567,40 @@ local root = {
       doc = "A window goes along with the agent from file to file (|acp-follow|), in sessions that "
         .. 'are opened from now on: with "edits" only where it changes something.',
     }),
+    field("statusline", {
+      kind = "record",
+      class = "acp.Config.Statusline",
+      fields = {
+        field("parts", {
+          kind = "strings",
+          values = parts,
+          doc = "What |acp.statusline()| says, in this order, of what there is: "
+            .. table.concat(parts, ", ")
+            .. ". `tools` is the tool call that began last, `usage` how full the model's context is, "
+            .. "`questions` what other sessions wait for. Without it: agent, phase, plan, mode, "
+            .. "tools, review, usage, questions.",
+        }),
+      },
+    }),
+    field("notify", {
+      kind = "record",
+      class = "acp.Config.Notify",
+      switch = true,
+      doc = "Messages (|vim.notify()|) about sessions whose chat the tab page does not show, and "
+        .. "about all while you are in another program (|FocusLost|).",
+      fields = {
+        field("turn_end", {
+          kind = "boolean",
+          default = true,
+          doc = "A turn is over that you have not cancelled.",
+        }),
+        field("question", {
+          kind = "boolean",
+          default = true,
+          doc = "A question waits for your answer and is not on the screen.",
+        }),
+      },
+    }),
     field("chat", {
       kind = "record",
       class = "acp.Config.Chat",
@@ -466,6 +625,13 @@ local root = {
           default = 6,
           doc = "How many lines the input window has.",
         }),
+        field("completion", {
+          kind = "enum",
+          values = { "auto", "manual", false },
+          default = "auto",
+          doc = "When the input completes commands after `/` and context after `@` "
+            .. "(|acp-completion|): while you write, or by |i_CTRL-X_CTRL-O| alone.",
+        }),
         field("plan", {
           kind = "enum",
           values = { "panel", "transcript" },
@@ -476,13 +642,33 @@ local root = {
         }),
       },
     }),
-    field("mcp_servers", {
-      kind = "list",
-      item = { kind = "map" },
-      default = {},
-      unused = true,
-      doc = "MCP servers that the agents shall connect to.",
+    field("history", {
+      kind = "record",
+      class = "acp.Config.History",
+      switch = true,
+      doc = "What is kept of sessions, for |:Acp-sessions| and for agents that forget theirs. `false` "
+        .. "keeps nothing.",
+      fields = {
+        field("enabled", {
+          kind = "boolean",
+          default = true,
+          doc = 'Sessions are written down as they go, below `stdpath("state")`, for your eyes only.',
+        }),
+        field("days", {
+          kind = "number",
+          above_zero = true,
+          default = 90,
+          doc = "Sessions in which nothing was said for so many days are given up; so are the oldest "
+            .. "where they are more than 2000, or take more than 512 MiB.",
+        }),
+      },
     }),
+    mcp_servers(
+      "MCP servers that the agents shall connect to: a list, or a function that gets the session's "
+        .. "folder and returns one. What an agent cannot reach it is not given, and the chat says so. "
+        .. "See |acp-mcp|.",
+      false
+    ),
     field("keymaps", {
       kind = "record",
       class = "acp.Config.Keymaps",
@@ -491,7 +677,9 @@ local root = {
       fields = {
         field("chat", chat_keys),
         field("input", input_keys),
+        field("queue", queue_keys),
         field("permission", permission_keys),
+        field("form", form_keys),
         field("review", review_keys),
         field("review_list", review_list_keys),
         field("terminal", terminal_keys),

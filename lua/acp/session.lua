@@ -26,16 +26,21 @@ function M.open(opts)
   -- An open chat is shown even if its program is no longer found.
   local found = not opts.new and name == last and agents.get(name) or agents.require(name)
   local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
+  cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false })
   local session = native.open({
-    agent = name,
+    agent = found.name,
     command = found.path or found.agent.command,
     args = found.agent.args,
     env = found.agent.env,
     missing_file = found.agent.missing_file,
-    cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false }),
+    cwd = cwd,
+    mcp_servers = require("acp.mcp").servers(found.name, found.agent, cwd),
+    additional_dirs = found.agent.additional_dirs,
     new = opts.new == true,
+    session_id = opts.session_id,
     context = opts.context,
   })
+  require("acp.paste").wrap()
   if by_default then
     -- Short enough for one line of a small screen: a longer one would wait for a key.
     vim.notify_once("This is the tutor; `:Acp agents` lists the others.", vim.log.levels.INFO)
@@ -47,7 +52,8 @@ end
 ---@param prompt string|table[]
 ---@param session acp.Session?
 ---@param contexts acp.Context[]?
-function M.prompt(prompt, session, contexts)
+---@param interrupt boolean?
+function M.prompt(prompt, session, contexts, interrupt)
   local native = require("acp.native").load()
   if not session and native.status(nil).phase == "none" then
     local win = vim.api.nvim_get_current_win()
@@ -55,7 +61,7 @@ function M.prompt(prompt, session, contexts)
     -- Who has written the prompt elsewhere stays there.
     vim.api.nvim_set_current_win(win)
   end
-  native.prompt(session, prompt, contexts)
+  native.prompt(session, prompt, contexts, interrupt)
 end
 
 return M

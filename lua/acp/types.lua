@@ -18,9 +18,18 @@
 --- A window goes along with the agent from file to file (|acp-follow|), in sessions that are opened
 --- from now on: with "edits" only where it changes something.
 ---@field follow? false|true|"edits"
+---@field statusline? acp.Config.Statusline
+--- Messages (|vim.notify()|) about sessions whose chat the tab page does not show, and about all
+--- while you are in another program (|FocusLost|).
+---@field notify? acp.Config.Notify|false
 ---@field chat? acp.Config.Chat
---- MCP servers that the agents shall connect to.
----@field mcp_servers? table[]
+--- What is kept of sessions, for |:Acp-sessions| and for agents that forget theirs. `false` keeps
+--- nothing.
+---@field history? acp.Config.History|false
+--- MCP servers that the agents shall connect to: a list, or a function that gets the session's
+--- folder and returns one. What an agent cannot reach it is not given, and the chat says so. See
+--- |acp-mcp|.
+---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 --- The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or `false`
 --- for none. `false` for a group switches the whole group off.
 ---@field keymaps? acp.Config.Keymaps
@@ -42,12 +51,34 @@
 --- The folder its sessions work in. Without it: the current folder (|:pwd|) when the session
 --- starts.
 ---@field cwd? string
+--- Folders besides that one in which its sessions work, for agents that take them. It may read and
+--- write there through Neovim.
+---@field additional_dirs? string[]
+--- MCP servers for this agent, besides those of |acp-config-mcp_servers|; a list, or a function as
+--- there.
+---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 --- What the agent is answered when it reads a file that does not exist: the protocol's error, or an
 --- empty text. The preset of Gemini CLI has the latter, because an error keeps it from making new
 --- files.
 ---@field missing_file? "error"|"empty"
 --- What to do when the command is not found, shown by |:checkhealth| and `:Acp agents`.
 ---@field install? string
+
+---@class acp.McpServer
+--- What the agent calls it. Of two with one name, that of the agent counts.
+---@field name string
+--- How it is reached. Without it: stdio if there is a command, http if there is a url.
+---@field type? "stdio"|"http"|"sse"
+--- The program that the agent runs, found on `$PATH` or given by its path.
+---@field command? string
+--- Its arguments.
+---@field args? string[]
+--- Variables for it.
+---@field env? table<string, string>
+--- Where a server listens that runs already.
+---@field url? string
+--- HTTP headers for it.
+---@field headers? table<string, string>
 
 ---@class acp.Config.Permissions
 --- Folders outside the session's own in which an agent may read and write files through Neovim.
@@ -84,6 +115,19 @@
 --- shows before. `:Acp drop-feedback` lets them not be told.
 ---@field feedback? boolean
 
+---@class acp.Config.Statusline
+--- What |acp.statusline()| says, in this order, of what there is: agent, phase, plan, mode, model,
+--- tools, review, usage, cost, title, questions. `tools` is the tool call that began last, `usage`
+--- how full the model's context is, `questions` what other sessions wait for. Without it: agent,
+--- phase, plan, mode, tools, review, usage, questions.
+---@field parts? "agent"|"phase"|"plan"|"mode"|"model"|"tools"|"review"|"usage"|"cost"|"title"|"questions"|("agent"|"phase"|"plan"|"mode"|"model"|"tools"|"review"|"usage"|"cost"|"title"|"questions")[]
+
+---@class acp.Config.Notify
+--- A turn is over that you have not cancelled.
+---@field turn_end? boolean
+--- A question waits for your answer and is not on the screen.
+---@field question? boolean
+
 ---@class acp.Config.Chat
 --- Where the chat opens: at a side of the tab page, or in a tab page of its own.
 ---@field layout? "right"|"left"|"bottom"|"tab"
@@ -93,17 +137,31 @@
 ---@field width? number
 --- How many lines the input window has.
 ---@field input_height? number
+--- When the input completes commands after `/` and context after `@` (|acp-completion|): while you
+--- write, or by |i_CTRL-X_CTRL-O| alone.
+---@field completion? "auto"|"manual"|false
 --- Where the agent's plan is shown while it works it off: in a panel between the transcript and the
 --- input, or in the transcript alone. What has become of it is in the transcript either way.
 ---@field plan? "panel"|"transcript"
+
+---@class acp.Config.History
+--- Sessions are written down as they go, below `stdpath("state")`, for your eyes only.
+---@field enabled? boolean
+--- Sessions in which nothing was said for so many days are given up; so are the oldest where they
+--- are more than 2000, or take more than 512 MiB.
+---@field days? number
 
 ---@class acp.Config.Keymaps
 --- In the transcript, in normal mode.
 ---@field chat? acp.Config.Keymaps.Chat|false
 --- In the input window.
 ---@field input? acp.Config.Keymaps.Input|false
+--- In the panel with the prompts that wait (|acp-queue|), in normal mode.
+---@field queue? acp.Config.Keymaps.Queue|false
 --- In the permission window, besides each option's number and letter.
 ---@field permission? acp.Config.Keymaps.Permission|false
+--- In the window of a form or a page that an agent asks you for. <CR> does what its line is for.
+---@field form? acp.Config.Keymaps.Form|false
 --- In normal mode, in a buffer with hunks to review, as long as it has any.
 ---@field review? acp.Config.Keymaps.Review|false
 --- In the window of the review list (|:Acp-review|).
@@ -125,6 +183,8 @@
 ---@field raw? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
+--- Goes to the agent's next mode (|:Acp-mode|).
+---@field mode? string|string[]|false
 --- Cancels the turn.
 ---@field cancel? string|string[]|false
 --- Closes the chat's windows. The session goes on.
@@ -135,11 +195,39 @@
 ---@field send? string|string[]|false
 --- Insert mode: sends the prompt.
 ---@field send_insert? string|string[]|false
+--- Normal and insert mode: sends the prompt at once; what the agent is doing is cancelled. With an
+--- empty input: the prompt that waits longest.
+---@field interrupt? string|string[]|false
 --- Insert mode: starts a new line.
 ---@field newline? string|string[]|false
+--- Normal and insert mode: goes to the agent's next mode (|:Acp-mode|).
+---@field mode? string|string[]|false
 --- Normal and insert mode: cancels the turn.
 ---@field cancel? string|string[]|false
+--- In the first line: goes to the prompt that was written before in this project.
+---@field older? string|string[]|false
+--- In the last line: goes to the next prompt, and at the end back to the draft.
+---@field newer? string|string[]|false
+--- Insert mode: takes what is selected in the menu of completions, or the first one. Without a menu
+--- it is the key it always is.
+---@field complete? string|string[]|false
+--- Normal mode: takes away what was attached last (|acp-attachments|).
+---@field detach? string|string[]|false
 --- Normal mode: closes the chat's windows. The session goes on.
+---@field close? string|string[]|false
+
+---@class acp.Config.Keymaps.Queue
+--- Takes the prompt back into the input.
+---@field edit? string|string[]|false
+--- Takes the prompt out. `p` puts its text elsewhere.
+---@field remove? string|string[]|false
+--- Sends the prompt now: what the agent is doing is cancelled.
+---@field send? string|string[]|false
+--- Moves the prompt down: it goes out later.
+---@field down? string|string[]|false
+--- Moves the prompt up: it goes out earlier.
+---@field up? string|string[]|false
+--- Goes back to the input.
 ---@field close? string|string[]|false
 
 ---@class acp.Config.Keymaps.Permission
@@ -150,6 +238,32 @@
 --- Shows what is asked for in the file it would change, opened if need be. Of several files it is
 --- the first; pressed again, the next.
 ---@field show? string|string[]|false
+--- Cancels the turn, and with it the question.
+---@field cancel? string|string[]|false
+
+---@class acp.Config.Keymaps.Form
+--- Writes into the field at the cursor.
+---@field edit? string|string[]|false
+--- Ticks or chooses what is at the cursor.
+---@field toggle? string|string[]|false
+--- Goes to the next field, also while you write into one.
+---@field next? string|string[]|false
+--- Goes to the field before, also while you write into one.
+---@field prev? string|string[]|false
+--- In a field: starts a new line.
+---@field newline? string|string[]|false
+--- Gives the agent what the form is filled in with.
+---@field submit? string|string[]|false
+--- Opens the page in your browser.
+---@field open? string|string[]|false
+--- Copies the page's address.
+---@field copy? string|string[]|false
+--- Answers no.
+---@field decline? string|string[]|false
+--- Answers neither yes nor no.
+---@field dismiss? string|string[]|false
+--- Goes back to the window before. The question stays open.
+---@field leave? string|string[]|false
 --- Cancels the turn, and with it the question.
 ---@field cancel? string|string[]|false
 
@@ -202,8 +316,11 @@
 ---@field permissions acp.Config.Permissions.Resolved
 ---@field review acp.Config.Review.Resolved
 ---@field follow false|true|"edits"
+---@field statusline acp.Config.Statusline.Resolved
+---@field notify acp.Config.Notify.Resolved
 ---@field chat acp.Config.Chat.Resolved
----@field mcp_servers table[]
+---@field history acp.Config.History.Resolved
+---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 ---@field keymaps acp.Config.Keymaps.Resolved
 ---@field request_timeout number
 ---@field log_level "debug"|"info"|"warn"|"error"
@@ -213,8 +330,19 @@
 ---@field args string[]
 ---@field env table<string, string>
 ---@field cwd? string
+---@field additional_dirs string[]
+---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 ---@field missing_file "error"|"empty"
 ---@field install? string
+
+---@class acp.McpServer.Resolved
+---@field name string
+---@field type? "stdio"|"http"|"sse"
+---@field command? string
+---@field args? string[]
+---@field env? table<string, string>
+---@field url? string
+---@field headers? table<string, string>
 
 ---@class acp.Config.Permissions.Resolved
 ---@field allowed_dirs string[]
@@ -234,16 +362,30 @@
 ---@field preview "loaded"|"open"|false
 ---@field feedback boolean
 
+---@class acp.Config.Statusline.Resolved
+---@field parts? "agent"|"phase"|"plan"|"mode"|"model"|"tools"|"review"|"usage"|"cost"|"title"|"questions"|("agent"|"phase"|"plan"|"mode"|"model"|"tools"|"review"|"usage"|"cost"|"title"|"questions")[]
+
+---@class acp.Config.Notify.Resolved
+---@field turn_end boolean
+---@field question boolean
+
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"
 ---@field width number
 ---@field input_height number
+---@field completion "auto"|"manual"|false
 ---@field plan "panel"|"transcript"
+
+---@class acp.Config.History.Resolved
+---@field enabled boolean
+---@field days number
 
 ---@class acp.Config.Keymaps.Resolved
 ---@field chat acp.Config.Keymaps.Chat.Resolved
 ---@field input acp.Config.Keymaps.Input.Resolved
+---@field queue acp.Config.Keymaps.Queue.Resolved
 ---@field permission acp.Config.Keymaps.Permission.Resolved
+---@field form acp.Config.Keymaps.Form.Resolved
 ---@field review acp.Config.Keymaps.Review.Resolved
 ---@field review_list acp.Config.Keymaps.ReviewList.Resolved
 ---@field terminal acp.Config.Keymaps.Terminal.Resolved
@@ -254,20 +396,49 @@
 ---@field file string[]
 ---@field raw string[]
 ---@field toggle string[]
+---@field mode string[]
 ---@field cancel string[]
 ---@field close string[]
 
 ---@class acp.Config.Keymaps.Input.Resolved
 ---@field send string[]
 ---@field send_insert string[]
+---@field interrupt string[]
 ---@field newline string[]
+---@field mode string[]
 ---@field cancel string[]
+---@field older string[]
+---@field newer string[]
+---@field complete string[]
+---@field detach string[]
+---@field close string[]
+
+---@class acp.Config.Keymaps.Queue.Resolved
+---@field edit string[]
+---@field remove string[]
+---@field send string[]
+---@field down string[]
+---@field up string[]
 ---@field close string[]
 
 ---@class acp.Config.Keymaps.Permission.Resolved
 ---@field leave string[]
 ---@field insert string[]
 ---@field show string[]
+---@field cancel string[]
+
+---@class acp.Config.Keymaps.Form.Resolved
+---@field edit string[]
+---@field toggle string[]
+---@field next string[]
+---@field prev string[]
+---@field newline string[]
+---@field submit string[]
+---@field open string[]
+---@field copy string[]
+---@field decline string[]
+---@field dismiss string[]
+---@field leave string[]
 ---@field cancel string[]
 
 ---@class acp.Config.Keymaps.Review.Resolved

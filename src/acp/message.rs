@@ -10,6 +10,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::options::SessionOption;
+
 /// The id of a request as the raw JSON it came as; echoed byte for byte in the response.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub Arc<RawValue>);
@@ -113,6 +115,14 @@ pub enum AgentRequest {
         tool_call: ToolCallPatch,
         options: Vec<PermissionOption>,
     },
+    /// `elicitation/create`: the user is asked for something.
+    Elicitation {
+        scope: ElicitationScope,
+        /// What it is asked for, where the agent says so.
+        tool: Option<ToolCallId>,
+        message: String,
+        mode: ElicitationMode,
+    },
     /// `terminal/create`.
     CreateTerminal {
         session: SessionId,
@@ -149,6 +159,25 @@ pub enum AgentRequest {
     Invalid { method: String, why: String },
 }
 
+/// What a question to the user belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElicitationScope {
+    Session(SessionId),
+    /// A request of the client's that is being answered.
+    Request(u64),
+    /// The agent does not say.
+    Agent,
+}
+
+/// How the user is asked for something.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ElicitationMode {
+    /// By a form; `schema` is the JSON schema of an object, or null.
+    Form { schema: Value },
+    /// By a page; `id` is what [`AgentNotification::ElicitationComplete`] names it by.
+    Url { id: String, url: String },
+}
+
 /// A notification of an agent.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(
@@ -160,6 +189,8 @@ pub enum AgentNotification {
     Update { session: SessionId, update: Update },
     /// `$/cancel_request`: the agent takes back its own request.
     CancelRequest { id: RequestId },
+    /// `elicitation/complete`: what was asked for by a URL is there.
+    ElicitationComplete { id: String },
     /// A notification this client does not know; ignored, logged.
     Unknown { method: String },
     /// A known notification that could not be decoded even after repair.
@@ -189,8 +220,8 @@ pub enum Update {
     Commands(Vec<Command>),
     /// The mode the session is in now.
     Mode(String),
-    /// Config options, as they came (their interpretation is the composer's).
-    ConfigOptions(Value),
+    /// All config options there are, with their values.
+    ConfigOptions(Vec<SessionOption>),
     /// The session's title (`None` = unchanged).
     Info { title: Option<String> },
     /// Tokens used and the size of the context window, `cost` as text ("0.12 USD").
@@ -200,9 +231,45 @@ pub enum Update {
         cost: Option<String>,
     },
     /// Information for the user that is no part of the history.
-    Notice(String),
+    Notice { severity: Severity, text: String },
+    /// The agent shortens what it remembers: what is said of one such compaction.
+    Compaction(CompactionPatch),
     /// An update of a kind nobody here knows, kept whole and shown.
     Unknown { kind: String, raw: Value },
+}
+
+/// How much a notice matters; an unknown word counts as [`Severity::Info`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// What a message says about a compaction: the fields it carries, and no others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionPatch {
+    pub id: String,
+    pub status: Option<CompactionStatus>,
+    pub summary: Option<Summary>,
+    pub error: Option<String>,
+}
+
+/// The summary that takes the place of what was compacted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Summary {
+    /// All of it; `None` when there is none any more.
+    Whole(Option<Content>),
+    More(Content),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompactionStatus {
+    InProgress,
+    Completed,
+    Failed,
+    Cancelled,
+    Unknown(String),
 }
 
 /// Who a chunk of text is from.

@@ -9,6 +9,7 @@ mod decode;
 mod frame;
 mod mend;
 mod message;
+mod options;
 mod raw;
 pub mod rpc;
 mod shown;
@@ -17,4 +18,5 @@ mod tests;
 
 pub use frame::{Frame, LineDecoder};
 pub use message::*;
+pub use options::*;
 pub use shown::{News, TerminalNews, take_terminal_news};

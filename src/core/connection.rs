@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::effect::{Announcement, Effect, HostEffect, Level};
 use super::ids::{AgentKey, SessionKey};
 use super::model::{Agent, AgentState, Call, Effects, Model, Session, Stage, emit, log, notify};
-use crate::acp::client::{self, AuthMethod, PROTOCOL_VERSION};
-use crate::acp::{RpcError, rpc};
+use super::queue::tell_unsent;
+use crate::acp::RpcError;
+use crate::acp::client::{self, PROTOCOL_VERSION};
 
 /// How many of the last lines of stderr the transcript shows.
 const STDERR_SHOWN: usize = 20;
@@ -19,10 +20,19 @@ impl Model {
         if self.sessions.contains_key(&key) {
             return;
         }
+        let mut session = session;
+        self.logins.complete(&mut session.spec);
+        let is_it =
+            |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
+        let is_open = session.id.is_some() && self.sessions.values().any(is_it);
         self.sessions.insert(key, session);
         self.following.opened(key);
         self.open_project(key, fx);
-        self.connect(key, fx);
+        if is_open {
+            self.is_open_elsewhere(key);
+        } else if !self.find_kept(key, fx) {
+            self.connect(key, fx);
+        }
     }
 
     /// Gives a session a process: one that runs already with the same command, or a new one.
@@ -31,16 +41,17 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        session.id = None;
+        session.options.begin();
         let running = self
             .agents
             .iter()
+            .filter(|_| !session.is_alone)
             .find(|(_, agent)| agent.spec == session.spec && agent.state != AgentState::Leaving)
             .map(|(agent, running)| (*agent, running.state));
         if let Some((agent, state)) = running {
             session.agent = Some(agent);
             if state == AgentState::Ready {
-                self.new_session(agent, key, fx);
+                self.ask_for_session(agent, key, fx);
             }
             return;
         }
@@ -56,6 +67,7 @@ impl Model {
                 state: AgentState::Starting,
                 info: None,
                 pending: Default::default(),
+                given_up: Default::default(),
                 next_id: 0,
                 early: Vec::new(),
                 early_questions: Vec::new(),
@@ -105,7 +117,7 @@ impl Model {
         self.bury(agent, &status, Level::Error, text, fx);
     }
 
-    /// Ends everything that waited for a process.
+    /// Ends everything that waited for a process, and says which prompts still do.
     fn bury(
         &mut self,
         agent: AgentKey,
@@ -114,17 +126,33 @@ impl Model {
         text: String,
         fx: &mut Effects,
     ) {
+        for key in self.end_sessions(agent, status, level, &text, fx) {
+            self.tell_waiting(key);
+        }
+    }
+
+    /// Ends everything that waited for a process, and returns its sessions.
+    fn end_sessions(
+        &mut self,
+        agent: AgentKey,
+        status: &str,
+        level: Level,
+        text: &str,
+        fx: &mut Effects,
+    ) -> Vec<SessionKey> {
+        self.fail_calls(agent, fx);
         let Some(gone) = self.agents.remove(&agent) else {
-            return;
+            return Vec::new();
         };
-        for key in self.sessions_of(agent) {
+        self.forget_pages(agent);
+        let keys = self.sessions_of(agent);
+        for &key in &keys {
             self.close_permissions(key, fx);
             let Some(session) = self.sessions.get_mut(&key) else {
                 continue;
             };
             session.transcript.cancel_tools();
-            session.transcript.notice(level, text.clone());
-            give_up_queue(session);
+            session.transcript.notice(level, text.to_owned());
             self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
@@ -132,21 +160,24 @@ impl Model {
                 status: status.to_owned(),
             }));
         }
+        keys
     }
 
     /// Ends what a session waits for from a process that is not its own any more.
-    fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
+    pub(super) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
         self.end_terminals(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
         session.agent = None;
+        session.opening.close();
+        session.login.reset();
         session.transcript.cancel_tools();
-        if let Some(turn) = &session.turn {
-            if matches!(turn.stage, Stage::Checkpoint(_)) {
-                let text = "The prompt was not sent: the agent ended before.";
-                session.transcript.notice(Level::Warn, text);
+        session.compactions.end(&mut session.transcript);
+        if let Some(turn) = &mut session.turn {
+            if let Stage::Checkpoint(prompt) = &mut turn.stage {
+                session.queue.push_front(std::mem::take(prompt));
             }
             self.finish_turn(key, "agent_exited", fx);
         }
@@ -187,8 +218,16 @@ impl Model {
         if let Some(agent) = self.sessions.get(&key).and_then(|session| session.agent) {
             self.shut_down(agent, fx);
             // The old process is left to end by itself; its sessions are told now.
-            let text = "The agent is started again.".to_owned();
-            self.bury(agent, "restarted", Level::Info, text, fx);
+            let text = "The agent is started again.";
+            for other in self.end_sessions(agent, "restarted", Level::Info, text, fx) {
+                // What waits in this one goes out now.
+                if other != key {
+                    self.tell_waiting(other);
+                }
+            }
+        }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.opening.try_again();
         }
         self.connect(key, fx);
     }
@@ -197,21 +236,18 @@ impl Model {
         self.close_permissions(key, fx);
         self.forget_terminals(key, fx);
         self.forget_questions(key);
-        let Some(session) = self.sessions.remove(&key) else {
+        let Some(mut session) = self.sessions.remove(&key) else {
             return;
         };
+        self.end_history(key, &mut session, fx);
         self.following.closed(key);
+        tell_unsent(&session.queue, fx);
         self.abandon_window(key, &session, fx);
-        if let Some(agent) = session.agent
-            && self.sessions_of(agent).is_empty()
-        {
-            self.shut_down(agent, fx);
-        } else if let (Some(agent), Some(turn), Some(id)) =
-            (session.agent, session.turn, session.id)
-            && matches!(turn.stage, Stage::Answer(_))
-        {
-            let line = rpc::notification(client::CANCEL, client::cancel(&id));
-            fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        if let Some(agent) = session.agent {
+            self.abandon(agent, key, &session, fx);
+            if self.sessions_of(agent).is_empty() {
+                self.shut_down(agent, fx);
+            }
         }
     }
 
@@ -259,7 +295,7 @@ impl Model {
         state.info = Some(info);
         state.state = AgentState::Ready;
         for key in self.sessions_of(agent) {
-            self.new_session(agent, key, fx);
+            self.ask_for_session(agent, key, fx);
         }
     }
 
@@ -270,88 +306,70 @@ impl Model {
         self.bury(agent, "unusable", Level::Error, text, fx);
     }
 
-    fn new_session(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
-        let Some(session) = self.sessions.get(&key) else {
-            return;
-        };
-        let params = client::new_session(&session.spec.cwd);
-        self.request(agent, Call::NewSession(key), params, fx);
-    }
-
-    pub(super) fn session_created(
-        &mut self,
-        agent: AgentKey,
-        key: SessionKey,
-        result: Result<Value, RpcError>,
-        fx: &mut Effects,
-    ) {
-        let methods = self
-            .agents
-            .get(&agent)
-            .and_then(|agent| agent.info.as_ref());
-        let methods = methods.map(|info| info.auth_methods.clone());
-        let staying = self.is_staying(agent);
-        let served = |session: &&mut Session| staying && session.agent == Some(agent);
-        let Some(session) = self.sessions.get_mut(&key).filter(served) else {
-            return;
-        };
-        let name = session.spec.name.clone();
-        let created = match result {
-            Ok(value) => client::session_created(&value),
-            Err(error) if error.code == rpc::AUTH_REQUIRED => {
-                Err(login_needed(&name, &methods.unwrap_or_default(), &error))
-            }
-            Err(error) => Err(format!(
-                "The agent \"{name}\" could not open a session: {error}."
-            )),
-        };
-        match created {
-            Ok(created) => {
-                session.id = Some(created.session.clone());
-                session.mode = created.mode;
-                session.model = created.model;
-                fx.push(emit(Announcement::SessionStarted {
-                    session: key,
-                    agent: name,
-                }));
-                self.take_early_updates(agent, key, &created.session, fx);
-                self.next_prompt(key, fx);
-            }
-            Err(text) => {
-                session.agent = None;
-                session.transcript.notice(Level::Error, text.clone());
-                give_up_queue(session);
-                fx.push(notify(Level::Error, first_line(&text)));
-                if self.sessions_of(agent).is_empty() {
-                    self.shut_down(agent, fx);
-                }
-            }
-        }
-    }
-
+    /// A request has had no answer for as long as it may take.
+    ///
+    /// What concerns one session of several costs the others nothing.
     pub(super) fn control_timeout(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
-        let Some(state) = self.agents.get_mut(&agent) else {
+        let pending = self.agents.get(&agent).map(|agent| &agent.pending);
+        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
             return;
         };
-        let Some(call) = state.pending.remove(&id) else {
+        if let Call::SetOption {
+            session, change, ..
+        } = call
+        {
+            self.cancel_request_of(agent, id, fx);
+            let seconds = seconds(self.limits.control_ms);
+            let why = format!("no answer for {seconds} seconds");
+            self.option_answered(agent, session, change, Err(why), fx);
             return;
-        };
+        }
+        if let Some(key) = call.opens()
+            && let Some(session) = self.sessions.get_mut(&key)
+            && session.opening.is_telling()
+        {
+            return self.limit(agent, id, fx);
+        }
+        let name = self.agents.get(&agent).map(|agent| agent.spec.name.clone());
         let text = format!(
-            "The agent \"{}\" has not answered {} for {} seconds and was stopped. \
-             `:Acp log` shows what it printed; a prompt starts it again.",
-            state.spec.name,
+            "The agent \"{}\" has not answered {} for {} seconds",
+            name.unwrap_or_default(),
             call.method(),
             seconds(self.limits.control_ms)
         );
+        if !call.is_for_all()
+            || call
+                .opens()
+                .is_some_and(|key| self.serves_others(agent, key))
+        {
+            return self.call_failed(agent, id, &text, fx);
+        }
+        self.cancel_request_of(agent, id, fx);
+        let text = format!(
+            "{text} and was stopped. `:Acp log` shows what it printed; a prompt starts it again."
+        );
         self.give_up(agent, text, fx);
     }
-}
 
-/// Puts the prompts that nobody will get into the transcript, so that they are not lost.
-fn give_up_queue(session: &mut Session) {
-    for prompt in std::mem::take(&mut session.queue) {
-        let text = format!("Not sent: {}", prompt.text);
-        session.transcript.notice(Level::Warn, text);
+    /// Gives a session a process of its own: the one it was to share has refused it.
+    pub(super) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
+        fx.push(log(Level::Warn, why));
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.is_alone = true;
+            let text = "The agent takes no further session in the process that runs: this one gets \
+                        a process of its own.";
+            session.transcript.notice(Level::Info, text);
+        }
+        self.connect(key, fx);
+    }
+
+    /// Tells whether a process has opened another session than this one.
+    pub(super) fn serves_others(&self, agent: AgentKey, key: SessionKey) -> bool {
+        let is_open = |other: &SessionKey| {
+            let session = self.sessions.get(other);
+            *other != key && session.is_some_and(|session| session.opening.is_open())
+        };
+        self.sessions_of(agent).iter().any(is_open)
     }
 }
 
@@ -365,23 +383,6 @@ fn seconds(ms: u64) -> String {
 }
 
 /// Returns what fits a message; the transcript has all of it.
-fn first_line(text: &str) -> &str {
+pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-fn login_needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
-    let mut text = format!(
-        "The agent \"{name}\" asks you to log in first ({}).",
-        error.message
-    );
-    for method in methods {
-        text.push_str(&format!("\n  {}", method.name));
-        if let Some(description) = &method.description {
-            text.push_str(&format!(": {description}"));
-        }
-    }
-    text.push_str(
-        "\nLog in with the agent's own command in a terminal, then send the prompt again.",
-    );
-    text
 }

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::event::{AgentSpec, Stamp, TerminalExit, TerminalSpec};
+use super::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use super::format::Format;
+use super::history::{Granted, HistoryOrder};
 use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
 use super::view::{Frame, UndoView, WholeView};
-use crate::acp::Location;
+use crate::acp::{Location, SessionId};
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -68,6 +69,8 @@ pub enum HostEffect {
         files: Vec<KeptReview>,
         over: Vec<PathBuf>,
     },
+    /// Does something about what is kept of sessions; see there.
+    History(HistoryOrder),
     /// Puts back what was at a path: content, kind and mode; answered by `DiskWritten`.
     Restore {
         token: Token,
@@ -101,6 +104,16 @@ pub enum HostEffect {
     KillTerminal { terminal: TerminalKey },
     /// Answered by `Timer` after `ms` milliseconds.
     Timer { token: Token, ms: u64 },
+    /// Reads an image for a prompt: from a file, or from the clipboard; answered by `ImageRead`.
+    ReadImage { token: Token, path: Option<PathBuf> },
+    /// Reads the prompts that were written in a folder; answered by `PromptsRecalled`.
+    RecallPrompts { folder: PathBuf },
+    /// Keeps a prompt that was written there.
+    KeepPrompt { folder: PathBuf, text: String },
+    /// Lists the files of a folder that `.gitignore` lets through; answered by `FilesListed`.
+    ListFiles { folder: PathBuf },
+    /// Asks git what has changed in a folder since the last commit; answered by `DiffRead`.
+    Diff { token: Token, folder: PathBuf },
     /// Runs [`super::markdown::preload`] for a language; answered by `LanguageReady`.
     Preload { language: String },
     /// One line for the log file.
@@ -131,8 +144,17 @@ pub enum EditorEffect {
     AskUndo { turn: TurnKey, view: UndoView },
     /// The question is at the front of the queue, and the user has to choose an option.
     AskPermission { id: PermissionId },
+    /// There is more to complete in the session's input than before.
+    Candidates { session: SessionKey },
+    /// What came of a wish for sessions of the past.
+    Granted { number: u32, granted: Granted },
     /// Something of a transcript is shown in full.
     ShowWhole(WholeView),
+    /// A prompt waits for the end of the turn: whoever does not see that is told.
+    Queued { session: SessionKey },
+    /// A prompt that has not gone out comes back into the session's input, what was attached to it
+    /// as well; a draft there stays below it.
+    PutPrompt { session: SessionKey, prompt: Prompt },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.
@@ -186,6 +208,14 @@ pub enum Announcement {
     SessionStarted {
         session: SessionKey,
         agent: String,
+        id: SessionId,
+        /// The agent goes on with a session that there was before.
+        is_loaded: bool,
+    },
+    /// The agent goes on only for somebody who has logged in.
+    LoginNeeded {
+        session: SessionKey,
+        agent: String,
     },
     TurnStarted {
         session: SessionKey,
@@ -205,6 +235,16 @@ pub enum Announcement {
         /// The number of the rule that has answered in the user's place.
         rule: Option<usize>,
     },
+    ElicitationRequested {
+        session: SessionKey,
+        id: u64,
+    },
+    ElicitationAnswered {
+        session: SessionKey,
+        id: u64,
+        /// `accept`, `decline` or `cancel`; `None` when the agent has taken it back.
+        action: Option<String>,
+    },
     /// A tool call began, or has another status.
     ToolCall {
         session: SessionKey,
@@ -219,6 +259,12 @@ pub enum Announcement {
         session: SessionKey,
         done: usize,
         total: usize,
+    },
+    /// A session's options have other values, or are others.
+    OptionsChanged {
+        session: SessionKey,
+        /// Their ids.
+        changed: Vec<String>,
     },
     /// A command runs in a terminal, or an agent shows one of its own there.
     TerminalStarted {
@@ -244,5 +290,10 @@ pub enum Announcement {
         session: SessionKey,
         agent: String,
         status: String,
+    },
+    /// Other prompts wait than before, or in another order.
+    QueueChanged {
+        session: SessionKey,
+        queued: usize,
     },
 }

@@ -2,17 +2,28 @@
 
 use std::path::PathBuf;
 
+use super::attachment::{Attachment, Image};
+use super::elicitation::ElicitationAnswer;
 use super::follow::Follow;
 use super::format::Format;
-use super::ids::{AgentKey, BufId, ItemKey, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
+use super::history::{Bounds, HistoryNews, Wish};
+use super::ids::{
+    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, TerminalKey, Token,
+    TurnKey,
+};
+use super::login::LoginStep;
 use super::model::Limits;
+use super::options::Setting;
 use super::plan::Place;
 use super::project::{Checkpoint, Committed, FileChange, KeptReview};
 use super::proposals::Preview;
+use super::queue::QueueAction;
+use super::reach::Reach;
 use super::rules::Rules;
+use super::terminals::Output;
 use super::text::{LineEdit, Text};
 use super::view::Whole;
-use crate::acp::Message;
+use crate::acp::{Message, SessionId};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -29,16 +40,39 @@ pub enum Event {
         roots: Vec<PathBuf>,
         /// `spec.cwd` with its symbolic links resolved: the project's root.
         project: PathBuf,
+        origin: Origin,
+        reach: Reach,
     },
     /// The user sends a prompt.
     Prompt {
         session: SessionKey,
         prompt: Prompt,
     },
+    /// The user sends a prompt that the agent shall turn to at once.
+    Interrupt {
+        session: SessionKey,
+        prompt: Prompt,
+    },
+    /// What the user does with a prompt that waits.
+    Queued {
+        session: SessionKey,
+        id: QueueId,
+        action: QueueAction,
+    },
     /// What shall go along with the session's next prompt.
     Attach {
         session: SessionKey,
-        prompt: Prompt,
+        items: Vec<Attachment>,
+    },
+    /// An image shall go along likewise: one in a file, or the one in the clipboard.
+    AttachImage {
+        session: SessionKey,
+        path: Option<PathBuf>,
+    },
+    /// One of the attachments, counted from 0, shall not go along; or none shall.
+    Detach {
+        session: SessionKey,
+        which: Option<usize>,
     },
     Cancel {
         session: SessionKey,
@@ -55,9 +89,22 @@ pub enum Event {
     Close {
         session: SessionKey,
     },
+    /// The user logs in to a session's agent, by the method with this id.
+    Login {
+        session: SessionKey,
+        method: String,
+        step: LoginStep,
+    },
+    Logout {
+        session: SessionKey,
+    },
     PermissionAnswer {
         id: PermissionId,
         option: String,
+    },
+    ElicitationAnswer {
+        id: ElicitationId,
+        answer: ElicitationAnswer,
     },
     Review {
         action: ReviewAction,
@@ -77,6 +124,11 @@ pub enum Event {
         session: SessionKey,
         to: Option<Follow>,
     },
+    /// The user sets a session's mode, model or other option.
+    SetOption {
+        session: SessionKey,
+        wish: Setting,
+    },
     /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
     WholeWanted {
         session: SessionKey,
@@ -94,6 +146,13 @@ pub enum Event {
         rules: Rules,
         /// Whether new sessions' agents are followed.
         follow: Follow,
+    },
+    /// How much is kept of sessions; `None`: nothing.
+    KeepSessions(Option<Bounds>),
+    /// Something is to be done about sessions of the past; answered by `Granted`.
+    Wish {
+        number: u32,
+        wish: Wish,
     },
     /// Where plans are shown while their turns run.
     PlacePlans(Place),
@@ -121,9 +180,21 @@ pub enum Event {
         terminal: TerminalKey,
     },
 
+    /// The user has written this: it can be come back to.
+    Remember {
+        session: SessionKey,
+        text: String,
+    },
+    /// The user begins to name a file: the project's are listed anew.
+    FilesWanted {
+        session: SessionKey,
+    },
+
     // From the editor itself.
-    /// The main thread is ready for a frame.
-    FrameWanted,
+    /// The main thread is ready for a frame, which may bring so much of what terminals print.
+    FrameWanted {
+        output: Output,
+    },
     /// The core thread has time for the next slice of the frame it is composing.
     FrameSlice,
     /// A transcript's buffer is new or was emptied: all of it is wanted again.
@@ -242,6 +313,12 @@ pub enum Event {
         root: PathBuf,
         files: Vec<KeptReview>,
     },
+    /// Something was done about what is kept of sessions.
+    History {
+        /// That of the order; none where nobody waits for it.
+        token: Option<Token>,
+        news: HistoryNews,
+    },
     /// The files of a project can no longer be watched; the words say why and what to do.
     WatchLimited {
         root: PathBuf,
@@ -270,6 +347,26 @@ pub enum Event {
     Timer {
         token: Token,
     },
+    /// The answer to `ReadImage`.
+    ImageRead {
+        token: Token,
+        result: Result<Image, String>,
+    },
+    /// The answer to `RecallPrompts`, oldest first.
+    PromptsRecalled {
+        folder: PathBuf,
+        texts: Vec<String>,
+    },
+    /// The answer to `ListFiles`: paths below the folder, at most so many as are of use.
+    FilesListed {
+        folder: PathBuf,
+        paths: Vec<Box<str>>,
+    },
+    /// The answer to `Diff`.
+    DiffRead {
+        token: Token,
+        result: Result<String, String>,
+    },
     /// A language was loaded; if that failed, code in it stays plain.
     LanguageReady {
         language: String,
@@ -281,6 +378,15 @@ pub enum Event {
         place: &'static str,
         message: String,
     },
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Origin {
+    #[default]
+    New,
+    /// The agent has had it before: it is loaded, with all that was said.
+    Past { id: SessionId },
 }
 
 /// How to start an agent.
@@ -319,11 +425,14 @@ pub struct TerminalExit {
     pub signal: Option<String>,
 }
 
-/// A prompt: a text, lines of files that go along, content blocks as the protocol has them.
+/// A prompt: a text, what goes along, content blocks as the protocol has them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     pub text: String,
-    pub context: Vec<Context>,
+    /// What the user has attached.
+    pub attached: Vec<Attachment>,
+    /// What the text names by an `@`.
+    pub mentioned: Vec<Attachment>,
     pub blocks: Vec<serde_json::Value>,
 }
 

@@ -12,6 +12,7 @@ use super::model::{Effects, Model, Phase, Session};
 use super::ops::Ops;
 use super::reviews::FileReview;
 use super::view::{Frame, Group, Patch};
+use crate::acp::Purpose;
 
 #[derive(Debug, Default)]
 pub struct FrameState {
@@ -72,7 +73,10 @@ impl Model {
             || self.following.is_dirty()
             || !self.frame.folds_wanted.is_empty()
             || self.sessions.values().any(|session| {
-                !session.transcript.dirty().is_empty() || session.transcript.plans.is_dirty()
+                !session.transcript.dirty().is_empty()
+                    || session.transcript.plans.is_dirty()
+                    || session.queue.is_dirty()
+                    || session.attached.is_dirty()
             })
             || self
                 .sessions
@@ -117,7 +121,9 @@ impl Model {
                 });
             }
         }
+        self.queue_patches(&mut frame);
         self.title_patches(&mut frame);
+        self.attached_patches(&mut frame);
         self.follow_patches(&mut frame);
         self.permission_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {
@@ -180,13 +186,24 @@ impl Model {
         let was_plain = std::mem::replace(&mut self.frame.permission_is_plain, !is_rendered);
         let is_better = was_plain && is_rendered;
         if std::mem::take(&mut self.frame.permission_dirty) || is_better {
-            let view = self.permission_view();
-            frame.patches.push(Patch::Permission(view));
+            // One question at a time: what goes makes room for what comes.
+            let elicitation = self.elicitation_patch().map(Patch::Elicitation);
+            let permission = Patch::Permission(self.permission_view());
+            match &elicitation {
+                Some(Patch::Elicitation(Some(_))) => {
+                    frame.patches.push(permission);
+                    frame.patches.extend(elicitation);
+                }
+                _ => {
+                    frame.patches.extend(elicitation);
+                    frame.patches.push(permission);
+                }
+            }
         }
     }
 
     fn permission_is_rendered(&self) -> bool {
-        let open = self.permissions.shown();
+        let open = self.permission_shown();
         let tool = open.and_then(|open| self.permission_tool(open));
         tool.is_none_or(|tool| tool.texts.is_rendered())
     }
@@ -203,7 +220,8 @@ impl Model {
         }
     }
 
-    /// Returns what the chat's window bar says: the agent, how it stands, the plan, the review.
+    /// Returns what the chat's window bar says, what matters most first: what has no room is left
+    /// out from the end.
     fn chat_title(&self, key: SessionKey) -> Vec<(String, Group)> {
         let Some(session) = self.sessions.get(&key) else {
             return Vec::new();
@@ -218,10 +236,18 @@ impl Model {
         };
         let cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
         let word = if cancelled { "cancelling" } else { word };
+        let word = if session.login.is_needed {
+            "log in"
+        } else {
+            word
+        };
         let mut title = vec![
             (session.spec.name.clone(), "AcpTitle"),
             (word.into(), group),
         ];
+        if let Some(mode) = session.options.of(Purpose::Mode) {
+            title.push((mode.shown().to_owned(), "AcpMode"));
+        }
         match session.queue.len() {
             0 => {}
             waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
@@ -239,6 +265,12 @@ impl Model {
                 text.push_str(&format!(" in {}", plural(files, "file")));
             }
             title.push((text, "AcpSign"));
+        }
+        if let Some(usage) = &session.usage {
+            title.extend(usage.title());
+        }
+        if let Some(model) = session.options.of(Purpose::Model) {
+            title.push((model.shown().to_owned(), "AcpDim"));
         }
         if let Some(name) = &session.title {
             title.push((name.clone(), "AcpDim"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::changes::ChangeJob;
 use super::files::{FileJob, Write};
+use super::history::HistoryJob;
 use super::ids::{AgentKey, BufId, SessionKey, Token};
 use super::project::KeptReview;
 use super::proposals::ProposalJob;
@@ -34,11 +35,17 @@ pub enum Job {
         session: SessionKey,
         root: PathBuf,
     },
+    /// The user has had time to go on to another mode.
+    OptionChosen(SessionKey),
+    /// Something about sessions of the past.
+    History(HistoryJob),
     /// A file of a review that a Neovim before this one has left.
     Kept {
         session: SessionKey,
         kept: KeptReview,
     },
+    /// Something that goes along with a prompt is fetched; the attachment knows by the token.
+    Content,
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
 }
@@ -98,6 +105,14 @@ impl Jobs {
 
     pub fn get(&self, token: Token) -> Option<&Job> {
         self.all.get(&token)
+    }
+
+    /// Returns a request for a file that is under way.
+    pub fn file_mut(&mut self, is_meant: impl Fn(&FileJob) -> bool) -> Option<&mut FileJob> {
+        self.all.values_mut().find_map(|job| match job {
+            Job::File(job) if is_meant(job) => Some(job),
+            _ => None,
+        })
     }
 
     pub fn values(&self) -> impl Iterator<Item = &Job> {

@@ -2,35 +2,48 @@
 //!
 //! Invariant: everything the screen and the public API show is derived from here.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::catalog::Listing;
 use super::changes::Changes;
 use super::chat::ChatView;
+use super::compaction::Compactions;
+use super::composer::{Attached, Listings};
 use super::documents::Documents;
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
-use super::event::{AgentSpec, Prompt};
+use super::elicitation::Elicitations;
+use super::event::{AgentSpec, Origin, Prompt};
 use super::files::{FileJob, WriteQueue};
 use super::follow::Following;
 use super::frame::FrameState;
+use super::history::{Keeping, Pasts};
 use super::ids::{AgentKey, SessionKey, Token};
 pub use super::jobs::Job;
 use super::jobs::Jobs;
+use super::login::{Login, Logins};
 use super::markdown::Languages;
+use super::opening::Opening;
+use super::options::Options;
 use super::permission::Permissions;
 use super::plan::Place;
 use super::progress::TerminalsTold;
 use super::proposals::Proposals;
+use super::queue::Queue;
+use super::reach::Reach;
+use super::recall::Recall;
 use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
 use super::terminals::Terminals;
 use super::text::Text;
 use super::tracked::Tracked;
 use super::transcript::Transcript;
+pub use super::usage::Usage;
 use super::window::Windows;
 use crate::acp::client::{self, Initialized};
 use crate::acp::{
-    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, rpc,
+    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, Way, rpc,
 };
 
 /// The effects of one event, in order.
@@ -44,6 +57,7 @@ pub struct Model {
     pub reviews: Reviews,
     pub(super) list: ReviewList,
     pub permissions: Permissions,
+    pub elicitations: Elicitations,
     pub(super) terminals_told: TerminalsTold,
     pub proposals: Proposals,
     pub terminals: Terminals,
@@ -54,9 +68,13 @@ pub struct Model {
     pub(super) windows: Windows,
     pub(super) changes: Changes,
     pub(super) following: Following,
+    pub(super) past: Pasts,
+    pub(super) logins: Logins,
     /// Requests for files whose buffers are still coming in.
     pub(super) held: Vec<FileJob>,
     pub(super) frame: FrameState,
+    pub(super) listings: Listings,
+    pub(super) recall: Recall,
     /// Time limits, in milliseconds.
     pub limits: Limits,
     /// What the user rejects is told to the agent.
@@ -89,6 +107,8 @@ pub struct Agent {
     pub info: Option<Initialized>,
     /// The client's requests that have no response yet.
     pub pending: HashMap<u64, Call>,
+    /// Those that the client has given up, and that may be answered all the same.
+    pub given_up: HashSet<u64>,
     pub next_id: u64,
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
@@ -122,7 +142,27 @@ pub enum AgentState {
 pub enum Call {
     Initialize,
     NewSession(SessionKey),
+    LoadSession(SessionKey),
+    ResumeSession(SessionKey),
     Prompt(SessionKey),
+    SetOption {
+        session: SessionKey,
+        /// The number of the change.
+        change: u64,
+        way: Way,
+    },
+    /// By the method of this name.
+    Authenticate {
+        session: SessionKey,
+        method: String,
+    },
+    Logout(SessionKey),
+    /// A page of the agent's sessions.
+    ListSessions(Box<Listing>),
+    CloseSession(SessionId),
+    DeleteSession(SessionId),
+    /// A session that nobody wants any more, should the agent open it; with its id if it has one.
+    Orphan(&'static str, Option<SessionId>),
 }
 
 impl Call {
@@ -130,7 +170,32 @@ impl Call {
         match self {
             Call::Initialize => client::INITIALIZE,
             Call::NewSession(_) => client::NEW_SESSION,
+            Call::LoadSession(_) => client::LOAD_SESSION,
+            Call::ResumeSession(_) => client::RESUME_SESSION,
             Call::Prompt(_) => client::PROMPT,
+            Call::SetOption { way, .. } => match way {
+                Way::Config => client::SET_CONFIG_OPTION,
+                Way::Mode => client::SET_MODE,
+                Way::Model => client::SET_MODEL,
+            },
+            Call::Authenticate { .. } => client::AUTHENTICATE,
+            Call::Logout(_) => client::LOGOUT,
+            Call::ListSessions(_) => client::LIST_SESSIONS,
+            Call::CloseSession(_) => client::CLOSE_SESSION,
+            Call::DeleteSession(_) => client::DELETE_SESSION,
+            Call::Orphan(method, _) => method,
+        }
+    }
+
+    /// Returns the session it concerns, where it is one of those that are open here.
+    pub fn session(&self) -> Option<SessionKey> {
+        match self {
+            Call::NewSession(session)
+            | Call::LoadSession(session)
+            | Call::ResumeSession(session)
+            | Call::Prompt(session) => Some(*session),
+            Call::Authenticate { session, .. } | Call::Logout(session) => Some(*session),
+            _ => None,
         }
     }
 }
@@ -143,26 +208,32 @@ pub struct Session {
     pub project: PathBuf,
     /// The process that serves it; `None` when it has ended.
     pub agent: Option<AgentKey>,
+    /// The agent's name for it, also while no process serves it.
     pub id: Option<SessionId>,
+    /// It shares no process that others have.
+    pub is_alone: bool,
+    pub login: Login,
+    pub reach: Reach,
+    pub opening: Opening,
     pub transcript: Transcript,
+    pub(super) history: Keeping,
     pub chat: ChatView,
     pub turn: Option<Turn>,
     /// A checkpoint of the project is being taken: it ends the last turn's window, and the next
     /// prompt waits for it.
     pub awaits_checkpoint: bool,
-    /// Prompts that wait for the session to be ready or for the turn to end; it grows as fast as
-    /// the user writes them.
-    pub queue: VecDeque<Prompt>,
+    /// Prompts that wait for the session to be ready or for the turn to end.
+    pub queue: Queue,
     /// The entry of the transcript that shows what the user has rejected, which goes along too.
     pub along: Option<usize>,
     /// What goes along with the next prompt.
-    pub attached: Prompt,
+    pub attached: Attached,
     pub stop_reason: Option<String>,
-    pub mode: Option<String>,
-    pub model: Option<String>,
+    pub options: Options,
     pub title: Option<String>,
+    pub compactions: Compactions,
     pub usage: Option<Usage>,
-    pub commands: Vec<acp::Command>,
+    pub commands: Arc<[acp::Command]>,
     /// The text of files as this session last read or wrote them: the base of its writes.
     pub seen: HashMap<PathBuf, Text>,
 }
@@ -195,19 +266,12 @@ pub struct Echo {
     pub taken: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
-    pub used: u64,
-    pub size: u64,
-    pub cost: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     Starting,
     Idle,
     Running,
-    /// A permission waits for the user.
+    /// A permission, another question or a log-in waits for the user.
     Waiting,
     Dead,
 }
@@ -225,26 +289,34 @@ impl Phase {
 }
 
 impl Session {
-    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf) -> Self {
+    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf, origin: Origin) -> Self {
         Self {
             spec,
             roots,
             project,
             agent: None,
-            id: None,
+            is_alone: false,
+            opening: Opening::of(&origin),
+            id: match origin {
+                Origin::New => None,
+                Origin::Past { id } => Some(id),
+            },
+            login: Login::default(),
+            reach: Reach::default(),
             transcript: Transcript::default(),
+            history: Keeping::default(),
             chat: ChatView::default(),
             turn: None,
             awaits_checkpoint: false,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             along: None,
-            attached: Prompt::default(),
+            attached: Attached::default(),
             stop_reason: None,
-            mode: None,
-            model: None,
+            options: Options::default(),
             title: None,
+            compactions: Compactions::default(),
             usage: None,
-            commands: Vec::new(),
+            commands: Arc::default(),
             seen: HashMap::new(),
         }
     }
@@ -274,13 +346,17 @@ impl Model {
         let Some(session) = self.sessions.get(&key) else {
             return Phase::Dead;
         };
-        if session.agent.is_none() {
+        if session.history.is_looked_for {
+            Phase::Starting
+        } else if session.agent.is_none() {
             Phase::Dead
-        } else if self.permissions.count(key) > 0 {
+        } else if self.permissions.count(key) + self.elicitations.count(key) > 0
+            || session.login.is_needed
+        {
             Phase::Waiting
         } else if session.turn.is_some() {
             Phase::Running
-        } else if session.id.is_none() {
+        } else if !session.opening.is_open() {
             Phase::Starting
         } else {
             Phase::Idle
@@ -316,15 +392,20 @@ impl Model {
         let id = state.next_id;
         state.next_id += 1;
         let line = rpc::request(id, call.method(), params);
-        let is_control = !matches!(call, Call::Prompt(_));
+        let is_control = call.is_limited();
         state.pending.insert(id, call);
         fx.push(Effect::Host(HostEffect::Send { agent, line }));
         if is_control {
-            let ms = self.limits.control_ms;
-            let token = self.token(Job::ControlTimeout { agent, id });
-            fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+            self.limit(agent, id, fx);
         }
         Some(id)
+    }
+
+    /// Limits the time that the answer to a request may take, from now on.
+    pub(super) fn limit(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
+        let ms = self.limits.control_ms;
+        let token = self.token(Job::ControlTimeout { agent, id });
+        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
     }
 
     /// Answers a request of the agent's, unless the process is gone.

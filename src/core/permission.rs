@@ -118,6 +118,18 @@ impl Permissions {
         front.or_else(|| self.asked().next())
     }
 
+    /// Returns the number of a new question: the older ones have lower numbers, also those that
+    /// are no permissions.
+    pub(super) fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Tells whether one is shown before the older ones because the user has to answer it.
+    pub(super) fn is_brought_forward(&self) -> bool {
+        self.asked().any(|open| Some(open.id) == self.front)
+    }
+
     /// Shows a request before the older ones.
     pub(super) fn bring_forward(&mut self, id: PermissionId) {
         self.front = Some(id);
@@ -146,6 +158,7 @@ impl Model {
             ..
         } = question;
         let is_leaving = !self.is_staying(agent);
+        self.tell_so_far(key);
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -185,8 +198,7 @@ impl Model {
             self.respond(agent, &request, Ok(client::cancelled()), fx);
             return;
         }
-        self.permissions.next += 1;
-        let id = PermissionId(self.permissions.next);
+        let id = PermissionId(self.permissions.number());
         self.permissions.queue.push_back(Permission {
             id,
             session: key,
@@ -297,30 +309,36 @@ impl Model {
             .retain(|(session, _)| *session != key);
     }
 
-    /// Answers every open request of a session `cancelled`.
+    /// Answers every open question of a session `cancelled`.
     pub(super) fn close_permissions(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.close_elicitations(key, fx);
         while let Some(open) = self.permissions.take(|open| open.session == key) {
             self.settle(open, (None, None), Ok(client::cancelled()), fx);
         }
     }
 
-    /// The agent takes back one of its own requests.
-    pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
+    /// The agent takes back a request; tells whether it was one of these.
+    pub(super) fn permission_taken_back(
+        &mut self,
+        agent: AgentKey,
+        id: &RequestId,
+        fx: &mut Effects,
+    ) -> bool {
+        let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
         if let Some(state) = self.agents.get_mut(&agent) {
             let held = &mut state.early_questions;
             let taken = held.extract_if(.., |question| question.request == *id);
             if taken.count() > 0 {
-                let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-                return self.refuse(agent, id, error, fx);
+                self.refuse(agent, id, error, fx);
+                return true;
             }
         }
         let mine = |open: &Permission| open.agent == agent && open.request == *id;
-        if let Some(open) = self.permissions.take(mine) {
-            let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-            self.settle(open, (None, None), Err::<(), _>(error), fx);
-        } else {
-            self.waiter_cancelled(agent, id, fx);
-        }
+        let Some(open) = self.permissions.take(mine) else {
+            return false;
+        };
+        self.settle(open, (None, None), Err::<(), _>(error), fx);
+        true
     }
 
     fn settle(
@@ -332,6 +350,10 @@ impl Model {
     ) {
         self.respond(open.agent, &open.request, result, fx);
         self.frame.permission_dirty = true;
+        if let Some(session) = self.sessions.get_mut(&open.session) {
+            let history = &mut session.history;
+            history.answered(&open.tool.0, option.clone(), rule);
+        }
         // Nobody has heard of one that was taken back before it was shown.
         if open.is_asked || rule.is_some() {
             fx.push(emit(Announcement::PermissionAnswered {
@@ -358,7 +380,7 @@ impl Model {
 
     /// Renders the oldest open request.
     pub(super) fn permission_view(&self) -> Option<PermissionView> {
-        let open = self.permissions.shown()?;
+        let open = self.permission_shown()?;
         let agent = self.sessions.get(&open.session)?.spec.name.as_str();
         let mut lines = Vec::new();
         let title = format!("{agent} asks for permission");
@@ -388,7 +410,7 @@ impl Model {
             lines,
             options: option_views(&open.options),
             places: self.proposals.places(open.id),
-            waiting: self.permissions.asked().count() - 1,
+            waiting: self.questions_behind(),
         })
     }
 }

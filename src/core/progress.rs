@@ -50,6 +50,11 @@ impl Progress {
         self.running.clear();
     }
 
+    /// There is nothing to tell of what came until now.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
     /// Returns how many tool calls run, and the latest of them.
     pub fn running(&self) -> (usize, Option<usize>) {
         (self.running.len(), self.running.last().copied())
@@ -111,6 +116,11 @@ pub struct TerminalsTold {
 }
 
 impl TerminalsTold {
+    /// There is nothing to tell of these, now or later.
+    pub fn pass_over(&mut self, terminals: impl IntoIterator<Item = TerminalKey>) {
+        self.over.extend(terminals);
+    }
+
     /// Tells of those that have begun or ended since the last time.
     fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
         for info in all {

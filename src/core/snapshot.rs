@@ -7,20 +7,29 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::complete::Files;
+use super::elicitation::Ask;
+use super::event::AgentSpec;
 use super::follow::Follow;
-use super::ids::{SessionKey, TerminalKey};
+use super::ids::{AgentKey, SessionKey, TerminalKey};
 use super::ledger::Review;
-use super::model::{Model, Phase, Usage};
+use super::model::{AgentState, Model, Phase, Usage};
 use super::project::Whole;
+use super::queue::QueuedInfo;
+use super::recall::Prompts;
 use super::terminals::State;
 use super::toolview;
 use super::transcript::{Entry, Transcript};
-use crate::acp::{OptionKind, PermissionOption};
+use crate::acp::client::Initialized;
+use crate::acp::{Command, OptionKind, PermissionOption, Purpose, SessionId, SessionOption};
 
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub sessions: Vec<SessionInfo>,
+    pub agents: Vec<AgentInfo>,
     pub permissions: Vec<PermissionInfo>,
+    /// Oldest first.
+    pub elicitations: Vec<ElicitationInfo>,
     pub reviews: Vec<ReviewInfo>,
     /// By path.
     pub proposals: Vec<ProposalInfo>,
@@ -28,9 +37,22 @@ pub struct Snapshot {
     pub terminals: Vec<TerminalInfo>,
 }
 
+/// A process of an agent's.
+#[derive(Debug, Clone)]
+pub struct AgentInfo {
+    pub spec: AgentSpec,
+    pub state: AgentState,
+    /// What it says of itself, once it has.
+    pub info: Option<Initialized>,
+    /// The sessions it serves.
+    pub sessions: Vec<SessionKey>,
+}
+
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub session: SessionKey,
+    /// The agent's own name for it.
+    pub id: Option<SessionId>,
     pub agent: String,
     /// The project it works in.
     pub cwd: PathBuf,
@@ -38,11 +60,18 @@ pub struct SessionInfo {
     pub stop_reason: Option<String>,
     pub mode: Option<String>,
     pub model: Option<String>,
+    /// Mode and model among them.
+    pub options: Arc<[SessionOption]>,
+    /// What the agent offers after `/`.
+    pub commands: Arc<[Command]>,
     /// Done, total.
     pub plan: Option<(usize, usize)>,
     /// The tool calls that run.
     pub tools: ToolsInfo,
     pub permissions: usize,
+    /// The prompts that wait, the next one first.
+    pub queue: Vec<QueuedInfo>,
+    pub elicitations: usize,
     /// Files, hunks.
     pub review: (usize, usize),
     /// How many of its terminals run.
@@ -50,6 +79,16 @@ pub struct SessionInfo {
     pub usage: Option<Usage>,
     pub title: Option<String>,
     pub follow: Follow,
+    /// What goes along with the next prompt, by name.
+    pub attached: Vec<String>,
+    /// The project's files, once they were listed.
+    pub files: Option<Arc<Files>>,
+    /// What the user has written in the project, oldest first.
+    pub prompts: Prompts,
+    /// Its agent goes on only for somebody who has logged in.
+    pub needs_login: bool,
+    /// As far as its agent has said what it takes.
+    pub takes_images: bool,
 }
 
 /// The tool calls of a session that are not finished.
@@ -68,6 +107,14 @@ pub struct PermissionInfo {
     /// The tool call in the protocol's own form.
     pub tool_call: Value,
     pub options: Vec<PermissionOption>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ElicitationInfo {
+    pub id: u64,
+    pub session: SessionKey,
+    pub message: String,
+    pub ask: Ask,
 }
 
 #[derive(Debug, Clone)]
@@ -170,7 +217,13 @@ impl Model {
         let reviews = self.reviews.iter();
         Snapshot {
             sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
+            agents: self
+                .agents
+                .keys()
+                .filter_map(|key| self.agent_info(*key))
+                .collect(),
             permissions: self.permission_infos(),
+            elicitations: self.elicitation_infos(),
             reviews: reviews
                 .filter(|(_, file)| file.is_pending())
                 .map(|(path, file)| ReviewInfo {
@@ -185,25 +238,56 @@ impl Model {
         }
     }
 
+    fn agent_info(&self, key: AgentKey) -> Option<AgentInfo> {
+        let agent = self.agents.get(&key)?;
+        Some(AgentInfo {
+            spec: agent.spec.clone(),
+            state: agent.state,
+            info: agent.info.clone(),
+            sessions: self.sessions_of(key),
+        })
+    }
+
     fn session_info(&self, key: SessionKey) -> Option<SessionInfo> {
         let session = self.sessions.get(&key)?;
         Some(SessionInfo {
             session: key,
+            id: session.id.clone(),
             agent: session.spec.name.clone(),
             cwd: session.spec.cwd.clone(),
             phase: self.phase(key),
             stop_reason: session.stop_reason.clone(),
-            mode: session.mode.clone(),
-            model: session.model.clone(),
+            mode: session.options.id_of(Purpose::Mode).map(str::to_owned),
+            model: session.options.id_of(Purpose::Model).map(str::to_owned),
+            options: Arc::clone(session.options.shown()),
+            commands: Arc::clone(&session.commands),
             plan: session.transcript.plan_progress(),
             tools: tools_info(&session.transcript),
             permissions: self.permissions.count(key),
+            queue: session.queue.infos(),
+            elicitations: self.elicitations.count(key),
             review: self.reviews.counts(key),
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
             follow: self.following.mode(key),
+            attached: session.attached_labels(),
+            files: self.listings.get(&session.spec.cwd),
+            prompts: self.recall.get(&session.spec.cwd),
+            needs_login: session.login.is_needed,
+            takes_images: self.takes_images(session),
         })
+    }
+
+    fn elicitation_infos(&self) -> Vec<ElicitationInfo> {
+        let open = self.elicitations.iter();
+        open.map(|open| ElicitationInfo {
+            id: open.id.0,
+            session: open.session,
+            message: open.message.clone(),
+            ask: open.ask.clone(),
+        })
+        .collect()
     }
 
     fn permission_infos(&self) -> Vec<PermissionInfo> {

@@ -78,7 +78,7 @@ impl ToolCall {
         let is_elsewhere = patch.content.is_some() || locations.is_some();
         if let Some(mut content) = patch.content {
             content.iter_mut().for_each(read_as_text);
-            self.replace_content(content);
+            replace_content(&mut self.content, content);
             self.texts.set(&self.content);
         }
         self.locations = locations.unwrap_or(std::mem::take(&mut self.locations));
@@ -101,16 +101,53 @@ impl ToolCall {
         self.raw_input = None;
         self.locations.clear();
     }
+}
 
-    fn replace_content(&mut self, content: Vec<ToolContent>) {
-        let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
-        if content.iter().any(is_diff) || !self.content.iter().any(is_diff) {
-            self.content = content;
-            return;
+/// Merges what is said of a call into what was said of it before: the rules are those of
+/// [`ToolCall::merge`], and both together say to it what one after the other would.
+pub(super) fn fold(known: &mut ToolCallPatch, patch: ToolCallPatch) {
+    let ToolCallPatch {
+        id: _,
+        title,
+        kind,
+        status,
+        content,
+        locations,
+        raw_input,
+        raw_output,
+        meta,
+    } = patch;
+    known.title = title.or(known.title.take());
+    known.kind = kind.or(known.kind.take());
+    known.status = match (known.status, status) {
+        (Some(known), Some(status)) if rank(status) < rank(known) => Some(known),
+        (known, status) => status.or(known),
+    };
+    if let Some(content) = content {
+        match &mut known.content {
+            Some(known) => replace_content(known, content),
+            known => *known = Some(content),
         }
-        self.content.retain(is_diff);
-        self.content.extend(content);
     }
+    let locations = locations.filter(|all| !all.is_empty());
+    known.locations = locations.or(known.locations.take());
+    known.raw_input = raw_input.or(known.raw_input.take());
+    known.raw_output = raw_output.or(known.raw_output.take());
+    match (&mut known.meta, meta) {
+        (Some(known), Some(meta)) => merge_json(known, meta),
+        (known, meta) => *known = known.take().or(meta),
+    }
+}
+
+/// Puts content in the place of what is known, but for a diff that a mere reason would replace.
+fn replace_content(known: &mut Vec<ToolContent>, content: Vec<ToolContent>) {
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    if content.iter().any(is_diff) || !known.iter().any(is_diff) {
+        *known = content;
+        return;
+    }
+    known.retain(is_diff);
+    known.extend(content);
 }
 
 /// Takes the codes out of what a program has printed for a terminal.
@@ -145,6 +182,7 @@ fn merge_json(known: &mut Value, new: Value) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -279,5 +317,61 @@ mod tests {
         assert_eq!(tool.raw_input, Some(json!({ "a": 1 })));
         assert_eq!(tool.raw_output, Some(json!("out")));
         assert_eq!(tool.meta, Some(json!({ "m": 1 })));
+    }
+
+    fn any_patch() -> impl Strategy<Value = ToolCallPatch> {
+        let content =
+            prop::sample::subsequence(vec![text("a"), diff("x"), text("b"), diff("y")], 0..=3);
+        let status = prop::sample::select(vec![
+            ToolStatus::Pending,
+            ToolStatus::InProgress,
+            ToolStatus::Completed,
+            ToolStatus::Failed,
+        ]);
+        let meta = prop::sample::select(vec![
+            json!({ "a": 1 }),
+            json!({ "a": { "b": 2 } }),
+            json!(3),
+        ]);
+        let paths = prop::collection::vec("[ab]", 0..3);
+        let word = || prop::option::of("[ab]");
+        let said = (word(), prop::option::of(status), prop::option::of(content));
+        let more = (
+            prop::option::of(paths),
+            word(),
+            word(),
+            prop::option::of(meta),
+        );
+        (said, more).prop_map(|((title, status, content), (paths, input, output, meta))| {
+            let at = |path: String| Location {
+                path: path.into(),
+                row: None,
+            };
+            ToolCallPatch {
+                title,
+                status,
+                content,
+                locations: paths.map(|paths| paths.into_iter().map(at).collect()),
+                raw_input: input.map(|word| json!({ "in": word })),
+                raw_output: output.map(|word| json!(word)),
+                meta,
+                ..patch()
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_folded_says_what_all_of_it_says(all in prop::collection::vec(any_patch(), 0..8)) {
+            let mut folded = patch();
+            for one in all.clone() {
+                fold(&mut folded, one);
+            }
+            let said = |tool: ToolCall| (
+                (tool.title, tool.kind, tool.status, tool.content),
+                (tool.locations, tool.raw_input, tool.raw_output, tool.meta),
+            );
+            prop_assert_eq!(said(merged([folded])), said(merged(all)));
+        }
     }
 }

@@ -4,21 +4,19 @@
 //! (see [`Family`]) is an entry like any other; where it stands on the screen is the view's
 //! business.
 
+mod calls;
+mod entry;
+
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 
-use serde_json::Value;
-
+pub use self::entry::{Entry, Message};
 use super::effect::Level;
 use super::family::Family;
-use super::markdown::Markdown;
+use super::history::News;
 use super::plan::Plans;
 use super::progress::Progress;
-use super::text::Text;
 pub use super::toolcall::ToolCall;
-use super::tooldiff::only_place;
-use super::view::Line;
-use crate::acp::{Content, PlanEntry, Role, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
+use crate::acp::{Content, Role, ToolCallId};
 
 /// The entries of a session.
 #[derive(Debug, Default)]
@@ -33,73 +31,8 @@ pub struct Transcript {
     last: HashMap<Option<ToolCallId>, usize>,
     dirty: BTreeSet<usize>,
     pub(super) progress: Progress,
-}
-
-#[derive(Debug)]
-pub enum Entry {
-    /// What the user said.
-    User(Message),
-    Agent(Message),
-    Thought(Message),
-    Tool(Box<ToolCall>),
-    Plan(Vec<PlanEntry>),
-    /// The client's own word on what happened.
-    Notice {
-        level: Level,
-        text: String,
-    },
-    /// What goes along with a prompt: a line, and what is folded below it.
-    Along {
-        head: String,
-        lines: Vec<Line>,
-    },
-    /// An update nobody here knows, kept whole.
-    Unknown {
-        kind: String,
-        raw: Value,
-    },
-}
-
-/// A message that may still grow.
-#[derive(Debug)]
-pub struct Message {
-    pub id: Option<String>,
-    pub markdown: Markdown,
-    /// It was said in one piece: what follows is another message.
-    whole: bool,
-    /// Line ends at the end: they are text only if more follows.
-    held: String,
-}
-
-impl Message {
-    fn new(id: Option<String>, text: &str) -> Self {
-        let mut message = Self {
-            id,
-            markdown: Markdown::new(),
-            whole: false,
-            held: String::new(),
-        };
-        message.push(text.trim_start_matches(['\n', '\r']));
-        message
-    }
-
-    /// What is no text stands on lines of its own.
-    fn end_line_at(&mut self, content: &Content) {
-        if !matches!(content, Content::Text(_)) && self.held.is_empty() {
-            self.held.push('\n');
-        }
-    }
-
-    fn push(&mut self, text: &str) {
-        let body = text.trim_end_matches(['\n', '\r']);
-        if !body.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            self.markdown.push(&held);
-            self.markdown.push(body);
-        }
-        self.held
-            .push_str(text.get(body.len()..).unwrap_or_default());
-    }
+    /// What is to be written down.
+    pub(super) news: News,
 }
 
 impl Transcript {
@@ -191,8 +124,15 @@ impl Transcript {
     fn push_below(&mut self, parent: Option<ToolCallId>, entry: Entry) -> usize {
         self.finish_last(&parent);
         let index = self.entries.len();
+        let is_done = matches!(
+            entry,
+            Entry::Notice { .. } | Entry::Along { .. } | Entry::Unknown { .. }
+        );
         self.entries.push(entry);
-        self.dirty.insert(index);
+        self.touch(index);
+        if is_done {
+            self.news.settle(index);
+        }
         self.last.insert(parent.clone(), index);
         if let Some(parent) = parent {
             self.belong(index, parent);
@@ -208,6 +148,7 @@ impl Transcript {
                 let before = self.family.parent(index);
                 if self.family.belong(index, above) {
                     self.moved.push(index);
+                    self.touch(index);
                     self.dirty.extend([index, above]);
                     let before = before.map(|before| (before, self.family.children(before)));
                     if let Some((before, siblings)) = before {
@@ -224,7 +165,7 @@ impl Transcript {
     pub fn replace(&mut self, index: usize, entry: Entry) {
         if let Some(old) = self.entries.get_mut(index) {
             *old = entry;
-            self.dirty.insert(index);
+            self.touch(index);
         }
     }
 
@@ -260,7 +201,9 @@ impl Transcript {
             message.end_line_at(content);
             message.push(&text);
             message.end_line_at(content);
-            self.dirty.extend(last);
+            if let Some(last) = last {
+                self.touch(last);
+            }
             return;
         }
         if text.trim_matches(['\n', '\r']).is_empty() {
@@ -276,87 +219,6 @@ impl Transcript {
         self.push_below(parent, entry);
     }
 
-    /// Merges what a message says of a tool call into the entry with its id, made if need be.
-    pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
-        let parent = patch.parent();
-        if let Some(&index) = self.tools.get(&patch.id) {
-            if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
-                let before = tool.status;
-                tool.merge(patch);
-                self.progress.tool(index, Some(before), tool.status);
-                if tool.status != before {
-                    self.dirty.extend(self.family.above(index));
-                }
-            }
-            self.dirty.insert(index);
-            if let Some(parent) = parent {
-                self.belong(index, parent);
-            }
-            return index;
-        }
-        let id = patch.id.clone();
-        let mut tool = ToolCall::new(id.clone());
-        tool.merge(patch);
-        let status = tool.status;
-        let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
-        self.progress.tool(index, None, status);
-        self.tools.insert(id.clone(), index);
-        for child in self.family.take_waiting(&id) {
-            self.belong(child, id.clone());
-        }
-        index
-    }
-
-    /// Lets the diffs of a tool call find their places in their files as they are now.
-    pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
-        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
-            return;
-        };
-        for (at, diff) in tool.texts.diffs_mut() {
-            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
-                continue;
-            };
-            let Some(text) = text_of(path) else {
-                continue;
-            };
-            let old = old.as_deref().unwrap_or_default();
-            let place = only_place(&text, new).or_else(|| only_place(&text, old));
-            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
-                diff.set_place(row);
-            }
-        }
-    }
-
-    /// Forgets what a tool call shows: its id is used for another one from now on.
-    pub fn forget_content(&mut self, id: &ToolCallId) {
-        if let Some(Entry::Tool(tool)) = self.tools.get(id).and_then(|&at| self.entries.get_mut(at))
-        {
-            tool.forget_content();
-        }
-    }
-
-    pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolCall> {
-        match self.entries.get(*self.tools.get(id)?)? {
-            Entry::Tool(tool) => Some(tool),
-            _ => None,
-        }
-    }
-
-    /// Marks every tool call that is not finished as cancelled.
-    pub fn cancel_tools(&mut self) {
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            if let Entry::Tool(tool) = entry
-                && tool.is_open()
-            {
-                self.progress
-                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
-                tool.status = ToolStatus::Cancelled;
-                self.dirty.insert(index);
-                self.dirty.extend(self.family.above(index));
-            }
-        }
-    }
-
     /// Ends the turn: its plan stays, the next turn's plan is a new one.
     pub fn end_turn(&mut self) {
         self.end_plan();
@@ -364,6 +226,7 @@ impl Transcript {
         for last in self.last.values() {
             finish(&mut self.entries, *last, &mut self.dirty);
         }
+        self.news.settle_all();
     }
 
     /// Ends what the agent is saying, unless its id will tell whether more belongs to it: it has
@@ -380,20 +243,59 @@ impl Transcript {
         }
     }
 
+    /// What is appended to the last message stands on a line of its own.
+    pub(super) fn end_line(&mut self) {
+        let last = self
+            .last
+            .get(&None)
+            .and_then(|&last| self.entries.get_mut(last));
+        if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) = last
+            && message.held.is_empty()
+        {
+            message.held.push('\n');
+        }
+    }
+
     /// Completes what the agent itself or a sub-agent has said last.
     fn finish_last(&mut self, parent: &Option<ToolCallId>) {
         if let Some(last) = self.last.get(parent) {
             finish(&mut self.entries, *last, &mut self.dirty);
+            if !matches!(self.entries.get(*last), Some(Entry::Tool(_))) {
+                self.news.settle(*last);
+            }
         }
     }
 
     /// Begins a turn with what the user said.
     pub fn begin_turn(&mut self, prompt: &str) {
         self.plans.begin_turn();
-        let mut message = Message::new(None, prompt);
-        message.whole = true;
-        message.markdown.finish();
-        self.push(Entry::User(message));
+        self.push(Entry::User(Message::complete(None, prompt)));
+        self.news.settle_all();
+    }
+
+    /// Puts entries of a session that is over behind those that are there, each with its place
+    /// among them that it belongs to. What they are called by then means nothing any more: an
+    /// agent may use the same ids again.
+    pub fn restore(&mut self, past: Vec<(Entry, Option<usize>)>) {
+        let first = self.entries.len();
+        self.dirty.extend(first..first + past.len());
+        let (entries, parents): (Vec<Entry>, Vec<Option<usize>>) = past.into_iter().unzip();
+        self.entries.extend(entries);
+        for (index, parent) in (first..).zip(parents) {
+            let is_tool = |at: &usize| matches!(self.entries.get(*at), Some(Entry::Tool(_)));
+            if let Some(above) = parent.map(|parent| first + parent).filter(is_tool)
+                && self.family.belong(index, above)
+            {
+                self.moved.push(index);
+            }
+        }
+        self.last.clear();
+    }
+
+    /// Says that an entry is another one than it was.
+    pub fn touch(&mut self, index: usize) {
+        self.set_dirty(index);
+        self.news.touch(index);
     }
 }
 
@@ -429,6 +331,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::acp::ToolCallPatch;
 
     #[test]
     fn chunks_of_one_role_are_one_message_until_another_speaks() {

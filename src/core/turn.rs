@@ -5,55 +5,47 @@
 
 use serde_json::Value;
 
-use super::effect::{Announcement, Effect, HostEffect, Level};
-use super::event::{Context, Prompt};
+use super::attachment::{Attachment, Takes};
+use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use super::event::Prompt;
 use super::ids::{AgentKey, SessionKey};
 use super::model::{
     Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
 };
 use super::plan::Place;
+use super::queue::When;
 use crate::acp::client::{self, PromptBlock};
-use crate::acp::{Content, Role, RpcError, SessionId, StopReason, Update, rpc};
+use crate::acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
 
 impl Model {
-    pub(super) fn prompt(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return;
-        };
+    pub(super) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
         let mut prompt = prompt;
-        let attached = std::mem::take(&mut session.attached);
-        prompt.context.splice(0..0, attached.context);
-        prompt.blocks.splice(0..0, attached.blocks);
-        if prompt.text.trim().is_empty() && prompt.context.is_empty() && prompt.blocks.is_empty() {
+        self.take_attached(key, &mut prompt);
+        if prompt.is_empty() {
             fx.push(notify(
                 Level::Warn,
                 "The prompt is empty: nothing was sent.",
             ));
             return;
         }
-        session.queue.push_back(prompt);
-        let (agent, is_busy) = (session.agent, session.turn.is_some());
-        if !agent.is_some_and(|agent| self.is_staying(agent)) {
-            self.connect(key, fx);
-        } else if is_busy {
-            // Not in the transcript, where the agent is in the middle of a sentence.
-            let text = "Queued: the prompt goes out when the agent is done.";
-            fx.push(notify(Level::Info, text));
-        }
-        self.next_prompt(key, fx);
-    }
-
-    /// Keeps what shall go along with the next prompt, and says so.
-    pub(super) fn attach(&mut self, key: SessionKey, prompt: Prompt) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        for item in &prompt.context {
-            let text = format!("Goes along with the next prompt: {}", place(item));
-            session.transcript.notice(Level::Info, text);
+        session.queue.push(prompt, when);
+        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        let needs_login = session.login.is_needed;
+        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+            self.connect(key, fx);
+        } else if needs_login {
+            self.try_again(key, fx);
+        } else if is_busy {
+            match when {
+                // Not in the transcript, where the agent is in the middle of a sentence.
+                When::InTurn => fx.push(Effect::Editor(EditorEffect::Queued { session: key })),
+                When::AtOnce => self.cancel(key, fx),
+            }
         }
-        session.attached.context.extend(prompt.context);
-        session.attached.blocks.extend(prompt.blocks);
+        self.next_prompt(key, fx);
     }
 
     /// Sends the prompt that waits longest, if the session is ready for one.
@@ -63,13 +55,17 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        if serving.is_none() || session.id.is_none() || session.turn.is_some() {
+        let is_busy = session.turn.is_some() || session.login.is_needed;
+        if serving.is_none() || !session.opening.is_open() || is_busy {
             return;
         }
-        let Some(prompt) = session.queue.pop_front() else {
+        let Some(mut prompt) = session.queue.pop_front() else {
             return;
         };
-        session.transcript.begin_turn(&shown(&prompt));
+        prompt.along_mut().for_each(Attachment::renew);
+        session
+            .transcript
+            .begin_turn(&prompt.shown(&session.spec.cwd));
         session.stop_reason = None;
         self.following.turn_begins(key);
         session.turn = Some(Turn {
@@ -87,14 +83,17 @@ impl Model {
     /// One whose agent has been asked to end waits for that end.
     pub(super) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
         let agent = self.sessions.get(&key).and_then(|session| session.agent);
-        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+        let Some(agent) = agent.filter(|agent| self.is_staying(*agent)) else {
+            return;
+        };
+        if !self.has_contents(agent, key, fx) {
             return;
         }
+        self.ask_chosen_option(key, None, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
-        let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
-        else {
+        let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
             return;
         };
         let Stage::Checkpoint(prompt) = &mut turn.stage else {
@@ -102,16 +101,23 @@ impl Model {
         };
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
         // Until now what was told was the last turn's.
-        self.reviews.turns.begins(key, &shown(&prompt));
+        let shown = prompt.shown(&session.spec.cwd);
+        self.reviews.turns.begins(key, &shown);
         // An agent may take a command for all there is, and the rest of its prompt for nothing.
         let is_command =
             (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
         let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
         let info = self.agents.get(&agent);
-        let info = info.and_then(|agent| agent.info.as_ref());
-        let embeds = info.is_some_and(|info| info.embedded_context);
+        let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
+        self.tell_left_out(key, &prompt, takes);
+        let past = (!is_command)
+            .then(|| self.take_past(key, takes.embedded))
+            .flatten();
         let mut rest = prompt.text.clone();
         rest.push_str(feedback.as_deref().unwrap_or_default());
+        if let Some(PromptBlock::Text(text)) = &past {
+            rest.push_str(text);
+        }
         if let Some(turn) = self.sessions.get_mut(&key).and_then(|s| s.turn.as_mut()) {
             turn.spoke = false;
             turn.echo = Some(Echo {
@@ -119,11 +125,13 @@ impl Model {
                 taken: String::new(),
             });
         }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.login.keep(&prompt, feedback.as_deref());
+        }
         // The user's words come first: agents look there for a command, and for a title.
         let last = feedback.map(PromptBlock::Text);
-        let all = blocks(std::mem::take(&mut prompt), embeds)
-            .into_iter()
-            .chain(last);
+        let all = std::mem::take(&mut prompt).into_blocks(takes);
+        let all = all.into_iter().chain(last).chain(past);
         let params = client::prompt(&id, all.collect());
         let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
             return;
@@ -132,6 +140,7 @@ impl Model {
             && let Some(turn) = &mut session.turn
         {
             turn.stage = Stage::Answer(request);
+            session.opening.is_used();
         }
         self.open_window(key);
     }
@@ -143,7 +152,9 @@ impl Model {
         };
         let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
         else {
-            fx.push(notify(Level::Info, "Nothing is running in this chat."));
+            if !self.cancel_login(key, fx) {
+                fx.push(notify(Level::Info, "Nothing is running in this chat."));
+            }
             return;
         };
         if matches!(turn.stage, Stage::Checkpoint(_)) {
@@ -180,6 +191,7 @@ impl Model {
         let (spoke, cancelled) = (turn.spoke, turn.cancelled);
         // Before it is said how the turn has ended.
         session.transcript.settle_plan();
+        let mut refused = None;
         let reason = match result {
             Ok(value) => {
                 let reason = client::stop_reason(&value);
@@ -192,6 +204,10 @@ impl Model {
                 session.transcript.notice(Level::Warn, "Cancelled.");
                 "cancelled".to_owned()
             }
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
+                refused = Some(error);
+                "error".to_owned()
+            }
             Err(error) => {
                 let text = format!("The agent reports an error: {error}.");
                 session.transcript.notice(Level::Error, text);
@@ -199,6 +215,11 @@ impl Model {
             }
         };
         self.finish_turn(key, &reason, fx);
+        if let Some(error) = refused {
+            self.login_needed(agent, key, &error, fx);
+        } else if let Some(session) = self.sessions.get_mut(&key) {
+            session.login.is_through();
+        }
         self.next_prompt(key, fx);
     }
 
@@ -212,6 +233,7 @@ impl Model {
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
+        session.history.turn_ended(reason);
         self.end_turns_terminals(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.ask_checkpoint(key, fx);
@@ -268,6 +290,9 @@ impl Model {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
+        let Some(update) = session.opening.hold(update) else {
+            return;
+        };
         let is_output = matches!(
             update,
             Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
@@ -309,12 +334,24 @@ impl Model {
                 };
                 session.transcript.plan(entries, place);
             }
-            Update::Commands(commands) => session.commands = commands,
-            Update::Mode(mode) => session.mode = Some(mode),
-            Update::ConfigOptions(_) => {}
+            Update::Commands(commands) => {
+                session.commands = commands.into();
+                let more = EditorEffect::Candidates { session: key };
+                fx.push(Effect::Editor(more));
+            }
+            Update::Mode(mode) => session.options.mode_is(mode),
+            Update::ConfigOptions(options) => session.options.config_is(options),
             Update::Info { title } => session.title = title.or(session.title.take()),
             Update::Usage { used, size, cost } => session.usage = Some(Usage { used, size, cost }),
-            Update::Notice(text) => session.transcript.notice(Level::Info, text),
+            Update::Notice { severity, text } => {
+                let level = match severity {
+                    Severity::Info => Level::Info,
+                    Severity::Warning => Level::Warn,
+                    Severity::Error => Level::Error,
+                };
+                session.transcript.notice(level, text);
+            }
+            Update::Compaction(patch) => session.compactions.merge(patch, &mut session.transcript),
             Update::Unknown { kind, raw } => {
                 session
                     .transcript
@@ -344,49 +381,6 @@ fn not_echoed(turn: Option<&mut Turn>, content: Content) -> Option<Content> {
         true => Some(content),
         false => Some(Content::Text(echo.taken + text)),
     }
-}
-
-/// Returns a prompt as the transcript shows it.
-fn shown(prompt: &Prompt) -> String {
-    let mut shown = prompt.text.clone();
-    for block in &prompt.blocks {
-        let text = block["text"].as_str().or(block["uri"].as_str());
-        shown.push_str(text.unwrap_or(block["type"].as_str().unwrap_or("?")));
-        shown.push('\n');
-    }
-    for item in &prompt.context {
-        shown.push_str(&format!("\n{}", place(item)));
-    }
-    shown.trim_end().to_owned()
-}
-
-fn place(item: &Context) -> String {
-    let (first, last) = (item.rows.start + 1, item.rows.end);
-    format!("{}:{first}-{last}", item.path.display())
-}
-
-/// Returns the blocks of a prompt; lines of files are embedded where the agent takes that.
-fn blocks(prompt: Prompt, embeds: bool) -> Vec<PromptBlock> {
-    let text = (!prompt.text.is_empty()).then_some(PromptBlock::Text(prompt.text));
-    let raw = prompt.blocks.into_iter().map(PromptBlock::Raw);
-    let context = prompt
-        .context
-        .into_iter()
-        .map(|item| context_block(item, embeds));
-    text.into_iter().chain(raw).chain(context).collect()
-}
-
-fn context_block(item: Context, embeds: bool) -> PromptBlock {
-    let is_file = item.path.is_absolute();
-    if embeds && is_file {
-        let uri = client::file_uri(&item.path);
-        return PromptBlock::Resource {
-            uri: format!("{uri}#L{}:{}", item.rows.start + 1, item.rows.end),
-            text: item.text,
-            mime: None,
-        };
-    }
-    PromptBlock::Text(format!("{}:\n```\n{}\n```", place(&item), item.text))
 }
 
 fn stop_name(reason: &StopReason) -> &str {

@@ -3,17 +3,20 @@
 //! Invariant: `update` never fails; whatever an event says, the model stays whole.
 
 use super::effect::{Effect, HostEffect, Level};
+use super::elicitation::Asked;
 use super::event::Event;
+use super::history::HistoryJob;
 use super::ids::{AgentKey, Token};
 use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
 use super::proposals::ProposalJob;
+use super::queue::When;
 use super::text::Text;
 use super::window::Limit;
 use crate::acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends what shall happen.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(event, Event::FrameWanted | Event::FrameSlice);
+    let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
     let is_terminal = matches!(
         event,
         Event::TerminalStarted { .. } | Event::TerminalFailed { .. } | Event::TerminalExited { .. }
@@ -35,8 +38,11 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
+    model.tell_queues(fx);
+    model.tell_options(fx);
     model.tell_progress(is_frame || is_terminal, fx);
     model.tell_tracked(fx);
+    model.keep_history(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));
     }
@@ -50,20 +56,47 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             spec,
             roots,
             project,
-        } => model.open(session, Session::new(spec, roots, project), fx),
-        Event::Prompt { session, prompt } => model.prompt(session, prompt, fx),
-        Event::Attach { session, prompt } => model.attach(session, prompt),
+            origin,
+            reach,
+        } => {
+            let mut opened = Session::new(spec, roots, project, origin);
+            opened.reach = reach;
+            model.open(session, opened, fx);
+            model.recall(session, fx);
+        }
+        Event::Prompt { session, prompt } => model.prompt(session, prompt, When::InTurn, fx),
+        Event::Interrupt { session, prompt } => model.prompt(session, prompt, When::AtOnce, fx),
+        Event::Queued {
+            session,
+            id,
+            action,
+        } => model.queue_action(session, id, action, fx),
+        Event::Attach { session, items } => model.attach(session, items),
+        Event::AttachImage { session, path } => model.attach_image(session, path, fx),
+        Event::Remember { session, text } => model.remember(session, &text, fx),
+        Event::PromptsRecalled { folder, texts } => model.recalled(folder, texts, fx),
+        Event::FilesWanted { session } => model.list_files(session, fx),
+        Event::FilesListed { folder, paths } => model.files_listed(folder, paths, fx),
+        Event::Detach { session, which } => model.detach(session, which, fx),
         Event::Cancel { session } => model.cancel(session, fx),
         Event::Stop { session } => model.stop(session, fx),
         Event::Restart { session } => model.restart(session, fx),
         Event::Close { session } => model.close(session, fx),
+        Event::Login {
+            session,
+            method,
+            step,
+        } => model.login(session, &method, step, fx),
+        Event::Logout { session } => model.logout(session, fx),
         Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
+        Event::ElicitationAnswer { id, answer } => model.elicitation_answered(id, answer, fx),
         Event::Review { action, scope } => {
             model.reviews.begin_decision();
             model.review(action, scope, fx);
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::Follow { session, to } => model.follow(session, to, fx),
+        Event::SetOption { session, wish } => model.set_option(session, wish, fx),
         Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
@@ -83,7 +116,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::PlacePlans(place) => model.plan_place = place,
         Event::Quit => model.quit(fx),
-        Event::FrameWanted | Event::FrameSlice => {}
+        Event::FrameWanted { output } => model.terminals.set_output(output),
+        Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
             if let Some(session) = model.sessions.get_mut(&session) {
                 session.chat.reset(&mut session.transcript);
@@ -150,6 +184,9 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::WatchLimited { root, why } => {
             model.project_is_limited(&root, Limit::Watch, &why, fx);
         }
+        Event::History { token: None, news } => model.history_news(None, news, fx),
+        Event::KeepSessions(bounds) => model.keep_sessions(bounds, fx),
+        Event::Wish { number, wish } => model.wish(number, wish, fx),
         Event::Committed { files } => model.committed(files),
         Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
         Event::TerminalStarted { .. }
@@ -167,6 +204,11 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         | Event::DiskWritten { token, .. }
         | Event::Resolved { token, .. }
         | Event::CheckpointTaken { token, .. }
+        | Event::ImageRead { token, .. }
+        | Event::DiffRead { token, .. }
+        | Event::History {
+            token: Some(token), ..
+        }
         | Event::Timer { token } => job_done(model, token, event, fx),
     }
 }
@@ -216,6 +258,13 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.shift_written(job, result, fx);
         }
         (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
+        (Some(Job::Content), Event::DiskRead { result, .. }) => {
+            model.content_read(token, result, fx);
+        }
+        (Some(Job::Content), Event::ImageRead { result, .. }) => {
+            model.image_read(token, result, fx);
+        }
+        (Some(Job::Content), Event::DiffRead { result, .. }) => model.diff_read(token, result, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);
         }
@@ -231,6 +280,13 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
             model.checkpoint_taken(session, &root, result, fx);
         }
+        (Some(Job::OptionChosen(session)), _) => {
+            model.ask_chosen_option(session, Some(token), fx);
+        }
+        (Some(Job::History(job)), Event::History { news, .. }) => {
+            model.history_news(Some(job), news, fx);
+        }
+        (Some(Job::History(HistoryJob::Deadline(number))), _) => model.list_is_due(number, fx),
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
         // What it was to limit is done.
         (None, Event::Timer { .. }) => {}
@@ -273,6 +329,9 @@ fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut 
         }
         Message::Notification(AgentNotification::CancelRequest { id }) => {
             model.request_cancelled(agent, &id, fx);
+        }
+        Message::Notification(AgentNotification::ElicitationComplete { id }) => {
+            model.elicitation_completed(agent, &id, fx);
         }
         Message::Notification(AgentNotification::Unknown { method }) => {
             fx.push(log(Level::Debug, format!("notification {method}: unknown")));
@@ -329,6 +388,21 @@ fn agent_request(
             };
             model.permission_requested(agent, question, fx);
         }
+        AgentRequest::Elicitation {
+            scope,
+            tool,
+            message,
+            mode,
+        } => {
+            let asked = Asked {
+                request: id,
+                scope,
+                tool,
+                message,
+                mode,
+            };
+            model.elicited(agent, asked, fx);
+        }
         AgentRequest::CreateTerminal { .. }
         | AgentRequest::TerminalOutput { .. }
         | AgentRequest::WaitForTerminalExit { .. }
@@ -353,6 +427,14 @@ fn response(
     result: Result<serde_json::Value, RpcError>,
     fx: &mut Effects,
 ) {
+    if let Some(state) = model.agents.get_mut(&agent)
+        && state.given_up.remove(&id)
+    {
+        return fx.push(log(
+            Level::Debug,
+            format!("an answer nobody waits for: id {id}"),
+        ));
+    }
     let pending = model.agents.get_mut(&agent);
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
@@ -360,7 +442,25 @@ fn response(
             model.session_created(agent, key, result, fx);
             model.take_early_questions(agent, fx);
         }
+        Some(Call::SetOption {
+            session, change, ..
+        }) => {
+            let result = result.map_err(|error| error.to_string());
+            model.option_answered(agent, session, change, result, fx);
+        }
+        Some(Call::LoadSession(key) | Call::ResumeSession(key)) => {
+            model.session_is_back(agent, key, result, fx);
+        }
+        Some(Call::ListSessions(listing)) => model.page_listed(agent, *listing, result, fx),
+        Some(Call::DeleteSession(session)) => model.session_deleted(agent, session, result, fx),
+        Some(Call::Orphan(_, session)) => model.orphan_answered(agent, session, result, fx),
+        // The agent forgets it, whatever it says.
+        Some(Call::CloseSession(_)) => {}
         Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
+        Some(Call::Authenticate { session, method }) => {
+            model.authenticated(agent, session, &method, result, fx);
+        }
+        Some(Call::Logout(key)) => model.logged_out(key, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));

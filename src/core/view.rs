@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::elicitation::Ask;
 use super::event::ReviewAction;
 use super::follow::Follow;
-use super::ids::{BufId, ItemKey, PermissionId, SessionKey, TerminalKey};
+use super::ids::{BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, TerminalKey};
 
 /// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
 pub type Group = &'static str;
@@ -126,13 +127,25 @@ pub enum Patch {
         session: SessionKey,
         title: Vec<(String, Group)>,
     },
+    /// What goes along with the session's next prompt, by name.
+    Attached {
+        session: SessionKey,
+        labels: Vec<String>,
+    },
     /// The plan an agent works off, or none: the one before is finished, or its turn has ended.
     Plan {
         session: SessionKey,
         view: Option<PlanView>,
     },
+    /// The prompts that wait, or none.
+    Queue {
+        session: SessionKey,
+        view: QueueView,
+    },
     /// The permission at the head of the queue, or none.
     Permission(Option<PermissionView>),
+    /// The form or page at the head of the queue, or none.
+    Elicitation(Option<ElicitationView>),
     /// All hunks of one buffer.
     Review {
         buf: BufId,
@@ -196,6 +209,14 @@ pub struct PlanView {
     pub current: usize,
 }
 
+/// The prompts that wait: a line for each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueueView {
+    pub lines: Vec<Line>,
+    /// By row.
+    pub ids: Vec<QueueId>,
+}
+
 /// A permission request, ready to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionView {
@@ -208,6 +229,19 @@ pub struct PermissionView {
     /// Where it would change files, in the order of its diffs.
     pub places: Vec<PlaceView>,
     /// How many more wait behind this one.
+    pub waiting: usize,
+}
+
+/// What an agent asks the user for, ready to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ElicitationView {
+    pub id: ElicitationId,
+    pub session: SessionKey,
+    pub title: String,
+    /// What it is for, and the agent's words.
+    pub head: Vec<Line>,
+    pub ask: Ask,
+    /// How many more questions wait behind this one.
     pub waiting: usize,
 }
 

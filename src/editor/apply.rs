@@ -1,13 +1,18 @@
 //! Effects and frames, carried out on the main thread.
 
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
 use nvim_oxi::mlua::{self, Value};
 
 use super::ask::{self, Choice};
 use super::edit::{self, Edit};
 use super::nvim::{self, api};
+use super::panel::{Contents, Kind};
 use super::state::send;
 use super::{
-    chat, follow, heard, moved, outside, permission, plan, review, reviewlist, terminal, whole,
+    chat, follow, form, heard, input, moved, notices, outside, panel, past, permission, queue,
+    review, reviewlist, terminal, whole, winbar,
 };
 use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
@@ -15,6 +20,9 @@ use crate::core::event::{Event, UndoStep};
 use crate::core::ids::TurnKey;
 use crate::core::view::{Frame, Patch, UndoView};
 use crate::paths;
+
+/// So soon after itself, an error is no news.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Applies a frame: one patch per view that changed.
 ///
@@ -26,9 +34,18 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
     for patch in frame.patches {
         let applied = match patch {
             Patch::Chat { session, ops } => chat::apply(session, ops),
-            Patch::ChatTitle { session, title } => chat::set_title(session, title),
-            Patch::Plan { session, view } => plan::show(session, view),
+            Patch::ChatTitle { session, title } => winbar::set(session, title),
+            Patch::Attached { session, labels } => input::set_attached(session, labels),
+            Patch::Plan { session, view } => {
+                let contents = view.map(|view| Contents {
+                    lines: view.lines,
+                    current: Some(view.current),
+                });
+                panel::show(session, Kind::Plan, contents)
+            }
+            Patch::Queue { session, view } => queue::show(session, view),
             Patch::Permission(view) => permission::show(view),
+            Patch::Elicitation(view) => form::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
@@ -73,7 +90,11 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
+        EditorEffect::Candidates { session } => input::candidates_came(session),
         EditorEffect::ShowWhole(view) => whole::show(view),
+        EditorEffect::Queued { session } => queue::tell(session),
+        EditorEffect::PutPrompt { session, prompt } => queue::put_back(session, prompt),
+        EditorEffect::Granted { number, granted } => past::granted(number, granted),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),
         EditorEffect::Wake | EditorEffect::Frame(_) => Ok(()),
@@ -95,7 +116,8 @@ fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
 /// Tells the user something through `vim.notify`.
 ///
 /// Neovim's own `vim.notify` asks for a key when a text is longer than the command line, and runs
-/// nothing else meanwhile: there the text is cut, and the log has all of it.
+/// nothing else meanwhile: there the text is cut, and the log has all of it. While Neovim waits at
+/// a prompt, what it shows as an error is raised, and ends the prompt: there it is shown as text.
 ///
 /// A `vim.notify` of the user's that fails is theirs to mend: the text is shown without it, as is
 /// what it failed of, and nothing else is told, which would fail again and again.
@@ -103,6 +125,9 @@ fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
+    if level == Level::Error && is_told(text) {
+        return Ok(());
+    }
     // vim.log.levels
     let level = match level {
         Level::Debug => 1,
@@ -117,6 +142,10 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {
         text = fitting(&text)?;
+        if level == 4 && is_at_prompt()? {
+            let chunks = nvim::lua().create_sequence_from([[text.as_str(), "ErrorMsg"]])?;
+            return api("nvim_echo", (chunks, true, nvim::empty()?));
+        }
     }
     let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;
     if let Err(error) = notify.call::<()>((text.as_str(), level, opts)) {
@@ -125,6 +154,26 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         api::<()>("nvim_echo", (chunks, true, nvim::empty()?))?;
     }
     Ok(())
+}
+
+thread_local! {
+    /// The error that was told last, and when.
+    static TOLD: RefCell<Option<(String, Instant)>> = const { RefCell::new(None) };
+}
+
+/// Returns whether just this error was told just now: once more, it would be a second line, and
+/// Neovim would ask for a key.
+fn is_told(text: &str) -> bool {
+    let now = Instant::now();
+    let last = TOLD.replace(Some((text.to_owned(), now)));
+    last.is_some_and(|(last, at)| last == text && now.duration_since(at) < AGAIN)
+}
+
+/// Returns whether Neovim waits for a line or a key that answers something.
+fn is_at_prompt() -> mlua::Result<bool> {
+    let mode: mlua::Table = api("nvim_get_mode", ())?;
+    let mode: String = mode.get("mode")?;
+    Ok(mode.starts_with(['c', 'r']))
 }
 
 /// Returns a text cut to what the command line holds.
@@ -156,7 +205,33 @@ fn places(locations: &[Location]) -> mlua::Result<Value> {
     Ok(Value::Table(list))
 }
 
+/// Runs the autocommands of an announcement; then tells of what nobody sees.
 fn emit(announcement: Announcement) -> mlua::Result<()> {
+    let notice = match &announcement {
+        Announcement::TurnEnded {
+            session,
+            stop_reason,
+        } => Some((*session, Some(stop_reason.clone()), false)),
+        Announcement::PermissionRequested { session, id }
+        | Announcement::ElicitationRequested { session, id } => {
+            let snapshot = super::state::snapshot();
+            // They are counted together, and the oldest one is on the screen.
+            let permission = snapshot.permissions.first().map(|open| open.id);
+            let elicitation = snapshot.elicitations.first().map(|open| open.id);
+            let shown = permission.into_iter().chain(elicitation).min();
+            Some((*session, None, shown == Some(*id)))
+        }
+        _ => None,
+    };
+    announce(announcement)?;
+    match notice {
+        Some((session, Some(reason), _)) => notices::turn_is_over(session, &reason),
+        Some((session, None, is_shown)) => notices::question_waits(session, is_shown),
+        None => Ok(()),
+    }
+}
+
+fn announce(announcement: Announcement) -> mlua::Result<()> {
     let is_frequent = matches!(
         announcement,
         Announcement::ToolCall { .. } | Announcement::PlanChanged { .. }
@@ -166,8 +241,22 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
     }
     heard::forget();
     let (pattern, data) = match announcement {
-        Announcement::SessionStarted { session, agent } => (
+        Announcement::SessionStarted {
+            session,
+            agent,
+            id,
+            is_loaded,
+        } => (
             "AcpSessionStarted",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("agent", nvim::value(agent)),
+                ("id", nvim::value(id.0.as_ref())),
+                ("loaded", nvim::value(is_loaded)),
+            ],
+        ),
+        Announcement::LoginNeeded { session, agent } => (
+            "AcpLoginNeeded",
             vec![
                 ("session", nvim::value(session.0)),
                 ("agent", nvim::value(agent)),
@@ -205,6 +294,22 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
                 ("rule", nvim::value(rule)),
             ],
         ),
+        Announcement::ElicitationRequested { session, id } => (
+            "AcpElicitationRequested",
+            vec![("session", nvim::value(session.0)), ("id", nvim::value(id))],
+        ),
+        Announcement::ElicitationAnswered {
+            session,
+            id,
+            action,
+        } => (
+            "AcpElicitationAnswered",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("id", nvim::value(id)),
+                ("action", nvim::value(action)),
+            ],
+        ),
         Announcement::ToolCall {
             session,
             id,
@@ -233,6 +338,13 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
                 ("session", nvim::value(session.0)),
                 ("done", nvim::value(done)),
                 ("total", nvim::value(total)),
+            ],
+        ),
+        Announcement::OptionsChanged { session, changed } => (
+            "AcpOptionsChanged",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("changed", nvim::value(changed)),
             ],
         ),
         Announcement::TerminalStarted {
@@ -271,6 +383,13 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
             vec![
                 ("path", nvim::value(path.to_string_lossy().into_owned())),
                 ("hunks", nvim::value(hunks)),
+            ],
+        ),
+        Announcement::QueueChanged { session, queued } => (
+            "AcpQueueChanged",
+            vec![
+                ("session", nvim::value(session.0)),
+                ("queued", nvim::value(queued)),
             ],
         ),
         Announcement::AgentExited {

@@ -7,10 +7,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Value};
 
 use super::folds;
 use super::guard;
+use super::input;
 use super::layout;
 use super::lines;
 use super::nvim::{self, api};
@@ -20,9 +21,6 @@ use crate::core::event::Event;
 use crate::core::ids::SessionKey;
 use crate::core::links::Links;
 use crate::core::view::{ChatOp, Group, Line};
-
-/// How much of an input can be undone, as is Neovim's own default.
-const INPUT_UNDO: i64 = 1000;
 
 /// The mark of a list item: lines that wrap begin behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
@@ -47,13 +45,17 @@ pub struct Chat {
     pub spans: Rc<RefCell<Spans>>,
     pub links: Rc<RefCell<Links>>,
     pub title: Vec<(String, Group)>,
+    /// What goes along with the next prompt, by name.
+    pub attached: Vec<String>,
+    /// The agent's name for the session, if it was opened by that.
+    past: Option<String>,
 }
 
 /// Makes a session's buffers; its windows come with [`super::layout::show`].
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn create(agent: &str) -> mlua::Result<SessionKey> {
+pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
     let key = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
         chats.next += 1;
@@ -61,7 +63,7 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
     })
     .unwrap_or(SessionKey(0));
     let transcript = transcript_buffer(agent, key)?;
-    let input = input_buffer(agent, key)?;
+    let input = input::create(agent, key)?;
     let chat = Chat {
         agent: agent.to_owned(),
         transcript,
@@ -73,9 +75,27 @@ pub fn create(agent: &str) -> mlua::Result<SessionKey> {
             (agent.to_owned(), "AcpTitle"),
             ("starting".into(), "AcpDim"),
         ],
+        attached: Vec::new(),
+        past: past.map(str::to_owned),
     };
     state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
     Ok(key)
+}
+
+/// Returns the session that an agent knows by this name, if there is a chat of it.
+pub fn of_past(agent: &str, id: &str) -> Option<SessionKey> {
+    let snapshot = state::snapshot();
+    let is_it = |(key, chat): &(&SessionKey, &Chat)| {
+        let known = snapshot.sessions.iter().find(|it| it.session == **key);
+        let known = known.and_then(|it| it.id.as_ref()).map(|id| id.0.as_ref());
+        // The core may not have heard of it yet.
+        chat.agent == agent && known.or(chat.past.as_deref()) == Some(id)
+    };
+    state::with(|editor| {
+        let chats = editor.chats.borrow();
+        chats.by_session.iter().find(is_it).map(|(key, _)| *key)
+    })
+    .flatten()
 }
 
 fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
@@ -84,14 +104,6 @@ fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     nvim::set_buf_option(buf, "undolevels", -1)?;
     nvim::set_buf_option(buf, "modifiable", false)?;
     super::keys::chat(buf, key)?;
-    Ok(buf)
-}
-
-fn input_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
-    let buf = scratch(&format!("acp://{agent}/{}/input", key.0), "acp-input")?;
-    nvim::set_buf_option(buf, "undolevels", INPUT_UNDO)?;
-    super::keys::input(buf, key)?;
-    placeholder(buf)?;
     Ok(buf)
 }
 
@@ -115,7 +127,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     }
     if !has_input {
         wipe(chat.input)?;
-        chat.input = input_buffer(&chat.agent, key)?;
+        chat.input = input::create(&chat.agent, key)?;
     }
     if !has_transcript || !has_input {
         state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
@@ -178,7 +190,7 @@ fn named(name: &str) -> mlua::Result<Option<i32>> {
 /// What Neovim says of it.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
     super::terminal::forget(key)?;
-    super::plan::show(key, None)?;
+    super::panel::forget(key)?;
     layout::hide(key)?;
     let chat = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
@@ -339,106 +351,10 @@ fn splice(
     }
 }
 
-/// Shows in the transcript's window bar how the session stands.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn set_title(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
-    let Some(chat) = get(key) else {
-        return Ok(());
-    };
-    let mut bar = String::new();
-    for (index, (text, group)) in title.iter().enumerate() {
-        let text = text.replace('%', "%%").replace('\n', " ");
-        let dot = if index == 0 { " " } else { " · " };
-        // What comes last gives way first: the agent and how it stands are always seen.
-        let cut = if index > 1 && index + 1 == title.len() {
-            "%<"
-        } else {
-            ""
-        };
-        bar.push_str(&format!("{cut}%#AcpDim#{dot}%#{group}#{text}"));
-    }
-    bar.push_str("%*");
-    for win in nvim::windows_of(chat.transcript)? {
-        nvim::set_win_option(win, "winbar", bar.as_str())?;
-    }
-    state::with(|editor| {
-        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
-            chat.title = title;
-        }
-    });
-    Ok(())
-}
-
-/// Sends what stands in the input window and empties it.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn submit(key: SessionKey) -> mlua::Result<()> {
-    let Some(chat) = get(key) else {
-        return Ok(());
-    };
-    let lines: Vec<String> = api("nvim_buf_get_lines", (chat.input, 0, -1, false))?;
-    let text = lines.join("\n").trim().to_owned();
-    if text.is_empty() {
-        return Ok(());
-    }
-    // Ends the undo step of what was typed, so that undo brings it back.
-    nvim::set_buf_option(chat.input, "undolevels", INPUT_UNDO)?;
-    api::<()>("nvim_buf_set_lines", (chat.input, 0, -1, false, vec![""]))?;
-    state::with(|editor| editor.chats.borrow_mut().last = Some(key));
-    follow_again(&chat)?;
-    state::refresh_environment();
-    send(super::api::prompt_event(key, text));
-    Ok(())
-}
-
 /// Who sends a prompt wants to see the answer.
-fn follow_again(chat: &Chat) -> mlua::Result<()> {
+pub(super) fn follow_again(chat: &Chat) -> mlua::Result<()> {
     for win in nvim::windows_of(chat.transcript)? {
         go_to_end(win, chat.transcript)?;
     }
     Ok(())
-}
-
-/// Shows in an empty input window how to go on.
-fn placeholder(buf: i32) -> mlua::Result<()> {
-    let namespace = nvim::namespace("acp_chat")?;
-    let draw = move |buf: i32, hint: String| -> mlua::Result<()> {
-        api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-        let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
-        if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
-            return Ok(());
-        }
-        let chunk = nvim::lua().create_sequence_from([hint, "AcpPlaceholder".to_owned()])?;
-        let opts = nvim::table([
-            ("virt_text", nvim::value(vec![chunk])),
-            ("virt_text_pos", nvim::value("overlay")),
-        ])?;
-        api::<i32>("nvim_buf_set_extmark", (buf, namespace, 0, 0, opts))?;
-        Ok(())
-    };
-    let on_change = guard::callback("input", move |args: Table| {
-        let (event, buf): (String, i32) = (args.get("event")?, args.get("buf")?);
-        let hint = match event.as_str() {
-            // While one writes, no window follows the agent.
-            "InsertEnter" | "TextChangedI" if super::follow::is_followed_from(buf) => {
-                format!(
-                    "<Esc> lets the window follow · {}",
-                    super::keys::writing_hint()
-                )
-            }
-            "InsertEnter" | "TextChangedI" => super::keys::writing_hint(),
-            _ => super::keys::resting_hint(),
-        };
-        draw(buf, hint)
-    })?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(on_change)),
-    ])?;
-    let events = vec!["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
-    api::<i32>("nvim_create_autocmd", (events, opts))?;
-    draw(buf, super::keys::resting_hint())
 }

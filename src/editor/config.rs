@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use nvim_oxi::mlua::{Table, Value};
 
+use super::complete::Completion;
 use crate::core::effect::Level;
 use crate::core::follow::Follow;
+use crate::core::history::Bounds;
 use crate::core::model::Limits;
 use crate::core::plan::Place;
 use crate::core::proposals::Preview;
 use crate::core::rules::{Action, RuleSpec, Rules};
+use crate::core::statusline::Part;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -18,6 +21,8 @@ pub struct Config {
     pub input_height: f64,
     /// Where a plan is shown while its turn runs.
     pub plan: Place,
+    /// When the input's completion comes up.
+    pub completion: Completion,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
@@ -28,11 +33,18 @@ pub struct Config {
     pub feedback: bool,
     /// Whether new sessions' agents are followed.
     pub follow: Follow,
+    /// What a statusline says.
+    pub statusline: Vec<Part>,
+    /// What is told of sessions that nobody looks at.
+    pub notify_turn_end: bool,
+    pub notify_question: bool,
     pub allowed_dirs: Vec<String>,
     /// What is answered without the user.
     pub rules: Rules,
     /// What is wrong in the configuration that the Lua side cannot know.
     pub problems: Vec<String>,
+    /// How much is kept of sessions; `None`: nothing.
+    pub history: Option<Bounds>,
     /// How long an agent may take to answer a control request.
     pub request_timeout: Duration,
     pub log_level: Level,
@@ -47,6 +59,7 @@ impl Default for Config {
             width: 0.4,
             input_height: 6.0,
             plan: Place::Panel,
+            completion: Completion::Auto,
             signs: true,
             virtual_lines: true,
             word_diff: true,
@@ -54,9 +67,13 @@ impl Default for Config {
             opens_previews: false,
             feedback: true,
             follow: Follow::Off,
+            statusline: Part::USUAL.to_vec(),
+            notify_turn_end: true,
+            notify_question: true,
             allowed_dirs: Vec::new(),
             rules: Rules::default(),
             problems: Vec::new(),
+            history: Some(Bounds { days: 90 }),
             request_timeout: Duration::from_secs(90),
             log_level: Level::Info,
             keymaps: Vec::new(),
@@ -77,6 +94,13 @@ impl Config {
         if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
             config.plan = Place::Transcript;
         }
+        match get::<Value>(&chat, "completion") {
+            Some(Value::Boolean(false)) => config.completion = Completion::Off,
+            Some(Value::String(how)) if how.to_string_lossy() == "manual" => {
+                config.completion = Completion::Manual;
+            }
+            _ => {}
+        }
         config.signs = get(&review, "signs").unwrap_or(config.signs);
         config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
         config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
@@ -87,9 +111,16 @@ impl Config {
         }
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
+        if let Some(names) = get::<Vec<String>>(&sub(table, "statusline"), "parts") {
+            config.statusline = names.iter().filter_map(|name| Part::named(name)).collect();
+        }
+        let notify = sub(table, "notify");
+        config.notify_turn_end = get(&notify, "turn_end").unwrap_or(config.notify_turn_end);
+        config.notify_question = get(&notify, "question").unwrap_or(config.notify_question);
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let rules: Vec<Table> = get(&permissions, "rules").unwrap_or_default();
         config.read_rules(&rules);
+        config.history = history(&sub(table, "history"));
         let timeout: Option<f64> = table.get("request_timeout").ok();
         config.request_timeout = timeout
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -211,6 +242,16 @@ pub fn follow_value(follow: Follow) -> Value {
         Follow::On => Value::Boolean(true),
         Follow::Edits => super::nvim::value("edits"),
     }
+}
+
+/// Reads how much is kept of sessions.
+fn history(table: &Option<Table>) -> Option<Bounds> {
+    let days: f64 = get(table, "days").unwrap_or(90.0);
+    let is_on = get::<bool>(table, "enabled").unwrap_or(true);
+    is_on.then_some(Bounds {
+        // Saturates; longer than that nobody lives.
+        days: days.ceil() as u32,
+    })
 }
 
 fn sub(table: &Table, name: &str) -> Option<Table> {

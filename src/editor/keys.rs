@@ -6,10 +6,13 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
 use super::nvim::{self, api};
+use super::recall::{self, Way};
 use super::state::{self, send};
-use super::{api as public, chat, layout, links, walk};
+use super::{api as public, complete, input, layout, links, walk};
 use crate::core::event::{Event, ReviewAction};
 use crate::core::ids::SessionKey;
+use crate::core::options::Setting;
+use crate::core::queue::When;
 
 /// The mappings of a reviewed buffer: name in the config, what it does.
 const REVIEW: [(&str, &str); 6] = [
@@ -101,22 +104,69 @@ pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn input(buf: i32, key: SessionKey) -> mlua::Result<()> {
+pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
     for lhs in of("input", "send") {
         map(buf, "n", &lhs, "Sends the prompt", move || {
-            chat::submit(key)
+            input::submit(key, When::InTurn)
         })?;
     }
     for lhs in of("input", "send_insert") {
+        let sending = lhs.clone();
         map(buf, "i", &lhs, "Sends the prompt", move || {
-            if nvim::vim_fn::<i64>("pumvisible", ())? == 1 {
-                return feed("<C-y>");
+            match complete::choosing()? {
+                Some(true) => feed("<C-y>"),
+                // The menu goes, and the key comes again.
+                Some(false) => {
+                    again(&sending)?;
+                    feed("<C-e>")
+                }
+                None => input::submit(key, When::InTurn),
             }
-            chat::submit(key)
         })?;
+    }
+    for lhs in of("input", "complete") {
+        let desc = "Takes what is selected in the menu, or the first";
+        map(buf, "i", &lhs.clone(), desc, move || {
+            if complete::take(key)? {
+                return Ok(());
+            }
+            feed(&lhs)
+        })?;
+    }
+    for lhs in of("input", "interrupt") {
+        for mode in ["n", "i"] {
+            let desc = "Sends the prompt at once: what the agent does is cancelled";
+            map(buf, mode, &lhs, desc, move || {
+                input::submit(key, When::AtOnce)
+            })?;
+        }
     }
     for lhs in of("input", "newline") {
         set(buf, "i", &lhs, "Starts a new line", nvim::value("<CR>"))?;
+    }
+    for (name, way, desc) in [
+        ("older", Way::Older, "Goes to the prompt before"),
+        (
+            "newer",
+            Way::Newer,
+            "Goes to the next prompt, or back to the draft",
+        ),
+    ] {
+        for lhs in of("input", name) {
+            for mode in ["i", "n"] {
+                let own = lhs.clone();
+                map(buf, mode, &lhs, desc, move || recall::go(key, way, &own))?;
+            }
+        }
+    }
+    for lhs in of("input", "detach") {
+        map(
+            buf,
+            "n",
+            &lhs,
+            "Takes away what was attached last",
+            move || input::detach_last(key),
+        )?;
     }
     common(buf, "input", &["n", "i"], key)
 }
@@ -130,8 +180,31 @@ pub fn feed(key: &str) -> mlua::Result<()> {
     api("nvim_feedkeys", (keys, "in", false))
 }
 
+/// Types a key as the user does, mappings included.
+fn again(key: &str) -> mlua::Result<()> {
+    let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
+    api("nvim_feedkeys", (keys, "im", false))
+}
+
 fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Result<()> {
-    for mode in modes {
+    for &mode in modes {
+        for lhs in of(group, "mode") {
+            let is_insert = mode == "i";
+            map(
+                buf,
+                mode,
+                &lhs,
+                "Goes to the agent's next mode",
+                move || {
+                    if is_insert && nvim::vim_fn::<i64>("pumvisible", ())? == 1 {
+                        return feed("<C-p>");
+                    }
+                    let wish = Setting::NextMode;
+                    send(Event::SetOption { session: key, wish });
+                    Ok(())
+                },
+            )?;
+        }
         for lhs in of(group, "cancel") {
             map(buf, mode, &lhs, "Cancels the turn", move || {
                 send(Event::Cancel { session: key });

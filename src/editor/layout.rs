@@ -9,6 +9,7 @@ use super::chat::{self, Chat};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
+use super::winbar;
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
 
@@ -66,8 +67,9 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
         chats.by_tab.insert(tab, key);
         chats.last = Some(key);
     });
-    chat::set_title(key, chat.title)?;
-    super::plan::reopen(key)?;
+    winbar::set(key, chat.title)?;
+    super::panel::reopen(key)?;
+    super::input::set_attached(key, chat.attached)?;
     api::<()>("nvim_set_current_win", input)
 }
 
@@ -89,7 +91,7 @@ pub fn hide(key: SessionKey) -> mlua::Result<()> {
         return Ok(());
     };
     let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    super::plan::close_in(key, tab)?;
+    super::panel::close_all_in(key, tab)?;
     let windows = windows(&chat, tab)?;
     for win in [windows.input, windows.transcript].into_iter().flatten() {
         let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
@@ -170,9 +172,12 @@ fn place() -> mlua::Result<Place> {
 pub fn start() -> mlua::Result<()> {
     let on_screen = guard::callback("VimResized", |_: Table| {
         screen_resized()?;
-        super::plan::fit_all()
+        super::panel::fit_all()
     })?;
-    let on_windows = guard::callback("WinResized", |_: Table| windows_resized())?;
+    let on_windows = guard::callback("WinResized", |_: Table| {
+        winbar::fit_all()?;
+        windows_resized()
+    })?;
     for (event, callback) in [("VimResized", on_screen), ("WinResized", on_windows)] {
         let opts = nvim::table([("callback", Value::Function(callback))])?;
         api::<i32>("nvim_create_autocmd", (event, opts))?;
@@ -229,7 +234,10 @@ fn ease_heights() -> mlua::Result<()> {
                 let scope = nvim::table([("win", nvim::value(other))])?;
                 let buf: i32 = api("nvim_win_get_buf", other)?;
                 let filetype: String = nvim::buf_option(buf, "filetype")?;
-                let is_chats = matches!(filetype.as_str(), "acp-chat" | "acp-input" | "acp-plan");
+                let is_chats = matches!(
+                    filetype.as_str(),
+                    "acp-chat" | "acp-input" | "acp-plan" | "acp-queue"
+                );
                 is_free &=
                     is_chats || !api::<bool>("nvim_get_option_value", ("winfixheight", scope))?;
             }

@@ -6,27 +6,36 @@ mod api;
 mod apply;
 mod ask;
 mod chat;
+mod complete;
 mod config;
 mod decor;
 mod documents;
 mod edit;
 mod folds;
 mod follow;
+mod form;
 mod guard;
 mod heard;
 mod hunk;
+mod input;
+mod inputmarks;
 mod keys;
 mod layout;
 mod lines;
 mod links;
 mod loading;
+mod mentions;
 mod moved;
+mod notices;
 mod nvim;
 mod outside;
 mod painted;
+mod panel;
+mod past;
 mod pen;
 mod permission;
-mod plan;
+mod queue;
+mod recall;
 mod rest;
 mod review;
 mod reviewlist;
@@ -39,6 +48,7 @@ mod trace;
 mod wake;
 mod walk;
 mod whole;
+mod winbar;
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -93,10 +103,12 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         follow: config.follow,
     };
     let place_plans = Event::PlacePlans(config.plan);
+    let keep = Event::KeepSessions(config.history);
     let problems = config.problems.clone();
     if state::with(|editor| editor.config.replace(config.clone())).is_some() {
         state::send(configure);
         state::send(place_plans);
+        state::send(keep);
         return Ok(problems);
     }
     let Some(start) = START.get() else {
@@ -118,25 +130,32 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         chats: RefCell::default(),
         attached: RefCell::default(),
         float: RefCell::default(),
+        keyboard: RefCell::default(),
+        form: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
         terminals: RefCell::default(),
         trails: RefCell::default(),
-        plans: RefCell::default(),
+        panels: RefCell::default(),
+        is_away: Cell::default(),
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
     state::send(configure);
     state::send(place_plans);
+    state::send(keep);
     wake::start()?;
     decor::start()?;
     documents::start()?;
     outside::start()?;
     permission::start()?;
+    form::start()?;
+    notices::start()?;
     review::start()?;
     layout::start()?;
     walk::start()?;
     let on_leave = guard::callback("VimLeavePre", |_: Table| {
+        input::keep_drafts();
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();
         }

@@ -109,6 +109,15 @@ pub fn set_win_option(win: i32, name: &str, to: impl IntoLua) -> mlua::Result<()
     api("nvim_set_option_value", (name, to, scope))
 }
 
+/// Returns an option of a window.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn win_option<R: FromLuaMulti>(win: i32, name: &str) -> mlua::Result<R> {
+    let scope = table([("win", value(win)), ("scope", value("local"))])?;
+    api("nvim_get_option_value", (name, scope))
+}
+
 /// Returns an option of a buffer.
 ///
 /// # Errors

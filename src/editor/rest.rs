@@ -1,4 +1,4 @@
-//! When the permission window may take the keyboard.
+//! When the window of a question may take the keyboard.
 //!
 //! Invariant: only in normal mode, when no command waits for its next key, and when no key came
 //! for [`REST`]. (While a mapping waits for its next key Neovim runs no callbacks at all, so
@@ -8,12 +8,19 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::guard;
 use super::nvim::{self, api};
-use super::permission::{take_focus, with};
+use super::{form, guard, permission, state};
 
 /// How long the keyboard must have rested before the window may take it.
 pub const REST: Duration = Duration::from_millis(300);
+
+/// What is known of the keyboard.
+#[derive(Debug, Default)]
+pub struct Keyboard {
+    last_key: Option<Instant>,
+    /// The end of the rest is waited for.
+    is_waiting: bool,
+}
 
 /// What the user is doing with the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +31,10 @@ enum Moment {
     InCommand,
     /// Another mode, whose end `ModeChanged` tells.
     Busy,
+}
+
+fn with<R: Default>(body: impl FnOnce(&mut Keyboard) -> R) -> R {
+    state::with(|editor| body(&mut editor.keyboard.borrow_mut())).unwrap_or_default()
 }
 
 fn moment() -> mlua::Result<Moment> {
@@ -42,25 +53,32 @@ fn moment() -> mlua::Result<Moment> {
     })
 }
 
+/// Returns what gives the keyboard to the question on the screen, if that wants it.
+fn wanted() -> Option<fn() -> mlua::Result<()>> {
+    if permission::wants_focus() {
+        Some(permission::take_focus)
+    } else if form::wants_focus() {
+        Some(form::take_focus)
+    } else {
+        None
+    }
+}
+
 /// Takes the focus once the keyboard has rested, if the user is in normal mode then.
 ///
 /// # Errors
 /// What Neovim says of it.
 pub fn wait_for_rest() -> mlua::Result<()> {
-    let is_due = with(|float| {
-        let is_due = float.view.is_some() && !float.left && !float.waiting;
-        float.waiting |= is_due;
-        is_due
-    });
-    if !is_due {
+    if wanted().is_none() || with(|keyboard| std::mem::replace(&mut keyboard.is_waiting, true)) {
         return Ok(());
     }
-    let try_now = guard::callback("permission focus", |()| {
-        with(|float| float.waiting = false);
-        if with(|float| float.left || float.view.is_none()) {
+    let try_now = guard::callback("focus of a question", |()| {
+        with(|keyboard| keyboard.is_waiting = false);
+        let Some(take_focus) = wanted() else {
             return Ok(());
-        }
-        let has_rested = with(|float| float.last_key.is_none_or(|last| last.elapsed() >= REST));
+        };
+        let last_key = with(|keyboard| keyboard.last_key);
+        let has_rested = last_key.is_none_or(|last| last.elapsed() >= REST);
         match moment()? {
             Moment::Free if has_rested => take_focus(),
             Moment::Free | Moment::InCommand => wait_for_rest(),
@@ -75,11 +93,11 @@ pub fn wait_for_rest() -> mlua::Result<()> {
 ///
 /// # Errors
 /// What Neovim says of it.
-pub fn watch_keys(on: bool) -> mlua::Result<()> {
+pub fn watch_keys() -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_permission")?;
-    let callback = if on {
+    let callback = if permission::is_open() || form::is_open() {
         Value::Function(guard::callback("on_key", |_: mlua::Variadic<Value>| {
-            with(|float| float.last_key = Some(Instant::now()));
+            with(|keyboard| keyboard.last_key = Some(Instant::now()));
             Ok(())
         })?)
     } else {

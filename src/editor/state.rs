@@ -10,8 +10,10 @@ use super::chat::Chats;
 use super::config::Config;
 use super::documents::Attached;
 use super::follow::Trails;
+use super::form::Window;
+use super::panel::Panels;
 use super::permission::Float;
-use super::plan::Panels;
+use super::rest::Keyboard;
 use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
@@ -32,11 +34,15 @@ pub struct Editor {
     pub chats: RefCell<Chats>,
     pub attached: RefCell<Attached>,
     pub float: RefCell<Float>,
+    pub keyboard: RefCell<Keyboard>,
+    pub form: RefCell<Window>,
     pub marks: RefCell<Marks>,
     pub list: RefCell<List>,
     pub terminals: RefCell<Terminals>,
     pub trails: RefCell<Trails>,
-    pub plans: RefCell<Panels>,
+    pub panels: RefCell<Panels>,
+    /// The user is in another program.
+    pub is_away: Cell<bool>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
     pub applying: Cell<Option<(i32, Token)>>,
     pub refresh_environment: fn(),

@@ -14,6 +14,7 @@ use nvim_oxi::mlua::{self, Function, Table};
 use super::guard;
 use super::nvim;
 use super::state;
+use super::terminal::pace;
 use crate::core::effect::EditorEffect;
 use crate::core::event::Event;
 use crate::core::ids::BufId;
@@ -152,7 +153,7 @@ fn schedule_drain() {
 }
 
 /// Asks for a frame now, or when the last one is [`FRAME_MS`] ago.
-fn want_frame() {
+pub(super) fn want_frame() {
     if ASKED.get() {
         return;
     }
@@ -184,7 +185,8 @@ impl Tools {
 
 fn ask() {
     ASKED.set(true);
-    state::send(Event::FrameWanted);
+    let output = pace::output();
+    state::send(Event::FrameWanted { output });
 }
 
 /// Carries out what is in the outbox; of very much the rest comes when the user's keys and the
@@ -200,6 +202,9 @@ fn drain() {
                 ASKED.set(false);
                 guard::run("frame", || super::apply::frame(frame));
                 LAST_FRAME.set(Some(Instant::now()));
+                if pace::is_due() {
+                    want_frame();
+                }
             }
             other => guard::run("effect", || super::apply::effect(other)),
         }

@@ -10,11 +10,13 @@
 //! code between fork and exec, and it follows the death of a thread, not of the process.)
 
 mod agent;
+mod along;
 mod command;
 mod disk;
 mod ending;
 mod environment;
 mod guard;
+mod history;
 mod log;
 mod pipes;
 mod process;
@@ -33,6 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -40,6 +43,7 @@ use self::agent::Agent;
 use self::disk::{Disk, Operation};
 pub use self::environment::Environment;
 use self::guard::{guarded, guarded_call};
+use self::history::History;
 use self::log::Log;
 pub use self::project::Limits as ProjectLimits;
 use self::project::Projects;
@@ -128,6 +132,10 @@ pub struct Host {
     disk: Disk,
     projects: Projects,
     terminals: Terminals,
+    history: History,
+    /// One permit is out for each prompt that is being kept.
+    prompts: Arc<Semaphore>,
+    state_path: PathBuf,
 }
 
 impl Host {
@@ -148,6 +156,7 @@ impl Host {
         if let Some(watches) = config.environment.number("ACP_TEST_WATCHES") {
             config.limits.project.watches = watches;
         }
+        let history = History::start(config.state_path.join("sessions"), inbox.clone());
         let tools = Tools {
             runtime: runtime.handle().clone(),
             inbox,
@@ -163,6 +172,9 @@ impl Host {
             disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
             projects,
             terminals: Terminals::default(),
+            history,
+            prompts: Arc::new(Semaphore::new(PROMPTS as usize)),
+            state_path: config.state_path,
             tools,
         })
     }
@@ -219,6 +231,7 @@ impl Host {
             HostEffect::KeepReviews { root, files, over } => {
                 self.projects.keep(&root, files, over, &self.tools)
             }
+            HostEffect::History(order) => self.history.does(order),
             HostEffect::Look { root, paths } => self.projects.look(&root, paths),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
             HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
@@ -235,6 +248,16 @@ impl Host {
                     inbox.send(Event::Timer { token });
                 });
             }
+            HostEffect::ReadImage { token, path } => along::image(token, path, &self.tools),
+            HostEffect::RecallPrompts { folder } => {
+                along::recall(self.state_path.clone(), folder, &self.tools);
+            }
+            HostEffect::KeepPrompt { folder, text } => {
+                let busy = self.prompts.clone().try_acquire_owned().ok();
+                along::keep_prompt(self.state_path.clone(), folder, text, busy, &self.tools);
+            }
+            HostEffect::ListFiles { folder } => along::list(folder, &self.tools),
+            HostEffect::Diff { token, folder } => along::diff(token, folder, &self.tools),
             HostEffect::Preload { language } => self.preload(language),
             HostEffect::Log { level, line } => self.say(level, &line),
         }
@@ -255,7 +278,7 @@ impl Host {
             terminal.end_within(deadline * 3 / 4);
         }
         let (disk, projects) = (self.disk.clone(), self.projects.clone());
-        let tools = self.tools.clone();
+        let (tools, prompts) = (self.tools.clone(), self.prompts.clone());
         let done = async {
             for agent in &agents {
                 agent.gone().await;
@@ -264,6 +287,7 @@ impl Host {
                 terminal.gone().await;
             }
             disk.idle().await;
+            let _ = prompts.acquire_many(PROMPTS).await;
             projects.end(&tools).await;
         };
         if let Some(runtime) = self.runtime.take() {
@@ -275,6 +299,7 @@ impl Host {
             for terminal in &terminals {
                 terminal.kill();
             }
+            self.history.flush(HISTORY_FLUSH);
             self.tools.log.flush(LOG_FLUSH);
             runtime.shutdown_background();
         }
@@ -344,6 +369,12 @@ fn leads_to(path: &Path) -> PathBuf {
         _ => PathBuf::new(),
     }
 }
+
+/// How many prompts may be on their way to the disk.
+const PROMPTS: u32 = 1024;
+
+/// How long the end of the host waits for what is kept of sessions to be written.
+const HISTORY_FLUSH: Duration = Duration::from_millis(300);
 
 /// How long the end of the host waits for the log's disk.
 const LOG_FLUSH: Duration = Duration::from_millis(200);

@@ -63,11 +63,11 @@ pub(super) async fn write_stdin(
         let mut next = Some(first);
         while let Some(line) = next {
             if log.takes(Level::Debug) {
-                log.line(
-                    Level::Debug,
-                    name,
-                    &format!("<- {}", cut(&line, LOGGED_BYTES)),
-                );
+                let shown = match is_secret(&line) {
+                    true => "(a log-in)",
+                    false => cut(&line, LOGGED_BYTES),
+                };
+                log.line(Level::Debug, name, &format!("<- {shown}"));
             }
             taken += line.len();
             buffer.extend_from_slice(line.as_bytes());
@@ -137,6 +137,11 @@ pub(super) async fn read_stdout(
             return;
         }
     }
+}
+
+/// Tells whether a message may hold a key of the user's.
+fn is_secret(line: &str) -> bool {
+    cut(line, LOGGED_BYTES).contains(r#""method":"authenticate""#)
 }
 
 /// Returns the bytes of a frame that are held and the messages in it.

@@ -76,7 +76,7 @@ fn the_lines_of_a_range_go_along() {
     nvim.cmd("edit a.txt");
     nvim.cmd("2,3AcpChat");
     wait_phase(&nvim, "idle");
-    wait_said(&nvim, "a.txt:2-3");
+    nvim.wait_text("1 a.txt:2-3");
     nvim.keys("iwhat is it?<CR>");
     wait_said(&nvim, "seen");
     nvim.wait_script("scripted");

@@ -12,15 +12,17 @@ use super::harness::{Nvim, Project};
 use super::talk::{self, ended, open, said, transcript, wait_phase};
 
 /// A recorded conversation.
-struct Recording {
+pub struct Recording {
     path: PathBuf,
-    prompts: Vec<String>,
+    /// The session that was loaded.
+    pub session: Option<String>,
+    pub prompts: Vec<String>,
     /// The options the user chose, in order.
     answers: Vec<String>,
 }
 
 impl Recording {
-    fn read(name: &str) -> Self {
+    pub fn read(name: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("tests/fixtures/transcripts/{name}.jsonl"));
         let text = fs::read_to_string(&path).expect("the recording is there");
@@ -33,6 +35,10 @@ impl Recording {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         Self {
             path,
+            session: messages
+                .iter()
+                .find(|message| message["method"] == "session/load")
+                .and_then(|message| text(&message["params"]["sessionId"])),
             prompts: messages
                 .iter()
                 .filter(|message| message["method"] == "session/prompt")
@@ -114,6 +120,14 @@ fn replay_plan(name: &str, last: &str) -> String {
 /// Opens a chat with an agent that replays a recording; returns the path of its report as well.
 #[track_caller]
 fn start(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
+    let (nvim, report) = launch(recording, more);
+    open(&nvim);
+    (nvim, report)
+}
+
+/// Starts a Neovim whose agent replays a recording.
+#[track_caller]
+pub fn launch(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
     let project = Project::new().file("hello.txt", "one\ntwo\nthree\n");
     let report = project.root().join("agents/recorded.report");
     let path = recording.path.to_string_lossy();
@@ -133,14 +147,13 @@ fn start(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
         .config("log_level", json!("debug"))
         .size(100, 60)
         .start();
-    open(&nvim);
     (nvim, report)
 }
 
 /// Checks that the agent has said all it had to say, and that each of its requests was answered
 /// as it was then.
 #[track_caller]
-fn check_answered(nvim: &Nvim, report: &Path) {
+pub fn check_answered(nvim: &Nvim, report: &Path) {
     nvim.wait_script("recorded");
     let report = fs::read_to_string(report).unwrap_or_default();
     let differing = report.lines().filter(|line| line.contains("\"differs\""));
@@ -150,7 +163,7 @@ fn check_answered(nvim: &Nvim, report: &Path) {
 
 /// Returns the chat, in which everything was understood.
 #[track_caller]
-fn chat(nvim: &Nvim) -> String {
+pub fn chat(nvim: &Nvim) -> String {
     assert!(!said(nvim, "? update of an unknown kind"));
     assert_eq!(nvim.messages(), "");
     nvim.mask(&transcript(nvim).join("\n"))

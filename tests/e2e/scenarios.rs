@@ -131,7 +131,7 @@ fn a_cancelled_turn_and_the_one_behind_it_do_not_mix() {
     talk::prompt(&nvim, "first");
     wait_said(&nvim, "in progress");
     talk::prompt(&nvim, "second");
-    nvim.wait("the notice", || nvim.messages().contains("Queued"));
+    nvim.wait("the prompt that waits", || status(&nvim)["queued"] == 1);
     nvim.cmd("Acp cancel");
     wait_said(&nvim, "long work  cancelled");
     // The agent takes its time: nothing goes out before its answer.

@@ -98,7 +98,7 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
     talk::prompt(&nvim, "one");
     wait_said(&nvim, "first");
     talk::prompt(&nvim, "two");
-    nvim.wait("the notice", || nvim.messages().contains("Queued"));
+    nvim.wait("the prompt that waits", || status(&nvim)["queued"] == 1);
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "second");
     assert_eq!(ended(&nvim), ["end_turn"]);
@@ -265,21 +265,24 @@ fn status_and_statusline_tell_every_phase() {
     assert_eq!(line(), "scripted starting");
     std::fs::write(nvim.project.root().join("agents/ready"), "").unwrap();
     wait_phase(&nvim, "idle");
-    assert_eq!(line(), "scripted idle");
+    assert_eq!(line(), "scripted idle · Ask");
     talk::prompt(&nvim, "hi");
     wait_said(&nvim, "working");
     wait_phase(&nvim, "running");
-    assert_eq!(line(), "scripted running 1/2");
+    assert_eq!(line(), "scripted running 1/2 · Ask · 10/100 10%");
     let running = status(&nvim);
     assert_eq!(running["mode"], "ask");
-    assert_eq!(running["usage"], json!({ "used": 10, "size": 100 }));
+    assert_eq!(
+        running["usage"],
+        json!({ "used": 10, "size": 100, "percent": 10 })
+    );
     assert_eq!(running["title"], "A talk");
     assert_eq!(running["plan"], json!({ "done": 1, "total": 2 }));
     assert_eq!(running["review"], json!({ "files": 0, "hunks": 0 }));
     assert_eq!(running["permissions"], 0);
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     wait_phase(&nvim, "waiting");
-    assert_eq!(line(), "scripted waiting 1/2 · May I?");
+    assert_eq!(line(), "scripted waiting 1/2 · Ask · May I? · 10/100 10%");
     assert_eq!(status(&nvim)["permissions"], 1);
     nvim.lua(
         "local acp = require('acp')
@@ -289,7 +292,7 @@ fn status_and_statusline_tell_every_phase() {
     nvim.wait("the end", || ended(&nvim) == ["end_turn"]);
     std::fs::write(nvim.project.root().join("die"), "").unwrap();
     wait_phase(&nvim, "dead");
-    assert_eq!(line(), "scripted dead 1/2");
+    assert_eq!(line(), "scripted dead 1/2 · Ask · 10/100 10%");
     nvim.quit();
 }
 
@@ -343,7 +346,7 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
     let want = [
         (
             "AcpSessionStarted",
-            json!({ "session": 1, "agent": "scripted" }),
+            json!({ "session": 1, "agent": "scripted", "id": "session-1", "loaded": false }),
         ),
         ("AcpTurnStarted", json!({ "session": 1 })),
         ("AcpToolCall", call("pending")),

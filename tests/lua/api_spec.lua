@@ -27,6 +27,7 @@ return function(test)
     same("", acp.statusline())
     same({}, acp.review.hunks())
     same({}, acp.permission.list())
+    same({}, acp.elicitation.list())
     same(nil, package.loaded["acp.native"])
   end)
 
@@ -52,6 +53,8 @@ return function(test)
     acp.review.next()
     acp.review.prev()
     acp.permission.answer(4, "allow")
+    acp.elicitation.answer(5, "accept", { name = "x" })
+    acp.elicitation.answer(6, "decline")
     check({
       { "prompt", 3, "hello\n  there" },
       { "prompt", nil, { { type = "text", text = "hi" } } },
@@ -64,6 +67,8 @@ return function(test)
       { "next" },
       { "prev" },
       { "permission_answer", 4, "allow" },
+      { "elicitation_answer", 5, "accept", { name = "x" } },
+      { "elicitation_answer", 6, "decline", {} },
     }, calls)
     same(IDLE, acp.status({ session = 3 }))
     same("x", acp.statusline())
@@ -85,6 +90,8 @@ return function(test)
       args = { "acp" },
       env = { A = "b" },
       missing_file = "error",
+      mcp_servers = {},
+      additional_dirs = {},
       cwd = vim.fs.normalize(vim.fn.getcwd()),
       new = true,
     }, open_call(calls))
@@ -143,7 +150,7 @@ return function(test)
     raises("npm install -g @agentclientprotocol/claude-agent-acp", function()
       require("acp").open({ agent = "claude" })
     end)
-    raises('there is no agent "clod": the configuration has claude, codex', function()
+    raises('there is no agent "clod": the configuration has auggie, claude', function()
       require("acp").open({ agent = "clod" })
     end)
     check({}, calls)
@@ -236,6 +243,16 @@ return function(test)
       },
       { "acp.permission.answer: id: expected a request's number, got nil", acp.permission.answer },
       { "acp.permission.answer: option_id: expected string, got 2", acp.permission.answer, 1, 2 },
+      {
+        "acp.elicitation.answer: id: expected a question's number, got nil",
+        acp.elicitation.answer,
+      },
+      {
+        'acp.elicitation.answer: action: expected "accept", "decline" or "cancel", got "yes"',
+        acp.elicitation.answer,
+        1,
+        "yes",
+      },
       { 'acp.follow: on: expected boolean, "edits" or nil, got "yes"', acp.follow, "yes" },
       { "acp.tool: spec: expected table, got nil", acp.tool },
     }) do

@@ -40,6 +40,8 @@ return function(test)
     check("Acp review", { { "review_list" } })
     check("Acp undo-turn", { { "undo_turn", "ask" } })
     check("Acp undo-turn!", { { "undo_turn", "back" } })
+    check("Acp queue", { { "queue_focus" } })
+    check("Acp prompt! stop it", { { "prompt", nil, "stop it", nil, true } })
     check("Acp reject turn", { { "reject", "turn" } })
     same({}, support.notices)
   end)
@@ -141,7 +143,7 @@ return function(test)
   end)
 
   test("reserved subcommands say that they are not there yet, and are not offered", function()
-    local names = { "sessions", "mode", "config", "login", "logout", "tools" }
+    local names = { "tools" }
     for i, name in ipairs(names) do
       check("Acp " .. name, {})
       contains(" yet", support.notices[i].text)
@@ -233,26 +235,67 @@ return function(test)
     local text = vim.api.nvim_exec2("Acp agents", { output = true }).output
     contains(("* mine       %s/my-agent"):format(dir), text)
     contains("  claude     not found: npm install -g @agentclientprotocol/", text)
+    -- Those that are there come first.
+    same(true, text:find("mine", 1, true) < text:find("auggie", 1, true))
+  end)
+
+  test("agents says what runs of each", function()
+    local dir = support.program("my-agent")
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    support.fake({
+      agents = {
+        {
+          name = "mine",
+          state = "ready",
+          title = "Mine",
+          version = "1.2",
+          sessions = { 1, 2 },
+          cwd = "/p",
+        },
+        { name = "mine", state = "starting", sessions = { 3 }, cwd = "/q" },
+      },
+    })
+    require("acp.native").load()
+    local text = vim.api.nvim_exec2("Acp agents", { output = true }).output
+    contains("             Mine 1.2 runs with 2 sessions in /p\n", text)
+    contains("             it is starting with 1 session in /q\n", text)
+  end)
+
+  test("an agent that is not there is completed where only it is meant", function()
+    local dir = support.program("my-agent")
+    require("acp").setup({
+      agents = { codename = { command = dir .. "/my-agent" } },
+    })
+    same({ "codename" }, complete("AcpChat cod"))
+    same({ "codex" }, complete("AcpChat code" .. "x"))
+    same({ "codename" }, complete("AcpChat code"))
   end)
 
   test("completion knows subcommands, scopes and installed agents", function()
-    local all = { "accept", "agents", "cancel", "drop-feedback", "follow", "log", "next" }
-    vim.list_extend(
-      all,
-      {
-        "permission",
-        "prev",
-        "prompt",
-        "reject",
-        "restart",
-        "review",
-        "stop",
-        "terminal",
-        "undo-turn",
-      }
-    )
+    local all = { "accept", "agents", "attach", "cancel", "config", "detach" }
+    vim.list_extend(all, {
+      "drop-feedback",
+      "export",
+      "follow",
+      "log",
+      "login",
+      "logout",
+      "mode",
+      "next",
+      "permission",
+      "prev",
+      "prompt",
+      "queue",
+      "reject",
+      "restart",
+      "review",
+      "sessions",
+      "stop",
+      "terminal",
+      "undo-turn",
+    })
     same(all, complete("Acp "))
-    same({ "accept", "agents" }, complete("Acp a"))
+    same({ "accept", "agents", "attach" }, complete("Acp a"))
     same({ "hunk", "file", "turn", "all" }, complete("Acp accept "))
     same({ "file" }, complete("silent 1,2Acp reject f"))
     same({}, complete("Acp accept file "))

@@ -143,7 +143,7 @@ return function(test)
 
   test("default_agent must be an agent", function()
     local config, report = require("acp.config").resolve({ { default_agent = "clod" } })
-    contains('default_agent: there is no agent "clod"; there are claude, codex', report.problems[1])
+    contains('default_agent: there is no agent "clod"; there are auggie, claude', report.problems[1])
     same(nil, config.default_agent)
   end)
 
@@ -234,10 +234,5 @@ return function(test)
     end
     same(1, #check({ good, { permissions = {} } }, {}).permissions.rules)
     same({}, check({ good, { permissions = { rules = {} } } }, {}).permissions.rules)
-  end)
-
-  test("keys without effect are reported when they ask for something", function()
-    local _, report = check({ { mcp_servers = { {} }, permissions = { rules = {} } } }, {})
-    same({ "mcp_servers" }, report.unused)
   end)
 end

@@ -45,13 +45,13 @@ return function(test)
     vim.g.acp = {
       agents = { claude = { command = "/nowhere/claude", comand = 1 } },
       chat = { width = "wide" },
-      mcp_servers = { {} },
+      mcp_servers = { { name = "files", command = "/nowhere/files" } },
       library = "/nowhere/libacp_nvim.so",
     }
     local report = check({
       "error: chat.width: expected a number above 0, got string",
       "warn: agents.claude.comand: there is no such key: see |acp-config-keys|",
-      "info: mcp_servers: not used in this version",
+      'warn: mcp_servers: the server "files" needs `/nowhere/files`, which was not found',
       'warn: the agent "claude" needs `/nowhere/claude`, which was not found: '
         .. "npm install -g @agentclientprotocol/claude-agent-acp",
     })

@@ -107,7 +107,7 @@ return function(test)
         support.fresh()
         assert(loadstring(example))()
         local report = require("acp.config").report()
-        same({ {}, {}, {} }, { report.problems, report.unknown, report.unused })
+        same({ {}, {} }, { report.problems, report.unknown })
         count = count + 1
       end
     end

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::message::{SessionId, StopReason};
+use super::super::options::{self, SessionOption};
 
 /// The answer to `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,13 +18,36 @@ pub struct Initialized {
     pub agent_name: Option<String>,
     pub agent_title: Option<String>,
     pub agent_version: Option<String>,
-    /// The agent has `session/load`.
-    pub load_session: bool,
+    pub sessions: SessionAbilities,
     /// Prompts may hold embedded resources.
     pub embedded_context: bool,
     pub image: bool,
     pub audio: bool,
+    pub mcp: McpAbilities,
+    /// The agent has `logout`.
+    pub logout: bool,
     pub auth_methods: Vec<AuthMethod>,
+}
+
+/// What an agent can do with sessions besides making new ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionAbilities {
+    /// `session/load`: the conversation is replayed.
+    pub load: bool,
+    /// `session/resume`: it goes on without being replayed.
+    pub resume: bool,
+    pub list: bool,
+    pub close: bool,
+    pub delete: bool,
+    /// Sessions take folders besides their own.
+    pub additional_directories: bool,
+}
+
+/// How an agent can reach MCP servers besides over stdio, which each of them can.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct McpAbilities {
+    pub http: bool,
+    pub sse: bool,
 }
 
 /// A way to log in.
@@ -32,20 +56,47 @@ pub struct AuthMethod {
     pub id: String,
     pub name: String,
     pub description: Option<String>,
+    pub kind: AuthKind,
+}
+
+/// What there is to be done for a way to log in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuthKind {
+    /// `authenticate`: the agent does the rest.
+    Agent,
+    /// These variables have to be in the environment the agent is started with.
+    EnvVar { vars: Vec<AuthVar> },
+    /// `authenticate`, with a key of the user's; without one the agent looks for it elsewhere. The
+    /// protocol does not have it; Codex and Gemini CLI do.
+    ApiKey {
+        /// The key is sent as it is; else as a field of an object.
+        is_bare: bool,
+    },
+    /// A command, run in a terminal with these variables; `authenticate` is not called.
+    Terminal {
+        /// A program, for which `args` are all there is; without one it is the agent's own, and
+        /// `args` go behind its own.
+        command: Option<String>,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+    },
+}
+
+/// A variable that a log-in needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthVar {
+    pub name: String,
+    pub label: Option<String>,
+    pub is_secret: bool,
+    pub is_optional: bool,
 }
 
 /// The answer to `session/new` or `session/load`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSession {
     pub session: SessionId,
-    /// The mode's id, from `modes` or from the config option for it.
-    pub mode: Option<String>,
-    /// Ids and names of the modes `session/set_mode` takes.
-    pub modes: Vec<(String, String)>,
-    /// Config options, as they came.
-    pub config_options: Option<Value>,
-    /// The model's id, from the config option for it or from `models`.
-    pub model: Option<String>,
+    /// What it can be set to, its mode and model among it.
+    pub options: Vec<SessionOption>,
 }
 
 /// Reads the answer to `initialize`.
@@ -69,10 +120,15 @@ pub fn initialized(result: &Value) -> Result<Initialized, String> {
         agent_name: text(&info["name"]),
         agent_title: text(&info["title"]),
         agent_version: text(&info["version"]),
-        load_session: capabilities["loadSession"] == true,
+        sessions: session_abilities(capabilities),
         embedded_context: prompt["embeddedContext"] == true,
         image: prompt["image"] == true,
         audio: prompt["audio"] == true,
+        mcp: McpAbilities {
+            http: is_offered(&capabilities["mcpCapabilities"]["http"]),
+            sse: is_offered(&capabilities["mcpCapabilities"]["sse"]),
+        },
+        logout: is_offered(&capabilities["auth"]["logout"]),
         auth_methods: methods.into_iter().flatten().filter_map(auth).collect(),
     })
 }
@@ -94,19 +150,15 @@ pub fn session_created(result: &Value) -> Result<NewSession, String> {
 
 /// Reads the answer to `session/load`, which need not name the session again.
 pub fn session_loaded(session: SessionId, result: &Value) -> NewSession {
-    let modes = &result["modes"];
-    let available = modes["availableModes"].as_array();
-    let option = |category| current_value(&result["configOptions"], category);
     NewSession {
         session,
-        mode: text(&modes["currentModeId"]).or_else(|| option("mode")),
-        modes: available.into_iter().flatten().filter_map(mode).collect(),
-        config_options: result
-            .get("configOptions")
-            .filter(|o| o.is_array())
-            .cloned(),
-        model: option("model").or_else(|| text(&result["models"]["currentModelId"])),
+        options: options::session_options(result),
     }
+}
+
+/// Reads the answer to `session/set_config_option`: all config options, where the agent tells.
+pub fn option_set(result: &Value) -> Option<Vec<SessionOption>> {
+    options::config_options(&result["configOptions"])
 }
 
 /// Reads the answer to `session/prompt`; without a reason the turn has just ended.
@@ -122,12 +174,21 @@ pub fn stop_reason(result: &Value) -> StopReason {
     }
 }
 
-/// Returns the value of the config option with this id, or else of the first in this category.
-fn current_value(options: &Value, name: &str) -> Option<String> {
-    let options = options.as_array()?;
-    let named = |field: &str| options.iter().find(|option| option[field] == name);
-    let option = named("id").or_else(|| named("category"))?;
-    text(&option["currentValue"])
+fn session_abilities(capabilities: &Value) -> SessionAbilities {
+    let sessions = &capabilities["sessionCapabilities"];
+    SessionAbilities {
+        load: is_offered(&capabilities["loadSession"]),
+        resume: is_offered(&sessions["resume"]),
+        list: is_offered(&sessions["list"]),
+        close: is_offered(&sessions["close"]),
+        delete: is_offered(&sessions["delete"]),
+        additional_directories: is_offered(&sessions["additionalDirectories"]),
+    }
+}
+
+/// Tells whether a capability is there: `true`, or an object of what belongs to it.
+fn is_offered(capability: &Value) -> bool {
+    capability == true || capability.is_object()
 }
 
 fn auth(method: &Value) -> Option<AuthMethod> {
@@ -135,14 +196,72 @@ fn auth(method: &Value) -> Option<AuthMethod> {
     Some(AuthMethod {
         name: text(&method["name"]).unwrap_or_else(|| id.clone()),
         description: text(&method["description"]),
+        kind: auth_kind(method),
         id,
     })
 }
 
-fn mode(mode: &Value) -> Option<(String, String)> {
-    let id = text(&mode["id"])?;
-    let name = text(&mode["name"]).unwrap_or_else(|| id.clone());
-    Some((id, name))
+fn auth_kind(method: &Value) -> AuthKind {
+    match method["type"].as_str() {
+        Some("terminal") => AuthKind::Terminal {
+            command: None,
+            args: list(&method["args"]).filter_map(text).collect(),
+            env: pairs(&method["env"]),
+        },
+        Some("env_var") => {
+            let vars = list(&method["vars"]).filter_map(auth_var);
+            // Once it was one variable.
+            let one = auth_var(&json!({ "name": method["varName"] }));
+            AuthKind::EnvVar {
+                vars: vars.chain(one).collect(),
+            }
+        }
+        _ => auth_kind_beside(&method["_meta"]),
+    }
+}
+
+/// Reads what agents say of a way to log in beside the protocol: OpenCode and Copilot CLI name
+/// a command this way, Codex and Gemini CLI a key.
+fn auth_kind_beside(meta: &Value) -> AuthKind {
+    let terminal = &meta["terminal-auth"];
+    match text(&terminal["command"]) {
+        Some(command) => AuthKind::Terminal {
+            command: Some(command),
+            args: list(&terminal["args"]).filter_map(text).collect(),
+            env: pairs(&terminal["env"]),
+        },
+        // Codex wants an object, Gemini CLI a string, and neither says so.
+        None if meta["api-key"].is_object() => AuthKind::ApiKey {
+            is_bare: meta["api-key"]["provider"] == "google",
+        },
+        None => AuthKind::Agent,
+    }
+}
+
+fn auth_var(var: &Value) -> Option<AuthVar> {
+    Some(AuthVar {
+        name: text(&var["name"])?,
+        label: text(&var["label"]),
+        is_secret: var["secret"] != false,
+        is_optional: var["optional"] == true,
+    })
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// Returns the pairs of an object, or of a list of `{name, value}`.
+fn pairs(value: &Value) -> Vec<(String, String)> {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
+            .collect(),
+        _ => list(value)
+            .filter_map(|pair| Some((text(&pair["name"])?, text(&pair["value"])?)))
+            .collect(),
+    }
 }
 
 /// Returns a text that says something; a number as it is written.
@@ -187,28 +306,67 @@ mod tests {
             "agentCapabilities": {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "embeddedContext": true},
+                "mcpCapabilities": {"http": true, "sse": false},
+                "sessionCapabilities": {"list": {}, "resume": {}, "delete": null},
+                "auth": {"logout": {}},
             },
             "authMethods": [
-                {"id": "key", "name": "Key", "type": "env_var", "vars": []},
+                {"id": "key", "name": "Key", "type": "env_var", "vars": [{"name": "A_KEY"}]},
                 {"id": "web"},
+                {"id": "tty", "type": "terminal", "args": ["login"], "env": {"A": "1"}},
+                {"id": "cli", "_meta": {"terminal-auth": {"command": "bot", "args": ["in"]}}},
+                {"id": "typed", "_meta": {"api-key": {"provider": "google"}}},
                 {"name": "no id"},
             ],
         });
-        let method = |id: &str, name: &str| AuthMethod {
+        let method = |id: &str, name: &str, kind: AuthKind| AuthMethod {
             id: id.into(),
             name: name.into(),
             description: None,
+            kind,
+        };
+        let var = AuthVar {
+            name: "A_KEY".into(),
+            label: None,
+            is_secret: true,
+            is_optional: false,
+        };
+        let cli = AuthKind::Terminal {
+            command: Some("bot".into()),
+            args: vec!["in".into()],
+            env: Vec::new(),
+        };
+        let tty = AuthKind::Terminal {
+            command: None,
+            args: vec!["login".into()],
+            env: vec![("A".into(), "1".into())],
         };
         let want = Initialized {
             version: 1,
             agent_name: Some("a".into()),
             agent_title: Some("A".into()),
             agent_version: Some("2".into()),
-            load_session: true,
+            sessions: SessionAbilities {
+                load: true,
+                resume: true,
+                list: true,
+                ..SessionAbilities::default()
+            },
             embedded_context: true,
             image: true,
             audio: false,
-            auth_methods: vec![method("key", "Key"), method("web", "web")],
+            mcp: McpAbilities {
+                http: true,
+                sse: false,
+            },
+            logout: true,
+            auth_methods: vec![
+                method("key", "Key", AuthKind::EnvVar { vars: vec![var] }),
+                method("web", "web", AuthKind::Agent),
+                method("tty", "tty", tty),
+                method("cli", "cli", cli),
+                method("typed", "typed", AuthKind::ApiKey { is_bare: true }),
+            ],
         };
         assert_eq!(initialized(&answer), Ok(want));
     }
@@ -237,35 +395,13 @@ mod tests {
     #[test]
     fn the_answer_to_a_new_session_is_read() {
         let answer = json!({
-            "sessionId": "s",
-            "modes": {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {}]},
-            "configOptions": [
-                {"id": "provider", "category": "model", "currentValue": "p"},
-                {"id": "model", "category": "model", "currentValue": "m"},
-            ],
-        });
-        let session = session_created(&answer).unwrap();
-        assert_eq!(session.session, SessionId("s".into()));
-        assert_eq!(session.mode.as_deref(), Some("ask"));
-        assert_eq!(session.modes, [("ask".into(), "Ask".into())]);
-        assert_eq!(session.model.as_deref(), Some("m"));
-        assert_eq!(
-            session.config_options.as_ref(),
-            Some(&answer["configOptions"])
-        );
-    }
-
-    #[test]
-    fn mode_and_model_are_found_wherever_the_agent_keeps_them() {
-        let answer = json!({
             "sessionId": 7,
-            "models": {"currentModelId": "m"},
-            "configOptions": [{"id": "x", "category": "mode", "currentValue": "plan"}],
+            "modes": {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]},
         });
         let session = session_created(&answer).unwrap();
         assert_eq!(session.session, SessionId("7".into()));
-        assert_eq!(session.mode.as_deref(), Some("plan"));
-        assert_eq!(session.model.as_deref(), Some("m"));
+        assert_eq!(session.options, options::session_options(&answer));
+        assert_eq!(session.options.len(), 1);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! does not have. [`super::rpc`] makes lines of it.
 
 mod answers;
+mod elicitation;
+mod sessions;
 mod terminals;
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
@@ -15,10 +17,12 @@ use serde_json::Value;
 
 use super::message::SessionId;
 pub use answers::*;
+use elicitation::elicitation;
+pub use elicitation::{elicitation_accepted, elicitation_cancelled, elicitation_declined};
+pub use sessions::*;
 pub use terminals::*;
 
 pub const INITIALIZE: &str = "initialize";
-pub const NEW_SESSION: &str = "session/new";
 pub const PROMPT: &str = "session/prompt";
 pub const CANCEL: &str = "session/cancel";
 
@@ -47,22 +51,25 @@ pub fn initialize() -> impl Serialize {
     let mut meta = v1::Meta::new();
     // Agents that run commands themselves may show their output in terminals of their own.
     meta.insert("terminal_output".to_owned(), Value::Bool(true));
+    // Some tell of their log-in commands this way only.
+    meta.insert("terminal-auth".to_owned(), Value::Bool(true));
+    let booleans = v1::SessionConfigOptionsCapabilities::new()
+        .boolean(v1::BooleanConfigOptionCapabilities::new());
+    let session = v1::ClientSessionCapabilities::new()
+        .config_options(booleans)
+        .notices(v1::NoticeCapabilities::new())
+        .compaction(v1::CompactionCapabilities::new());
     let capabilities = v1::ClientCapabilities::new()
         .fs(fs)
+        .session(session)
         .terminal(true)
+        .elicitation(elicitation())
+        .auth(v1::AuthCapabilities::new().terminal(true))
         .meta(meta);
     let info = v1::Implementation::new("acp.nvim", env!("CARGO_PKG_VERSION")).title("Neovim");
     v1::InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(capabilities)
         .client_info(info)
-}
-
-/// Returns the parameters of `session/new`; `cwd` must be absolute.
-///
-/// The protocol has only text for paths: what is not UTF-8 in `cwd` is replaced.
-pub fn new_session(cwd: &Path) -> impl Serialize + use<> {
-    let cwd = PathBuf::from(cwd.to_string_lossy().into_owned());
-    v1::NewSessionRequest::new(cwd)
 }
 
 /// Returns the parameters of `session/prompt`.
@@ -131,7 +138,6 @@ fn block(block: PromptBlock) -> v1::ContentBlock {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::rpc;
     use super::*;
 
     fn session() -> SessionId {
@@ -151,8 +157,10 @@ mod tests {
                 "clientCapabilities": {
                     "fs": {"readTextFile": true, "writeTextFile": true},
                     "terminal": true,
-                    "auth": {"terminal": false},
-                    "_meta": {"terminal_output": true},
+                    "session": {"compaction": {}, "configOptions": {"boolean": {}}, "notices": {}},
+                    "auth": {"terminal": true},
+                    "elicitation": {"form": {}, "url": {}},
+                    "_meta": {"terminal_output": true, "terminal-auth": true},
                 },
                 "clientInfo": {
                     "name": "acp.nvim",
@@ -164,11 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_and_a_prompt_are_what_the_protocol_has() {
-        check(
-            new_session(Path::new("/a b")),
-            json!({"cwd": "/a b", "mcpServers": []}),
-        );
+    fn a_prompt_and_its_cancel_are_what_the_protocol_has() {
         let blocks = vec![
             PromptBlock::Text("hi".into()),
             PromptBlock::Resource {
@@ -196,13 +200,6 @@ mod tests {
         check(cancelled(), json!({"outcome": {"outcome": "cancelled"}}));
         check(file_content("a\n".into()), json!({"content": "a\n"}));
         check(file_written(), json!({}));
-    }
-
-    #[test]
-    fn a_path_that_is_not_text_can_still_be_sent() {
-        let path = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff"));
-        let line = rpc::request(1, NEW_SESSION, new_session(path));
-        assert!(line.contains("/a\u{fffd}"), "{line}");
     }
 
     #[test]

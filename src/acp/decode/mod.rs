@@ -5,6 +5,7 @@
 //! `Invalid` only where no answer to it could make sense.
 
 mod content;
+mod elicitation;
 mod requests;
 mod terminals;
 mod tool_calls;
@@ -25,18 +26,20 @@ const OUTPUT: &str = "terminal/output";
 const WAIT: &str = "terminal/wait_for_exit";
 const KILL: &str = "terminal/kill";
 const RELEASE: &str = "terminal/release";
+const ELICIT: &str = "elicitation/create";
+const ELICITED: &str = "elicitation/complete";
 const UPDATE: &str = "session/update";
 const CANCEL: &str = "$/cancel_request";
 
 /// Tells whether `method` is a request this client knows.
 pub fn is_request(method: &str) -> bool {
-    let is_first = matches!(method, READ | WRITE | PERMISSION);
+    let is_first = matches!(method, READ | WRITE | PERMISSION | ELICIT);
     is_first || matches!(method, CREATE | OUTPUT | WAIT | KILL | RELEASE)
 }
 
 /// Tells whether `method` is a notification this client knows.
 pub fn is_notification(method: &str) -> bool {
-    matches!(method, UPDATE | CANCEL)
+    matches!(method, UPDATE | CANCEL | ELICITED)
 }
 
 /// Reads a request; `id` stands in for the id of a tool call that has none.
@@ -45,6 +48,7 @@ pub fn request(id: &RequestId, method: &str, params: Option<&RawValue>) -> Agent
         READ => requests::read_text_file(params),
         WRITE => requests::write_text_file(params),
         PERMISSION => requests::permission(id, params),
+        ELICIT => elicitation::create(params),
         CREATE => terminals::create(params),
         OUTPUT => terminals::meant(params)
             .map(|(session, terminal)| AgentRequest::TerminalOutput { session, terminal }),
@@ -69,6 +73,7 @@ pub fn notification(method: &str, params: Option<&RawValue>) -> AgentNotificatio
     let read = match method {
         UPDATE => session_update(params),
         CANCEL => cancel_request(params),
+        ELICITED => elicitation::complete(params),
         _ if is_request(method) => Err("id: missing".to_owned()),
         _ => Ok(AgentNotification::Unknown {
             method: method.to_owned(),

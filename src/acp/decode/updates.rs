@@ -3,12 +3,14 @@
 //! Invariant: an update that cannot be read as its kind is [`Update::Unknown`] with all of it.
 
 use agent_client_protocol_schema::v1;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::message::{
-    Command, Content, PlanEntry, PlanStatus, Priority, Role, ToolCallId, Update,
+    Command, CompactionPatch, CompactionStatus, PlanEntry, PlanStatus, Priority, Role, Severity,
+    Summary, ToolCallId, Update,
 };
-use super::super::raw;
+use super::super::{options, raw};
 use super::{content, tool_calls};
 
 /// Reads an update.
@@ -154,7 +156,10 @@ fn mode(raw: &RawValue) -> Option<Update> {
 
 fn config_options(raw: &RawValue) -> Option<Update> {
     let [options] = raw::fields(raw.get(), ["configOptions"])?;
-    Some(Update::ConfigOptions(raw::value(options?)))
+    let options = raw::value(options?);
+    let read = options::config_options(&options)?;
+    let is_lost = read.is_empty() && options != Value::Array(Vec::new());
+    (!is_lost).then_some(Update::ConfigOptions(read))
 }
 
 fn info(raw: &RawValue) -> Option<Update> {
@@ -198,44 +203,41 @@ fn notice(raw: &RawValue) -> Option<Update> {
     if text.is_empty() {
         return None;
     }
-    Some(Update::Notice(
-        match &*severity.and_then(raw::word).unwrap_or_default() {
-            "warning" => format!("Warning: {text}"),
-            "error" => format!("Error: {text}"),
-            _ => text,
-        },
-    ))
-}
-
-/// Reads the state of a compaction (the agent shortens what it remembers) as a notice.
-fn compaction(raw: &RawValue) -> Option<Update> {
-    let [status, summary, error] = raw::fields(raw.get(), ["status", "summary", "error"])?;
-    let mut text = match &*raw::word(status?)? {
-        "in_progress" => "The agent is compacting the conversation.".to_owned(),
-        "completed" => "The agent has compacted the conversation.".to_owned(),
-        "failed" => "The agent could not compact the conversation.".to_owned(),
-        "cancelled" => "Compacting the conversation was cancelled.".to_owned(),
-        other => format!("Compacting the conversation: {other}."),
+    let severity = match &*severity.and_then(raw::word).unwrap_or_default() {
+        "warning" => Severity::Warning,
+        "error" => Severity::Error,
+        _ => Severity::Info,
     };
-    let summary = summary.map(content::block).and_then(|block| match block {
-        Content::Text(text) => Some(text),
-        _ => None,
-    });
-    for more in [error.and_then(raw::text), summary].into_iter().flatten() {
-        text.push_str("\n\n");
-        text.push_str(&more);
-    }
-    Some(Update::Notice(text))
+    Some(Update::Notice { severity, text })
 }
 
-/// Reads a piece of a compaction's summary as a thought, which is where a user looks for it.
+/// Reads what is said of a compaction.
+fn compaction(raw: &RawValue) -> Option<Update> {
+    let names = ["compactionId", "status", "summary", "error"];
+    let [id, status, summary, error] = raw::fields_and_nulls(raw.get(), names)?;
+    let is_null = |raw: &RawValue| raw.get() == "null";
+    let status = status.and_then(raw::word).map(|word| match &*word {
+        "in_progress" => CompactionStatus::InProgress,
+        "completed" => CompactionStatus::Completed,
+        "failed" => CompactionStatus::Failed,
+        "cancelled" | "canceled" => CompactionStatus::Cancelled,
+        other => CompactionStatus::Unknown(other.to_owned()),
+    });
+    Some(Update::Compaction(CompactionPatch {
+        id: raw::text(id?)?,
+        status,
+        summary: summary.map(|raw| Summary::Whole((!is_null(raw)).then(|| content::block(raw)))),
+        error: error.and_then(raw::text),
+    }))
+}
+
+/// Reads a piece of a compaction's summary.
 fn compaction_summary(raw: &RawValue) -> Option<Update> {
     let [id, content] = raw::fields(raw.get(), ["compactionId", "content"])?;
-    let id = id.and_then(raw::text).unwrap_or_default();
-    Some(Update::Chunk {
-        role: Role::Thought,
-        message: Some(format!("compaction {id}")),
-        parent: None,
-        content: content::block(content?),
-    })
+    Some(Update::Compaction(CompactionPatch {
+        id: raw::text(id?)?,
+        status: None,
+        summary: Some(Summary::More(content::block(content?))),
+        error: None,
+    }))
 }

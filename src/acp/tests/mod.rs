@@ -1,5 +1,6 @@
 //! Lines in, messages out.
 
+mod elicitation;
 mod envelope;
 mod random;
 mod requests;

@@ -217,7 +217,7 @@ fn a_question_without_a_session_is_refused() {
 fn all_else_is_unknown() {
     for method in [
         "terminal/resize",
-        "elicitation/create",
+        "elicitation/createAll",
         "craft/drainMidTurnQueue",
     ] {
         let method = method.to_owned();

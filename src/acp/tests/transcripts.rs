@@ -64,7 +64,8 @@ fn check_answer(method: &str, result: &Result<Value, RpcError>) {
         client::NEW_SESSION => {
             let session = client::session_created(result).unwrap();
             // One agent has no modes; every one has a model.
-            assert!(session.model.is_some(), "{result}");
+            let model = Purpose::Model.find(&session.options);
+            assert!(model.is_some(), "{result}");
         }
         client::PROMPT => {
             let reason = client::stop_reason(result);
@@ -93,7 +94,8 @@ fn complaint(message: &Message) -> Option<String> {
                         .iter()
                         .any(|option| matches!(option.kind, OptionKind::Unknown(_)))
             }
-            AgentRequest::CreateTerminal { .. }
+            AgentRequest::Elicitation { .. }
+            | AgentRequest::CreateTerminal { .. }
             | AgentRequest::TerminalOutput { .. }
             | AgentRequest::WaitForTerminalExit { .. }
             | AgentRequest::KillTerminal { .. }
@@ -105,7 +107,8 @@ fn complaint(message: &Message) -> Option<String> {
         Message::Notification(notification) => match notification {
             AgentNotification::Invalid { .. } => true,
             AgentNotification::Unknown { method } => !FOREIGN.contains(&&**method),
-            AgentNotification::CancelRequest { .. } => false,
+            AgentNotification::CancelRequest { .. }
+            | AgentNotification::ElicitationComplete { .. } => false,
             AgentNotification::Update { update, .. } => match update {
                 Update::Unknown { .. } => true,
                 Update::Chunk { content, .. } => matches!(content, Content::Unknown { .. }),

@@ -1,7 +1,5 @@
 //! `session/update`, but for tool calls.
 
-use serde_json::json;
-
 use super::*;
 
 fn check(json: &str, want: Update) {
@@ -23,6 +21,16 @@ fn check_content(block: &str, want: Content) {
         content: want,
     };
     check(&json, chunk);
+}
+
+#[track_caller]
+fn check_options(options: &str, want: &[&str]) {
+    let json = format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#);
+    let Update::ConfigOptions(options) = update(&json) else {
+        panic!("{json}");
+    };
+    let ids = options.iter().map(|option| option.id.as_str());
+    assert_eq!(ids.collect::<Vec<_>>(), want);
 }
 
 fn text(text: &str) -> Content {
@@ -218,9 +226,11 @@ fn mode_options_and_title_are_read() {
         r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#,
         Update::Mode("plan".to_owned()),
     );
-    check(
+    check_options(r#"[{"id":"a","currentValue":"x"},{"type":"new"}]"#, &["a"]);
+    check_options("[]", &[]);
+    check_unknown(
         r#"{"sessionUpdate":"config_option_update","configOptions":[{"type":"new"}]}"#,
-        Update::ConfigOptions(json!([{"type": "new"}])),
+        "config_option_update",
     );
     let info = |title: Option<&str>| Update::Info {
         title: title.map(str::to_owned),
@@ -253,37 +263,72 @@ fn usage_has_its_cost_as_text() {
 }
 
 #[test]
-fn notices_and_compactions_are_told() {
-    let check = |json: &str, want: &str| check(json, Update::Notice(want.to_owned()));
+fn notices_are_read_with_their_severity() {
+    let check = |json: &str, severity, text: &str| {
+        let text = text.to_owned();
+        check(json, Update::Notice { severity, text });
+    };
     check(
         r#"{"sessionUpdate":"notice","severity":"warning","title":"Slow","description":"busy"}"#,
-        "Warning: Slow: busy",
-    );
-    check(r#"{"sessionUpdate":"notice","title":"Hi"}"#, "Hi");
-    check(
-        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"in_progress"}"#,
-        "The agent is compacting the conversation.",
+        Severity::Warning,
+        "Slow: busy",
     );
     check(
-        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"failed","error":"why"}"#,
-        "The agent could not compact the conversation.\n\nwhy",
+        r#"{"sessionUpdate":"notice","severity":"error","title":"Hi"}"#,
+        Severity::Error,
+        "Hi",
     );
     check(
-        r#"{"sessionUpdate":"compaction_update","compactionId":"c","status":"completed","summary":[{"type":"text","text":"s"}]}"#,
-        "The agent has compacted the conversation.\n\ns",
+        r#"{"sessionUpdate":"notice","severity":"_odd","description":"Hi"}"#,
+        Severity::Info,
+        "Hi",
     );
 }
 
 #[test]
-fn a_compaction_summary_is_a_thought() {
+fn what_is_said_of_a_compaction_is_read_field_by_field() {
+    let check = |more: &str, status, summary, error: Option<&str>| {
+        let kind = "compaction_update";
+        let json = format!(r#"{{"sessionUpdate":"{kind}","compactionId":"c"{more}}}"#);
+        let error = error.map(str::to_owned);
+        let id = "c".to_owned();
+        let patch = CompactionPatch {
+            id,
+            status,
+            summary,
+            error,
+        };
+        check(&json, Update::Compaction(patch));
+    };
     check(
-        r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"c","content":{"type":"text","text":"s"}}"#,
-        Update::Chunk {
-            role: Role::Thought,
-            message: Some("compaction c".to_owned()),
-            parent: None,
-            content: text("s"),
-        },
+        r#","status":"in_progress""#,
+        Some(CompactionStatus::InProgress),
+        None,
+        None,
+    );
+    check(
+        r#","status":"failed","error":"why","summary":null"#,
+        Some(CompactionStatus::Failed),
+        Some(Summary::Whole(None)),
+        Some("why"),
+    );
+    check(
+        r#","status":"_late","summary":[{"type":"text","text":"s"}]"#,
+        Some(CompactionStatus::Unknown("_late".to_owned())),
+        Some(Summary::Whole(Some(text("s")))),
+        None,
+    );
+    let chunk = r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":1,"content":{"type":"text","text":"s"}}"#;
+    let patch = CompactionPatch {
+        id: "1".to_owned(),
+        status: None,
+        summary: Some(Summary::More(text("s"))),
+        error: None,
+    };
+    self::check(chunk, Update::Compaction(patch));
+    check_unknown(
+        r#"{"sessionUpdate":"compaction_update","status":"completed"}"#,
+        "compaction_update",
     );
 }
 

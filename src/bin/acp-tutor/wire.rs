@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -108,7 +108,10 @@ impl Wire {
     /// Adds a session and returns its id.
     pub fn open(&self, session: Session) -> String {
         let mut state = self.lock();
-        let id = format!("tutor-{}", state.sessions.len() + 1);
+        // No two processes shall use the same: clients remember sessions by it.
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_millis();
+        let id = format!("tutor-{}-{now:x}", state.sessions.len() + 1);
         state.sessions.insert(id.clone(), session);
         id
     }

@@ -8,6 +8,7 @@ mod buffer;
 mod disk;
 mod paths;
 mod read;
+mod takeback;
 mod write;
 
 pub(in crate::core) use paths::normalized;

@@ -18,12 +18,14 @@ use crate::core::text::Text;
 
 #[derive(Debug)]
 pub struct Read {
-    agent: AgentKey,
-    request: RequestId,
+    pub(super) agent: AgentKey,
+    pub(super) request: RequestId,
     session: SessionKey,
     pub(super) path: PathBuf,
     line: Option<u32>,
     limit: Option<u32>,
+    /// It has been answered: nobody waits for the file.
+    pub(super) is_taken_back: bool,
 }
 
 impl Model {
@@ -48,6 +50,7 @@ impl Model {
             path,
             line: range.0,
             limit: range.1,
+            is_taken_back: false,
         };
         match self.writes.wait(read) {
             // Neither is a buffer current before it has what the disk is known to have.
@@ -76,6 +79,9 @@ impl Model {
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) {
+        if read.is_taken_back {
+            return;
+        }
         let checked = result
             .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
             .and_then(|disk| self.check_root(read.session, &disk.real).map(|()| disk));

@@ -23,13 +23,15 @@ pub(super) const MAX_TRIES: u32 = 100;
 
 #[derive(Debug)]
 pub struct Write {
-    agent: AgentKey,
-    request: RequestId,
+    pub(super) agent: AgentKey,
+    pub(super) request: RequestId,
     pub(super) session: SessionKey,
     pub(super) path: PathBuf,
     pub(super) content: String,
     tries: u32,
     pub(super) stage: Stage,
+    /// It has been answered, and shall change nothing.
+    pub(super) is_taken_back: bool,
 }
 
 /// What a write waits for.
@@ -62,17 +64,10 @@ pub(super) enum Stage {
 }
 
 /// Writes under way and what waits behind them, by path: as many as an agent sends without
-/// waiting for the answers.
+/// waiting for the answers. Reads wait too, since an agent reads what it wrote.
 #[derive(Debug, Default)]
 pub struct WriteQueue {
-    busy: HashMap<PathBuf, VecDeque<Waiting>>,
-}
-
-/// What waits for a write: another one, or a read, since an agent reads what it wrote.
-#[derive(Debug)]
-enum Waiting {
-    Read(Read),
-    Write(Write),
+    busy: HashMap<PathBuf, VecDeque<FileJob>>,
 }
 
 impl WriteQueue {
@@ -80,11 +75,22 @@ impl WriteQueue {
     pub(super) fn wait(&mut self, read: Read) -> Option<Read> {
         match self.busy.get_mut(&read.path) {
             Some(waiting) => {
-                waiting.push_back(Waiting::Read(read));
+                waiting.push_back(FileJob::Read(read));
                 None
             }
             None => Some(read),
         }
+    }
+
+    /// Takes out what has not begun, if it is what is meant; tells whether it was there.
+    pub(super) fn take_waiting(&mut self, is_meant: impl Fn(&FileJob) -> bool) -> bool {
+        for waiting in self.busy.values_mut() {
+            if let Some(at) = waiting.iter().position(&is_meant) {
+                waiting.remove(at);
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -119,9 +125,10 @@ impl Model {
             content,
             tries: 0,
             stage: Stage::Reading,
+            is_taken_back: false,
         };
         match self.writes.busy.get_mut(&path) {
-            Some(waiting) => waiting.push_back(Waiting::Write(write)),
+            Some(waiting) => waiting.push_back(FileJob::Write(write)),
             None => {
                 self.writes.busy.insert(path, VecDeque::new());
                 self.start_write(write, fx);
@@ -155,6 +162,9 @@ impl Model {
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) {
+        if write.is_taken_back {
+            return self.go_on_after(&write.path, fx);
+        }
         let checked = result
             .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
             .and_then(|disk| self.check_root(write.session, &disk.real).map(|()| disk));
@@ -200,11 +210,11 @@ impl Model {
     }
 
     /// Begins what waits for a path: reads up to the next write.
-    fn go_on_after(&mut self, path: &Path, fx: &mut Effects) {
+    pub(super) fn go_on_after(&mut self, path: &Path, fx: &mut Effects) {
         while let Some(waiting) = self.writes.busy.get_mut(path) {
             match waiting.pop_front() {
-                Some(Waiting::Read(read)) => self.start_read(read, fx),
-                Some(Waiting::Write(next)) => return self.start_write(next, fx),
+                Some(FileJob::Read(read)) => self.start_read(read, fx),
+                Some(FileJob::Write(next)) => return self.start_write(next, fx),
                 None => {
                     self.writes.busy.remove(path);
                 }
@@ -226,8 +236,8 @@ impl Model {
         self.jobs.writes().any(is_meant)
             || waiting.is_some_and(|waiting| {
                 let mut writes = waiting.iter().filter_map(|waiting| match waiting {
-                    Waiting::Write(write) => Some(write),
-                    Waiting::Read(_) => None,
+                    FileJob::Write(write) => Some(write),
+                    FileJob::Read(_) => None,
                 });
                 writes.any(is_meant)
             })

@@ -252,7 +252,7 @@ impl Model {
         let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
         // What it has asked for stands there.
-        let is_waiting = self.permissions.count(key) > 0;
+        let is_waiting = self.permissions.count(key) + self.elicitations.count(key) > 0;
         let mark = trail.last.as_ref();
         let mark = mark.filter(|_| is_at_work && !is_waiting);
         let target = match trail.mode {

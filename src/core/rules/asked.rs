@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::fields::Meaning;
-use super::patch;
 use super::shell::{self, Words};
 use crate::acp::{Content, ToolContent, ToolKind};
 use crate::core::files::normalized;
@@ -80,15 +78,13 @@ impl Asked {
         match &tool.raw_input {
             Some(Value::Object(fields)) => {
                 asked.read_command(fields);
-                for (field, value) in fields {
-                    asked.read(cwd, field, value, Depth::Top);
-                }
+                asked.read_input(cwd, fields);
             }
             Some(Value::Null) | None => {}
             Some(_) => asked.is_unclear = true,
         }
         if let Some(input) = &tool.raw_input {
-            asked.gather("", input, MAX_DEPTH);
+            asked.note_texts(input);
         }
         asked.find_folders();
         asked
@@ -193,157 +189,6 @@ impl Asked {
         self.is_unclear |= self.command.is_none() || self.parts.is_none();
     }
 
-    /// Goes through an input, field by field.
-    fn read(&mut self, cwd: &Path, field: &str, value: &Value, depth: Depth) {
-        let (meaning, runs) = (Meaning::of(field), self.command.is_some());
-        let is_clear = match (meaning, value) {
-            (Meaning::Command, _) => depth == Depth::Top && (runs || is_nothing(value)),
-            (Meaning::Power, _) => is_nothing(value) || value.as_str() == Some("use_default"),
-            (Meaning::Told, _) | (_, Value::Null) => true,
-            (_, Value::Array(items)) => {
-                for item in items {
-                    self.read(cwd, field, item, depth);
-                }
-                true
-            }
-            (_, Value::Object(fields)) => {
-                self.read_fields(cwd, field, fields);
-                !runs && ["changes", "edits", "files", "paths"].contains(&field)
-            }
-            // Elsewhere it may be what is done.
-            (Meaning::Plain, Value::String(_)) if field == "type" && depth == Depth::Top => {
-                matches!(self.kind, ToolKind::Read | ToolKind::Search)
-            }
-            (Meaning::Plain, Value::String(text)) => text.chars().all(is_plain),
-            (Meaning::Plain, _) | (Meaning::Said, Value::String(_)) => true,
-            (Meaning::Folder, Value::String(text)) if runs && depth == Depth::Top => {
-                self.is_unclear |= self.cwd != *cwd || is_odd(text);
-                self.cwd = normalized(&cwd.join(text));
-                true
-            }
-            (meaning, Value::String(text)) => {
-                let is_read = self.read_text(cwd, field, meaning, text);
-                !runs && is_read
-            }
-            _ => false,
-        };
-        self.is_unclear |= !is_clear;
-    }
-
-    fn read_fields(&mut self, cwd: &Path, field: &str, fields: &Map<String, Value>) {
-        for (name, value) in fields {
-            match value {
-                // The names are those of files.
-                Value::Object(change) if field == "changes" => {
-                    self.add_path(cwd, name);
-                    self.changes.push(match value["type"].as_str() {
-                        Some("delete") => ToolKind::Delete,
-                        _ => ToolKind::Edit,
-                    });
-                    self.read_fields(cwd, "", change);
-                }
-                value => self.read(cwd, name, value, Depth::Below),
-            }
-        }
-    }
-
-    /// Reads the text of a field; tells whether it is understood.
-    fn read_text(&mut self, cwd: &Path, field: &str, meaning: Meaning, text: &str) -> bool {
-        match meaning {
-            Meaning::Path => self.add_path(cwd, text),
-            // Where a search begins; of other things it may be where all paths do.
-            Meaning::Folder => {
-                self.add_path(cwd, text);
-                return field.starts_with("dir");
-            }
-            Meaning::MovePath => {
-                self.changes.push(ToolKind::Move);
-                self.add_path(cwd, text);
-            }
-            Meaning::Pattern => return !is_odd_pattern(text),
-            Meaning::Data if patch::is_envelope(text) => return self.read_patch(cwd, text),
-            Meaning::Data => self.changes.push(ToolKind::Edit),
-            Meaning::Patch => return self.read_patch(cwd, text),
-            _ => {
-                if looks_like_a_path(text) {
-                    self.add_path(cwd, text);
-                }
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Reads which files a patch is for; tells whether it is understood.
-    fn read_patch(&mut self, cwd: &Path, text: &str) -> bool {
-        let Some(changes) = patch::changes(text) else {
-            return false;
-        };
-        self.changes
-            .extend(changes.is_empty().then_some(ToolKind::Edit));
-        for (kind, path) in changes {
-            self.changes.push(kind);
-            self.add_path(cwd, &path);
-        }
-        true
-    }
-
-    /// Notes every text for those who look for one that must not be there: but what files hold.
-    fn gather(&mut self, field: &str, value: &Value, depth: usize) {
-        let Some(depth) = depth.checked_sub(1) else {
-            self.is_unclear = true;
-            return;
-        };
-        match value {
-            Value::String(text) => {
-                let is_held = match Meaning::of(field) {
-                    Meaning::Said => return self.said.extend(["\n", text]),
-                    Meaning::Data => self.kind != ToolKind::Execute,
-                    Meaning::Patch => patch::changes(text).is_some(),
-                    _ => false,
-                };
-                if is_held && self.command.is_none() {
-                    return;
-                }
-                self.add_text(text);
-                if text.starts_with(['{', '['])
-                    && let Ok(value) = serde_json::from_str(text)
-                {
-                    self.gather("", &value, depth);
-                }
-            }
-            Value::Array(items) => {
-                self.add_text(&texts(value));
-                items
-                    .iter()
-                    .for_each(|item| self.gather(field, item, depth));
-            }
-            Value::Object(fields) => {
-                // A program, and what it is given.
-                let lists = fields.values().filter(|value| value.is_array());
-                let lists: Vec<String> = lists.map(texts).collect();
-                for (name, value) in fields {
-                    if let (Value::String(text), false) = (value, lists.is_empty())
-                        && matches!(Meaning::of(name), Meaning::Command | Meaning::Unknown)
-                    {
-                        let lines = lists.iter().map(|list| format!("{text} {list}"));
-                        lines.for_each(|line| self.add_text(&line));
-                    }
-                    // Names may be paths.
-                    self.strings
-                        .extend(Some(name.clone()).filter(|name| name.contains(['/', '.'])));
-                    self.gather(name, value, depth);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    fn add_text(&mut self, text: &str) {
-        self.all_text.extend(["\n", text]);
-        self.strings.push(text.to_owned());
-    }
-
     /// Finds the folders that the commands run in.
     fn find_folders(&mut self) {
         if self.command.is_none() {
@@ -368,7 +213,7 @@ impl Asked {
         }
     }
 
-    fn add_path(&mut self, cwd: &Path, text: &str) {
+    pub(super) fn add_path(&mut self, cwd: &Path, text: &str) {
         let path = text.strip_prefix("file://").unwrap_or(text);
         if path.is_empty() {
             return;
@@ -383,22 +228,12 @@ impl Asked {
     }
 }
 
-/// Where in an input a field is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Top,
-    Below,
-}
-
-/// Inputs that go deeper are not looked at further.
-const MAX_DEPTH: usize = 32;
-
 /// So many folders a line may go through.
 const MAX_FOLDERS: usize = 8;
 
 /// Tells whether a path may lead elsewhere than its parts say: `..` is behind a link not what is
 /// above its name.
-fn is_odd(path: &str) -> bool {
+pub(super) fn is_odd(path: &str) -> bool {
     path.starts_with('~')
         || path.starts_with("file:")
         || path.trim() != path
@@ -408,33 +243,11 @@ fn is_odd(path: &str) -> bool {
         || path.split('/').any(|part| part == "..")
 }
 
-/// Tells whether what is looked for may be elsewhere than where the search is.
-fn is_odd_pattern(text: &str) -> bool {
-    let mut parts = text.split(['/', '{', ',', '}']);
-    text.starts_with(['/', '~']) || parts.any(|part| part == "..") || text.contains("{/")
-}
-
-fn is_plain(c: char) -> bool {
-    c.is_alphanumeric() || c == '-' || c == '_'
-}
-
-/// Returns all texts of a list, as one line.
-fn texts(list: &Value) -> String {
-    let items = list.as_array().into_iter().flatten();
-    let texts: Vec<&str> = items.filter_map(Value::as_str).collect();
-    texts.join(" ")
-}
-
-fn looks_like_a_path(text: &str) -> bool {
-    let begins = ["/", "~", "file:", "../", "./"];
-    !text.contains('\n') && begins.iter().any(|begin| text.starts_with(begin))
-}
-
 fn is_some(value: Option<&Value>) -> bool {
     value.is_some_and(|value| !is_nothing(value))
 }
 
-fn is_nothing(value: &Value) -> bool {
+pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),

@@ -7,6 +7,7 @@
 mod apply;
 mod asked;
 mod fields;
+mod input;
 mod patch;
 mod pattern;
 #[cfg(test)]

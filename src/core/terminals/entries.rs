@@ -3,7 +3,8 @@
 //! Invariant: an entry is dirty only when a frame finds that its lines have changed, however much was
 //! printed in between.
 
-use crate::acp::{TerminalId, ToolCallPatch, ToolContent, take_terminal_news};
+use super::shown::Output;
+use crate::acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_news};
 use crate::core::ids::SessionKey;
 use crate::core::model::Model;
 use crate::core::transcript::Entry;
@@ -14,7 +15,20 @@ impl Model {
     /// Merges what a message says of a tool call into the transcript, and what it tells of
     /// terminals.
     pub(in crate::core) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
+        self.frame.permission_dirty |= self.elicitations.is_about(session, &patch.id);
         let news = take_terminal_news(&mut patch);
+        self.merge_told(session, patch, news, &[]);
+    }
+
+    /// Merges what is known of a tool call: a patch, what was told of terminals, and those that
+    /// it has shown.
+    pub(in crate::core) fn merge_told(
+        &mut self,
+        session: SessionKey,
+        patch: ToolCallPatch,
+        news: Vec<TerminalNews>,
+        shown: &[TerminalId],
+    ) {
         let has_content = patch.content.is_some();
         let Some(state) = self.sessions.get_mut(&session) else {
             return;
@@ -34,8 +48,9 @@ impl Model {
                 tool.terminals.add(id);
             }
         }
-        for news in &news {
-            tool.terminals.add(&news.terminal);
+        let named = shown.iter().chain(news.iter().map(|news| &news.terminal));
+        for terminal in named {
+            tool.terminals.add(terminal);
         }
         let ids: Vec<TerminalId> = tool.terminals.ids().cloned().collect();
         if ids.is_empty() {
@@ -70,6 +85,9 @@ impl Model {
     pub(in crate::core) fn refresh_terminals(&mut self) {
         // The snapshot that goes along with a frame has all of it.
         self.terminals.has_news = false;
+        if self.terminals.output == Output::Held {
+            return;
+        }
         for (key, id) in std::mem::take(&mut self.terminals.dirty) {
             let name = (key, id);
             let named = self.terminals.names.get(&name);
@@ -91,7 +109,7 @@ impl Model {
                         .set(&name.1, terminal, &session.spec.cwd, &link)
                 {
                     self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
-                    session.transcript.set_dirty(index);
+                    session.transcript.touch(index);
                 }
             }
         }

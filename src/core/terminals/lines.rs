@@ -23,24 +23,25 @@ const LINE: usize = 500;
 /// The terminals that a tool call shows, as lines; the rest of a terminal is not the transcript's.
 #[derive(Debug, Clone, Default)]
 pub struct ShownTerminals {
-    all: Vec<Entry>,
+    all: Vec<ShownTerminal>,
 }
 
+/// A terminal that a tool call shows.
 #[derive(Debug, Clone)]
-struct Entry {
-    id: TerminalId,
-    lines: Option<Vec<Line>>,
+pub struct ShownTerminal {
+    pub id: TerminalId,
+    pub lines: Option<Vec<Line>>,
     /// Something was printed there.
-    has_output: bool,
+    pub has_output: bool,
     /// What is run in it, if this client runs it.
-    command: Option<String>,
+    pub command: Option<String>,
 }
 
 impl ShownTerminals {
     /// Adds a terminal that the tool call shows.
     pub fn add(&mut self, id: &TerminalId) {
         if self.get(id).is_none() {
-            self.all.push(Entry {
+            self.all.push(ShownTerminal {
                 id: id.clone(),
                 lines: None,
                 has_output: false,
@@ -71,8 +72,17 @@ impl ShownTerminals {
         is_new
     }
 
-    fn get(&self, id: &TerminalId) -> Option<&Entry> {
+    fn get(&self, id: &TerminalId) -> Option<&ShownTerminal> {
         self.all.iter().find(|entry| entry.id == *id)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &ShownTerminal> {
+        self.all.iter()
+    }
+
+    /// Adds a terminal as it was once shown.
+    pub fn restore(&mut self, terminal: ShownTerminal) {
+        self.all.push(terminal);
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &TerminalId> {
@@ -82,7 +92,7 @@ impl ShownTerminals {
     /// Returns whether a terminal shows any output, or is still to: of some that agents tell of
     /// nothing is told but how it ended.
     pub fn has(&self, id: &TerminalId) -> bool {
-        let is_said = |entry: &Entry| entry.has_output || entry.command.is_some();
+        let is_said = |entry: &ShownTerminal| entry.has_output || entry.command.is_some();
         self.get(id).is_some_and(is_said)
     }
 

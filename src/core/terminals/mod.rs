@@ -7,6 +7,7 @@
 mod entries;
 mod life;
 mod lines;
+mod pace;
 mod plain;
 mod requests;
 mod screen;
@@ -18,10 +19,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use lines::ShownTerminals;
+pub use lines::{ShownTerminal, ShownTerminals};
 
+pub use self::pace::{Pace, TYPING};
 use self::plain::Plain;
 pub use self::plain::without_codes;
+pub use self::shown::Output;
 use self::shown::Shown;
 use self::tail::Tail;
 use super::event::TerminalExit;
@@ -48,6 +51,8 @@ pub struct Terminals {
     shown: BTreeSet<TerminalKey>,
     /// One has come, gone or ended: lists and window bars shall say so.
     has_news: bool,
+    /// How much frames may bring of what is printed.
+    output: Output,
     next: u32,
 }
 
@@ -213,7 +218,8 @@ impl Terminals {
 
     /// Tells whether a frame has something to bring.
     pub(super) fn is_dirty(&self) -> bool {
-        self.has_news || !self.dirty.is_empty() || self.is_shown_dirty()
+        let is_printed = !self.dirty.is_empty() || self.is_shown_dirty();
+        self.has_news || is_printed && self.output != Output::Held
     }
 
     /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.

@@ -79,6 +79,15 @@ impl Terminals {
         self.tidy();
     }
 
+    /// Ends all those of a session that are only shown; returns them.
+    pub(in crate::core) fn end_all_told(&mut self, session: SessionKey) -> Vec<TerminalKey> {
+        let told = self.all.iter();
+        let told = told.filter(|(_, it)| it.session == session && !it.has_process);
+        let told: Vec<TerminalKey> = told.map(|(key, _)| *key).collect();
+        told.iter().for_each(|key| self.end_told(*key));
+        told
+    }
+
     /// Shows what a tool call says of its output at its end, where nothing else was told of it.
     pub(super) fn stand_in(&mut self, key: TerminalKey, output: &str) {
         if let Some(terminal) = self.all.get_mut(&key)

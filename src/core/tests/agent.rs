@@ -58,7 +58,17 @@ impl Agent {
                 let session = params["sessionId"].as_str().unwrap();
                 format!("session/prompt {session}: {}", texts.join(" + "))
             }
+            "session/load" | "session/resume" | "session/close" | "session/delete" => {
+                format!("{method} {}", params["sessionId"].as_str().unwrap())
+            }
+            "authenticate" => format!("authenticate {}", params["methodId"].as_str().unwrap()),
             "session/cancel" => format!("session/cancel {}", params["sessionId"].as_str().unwrap()),
+            "session/set_mode" => format!("session/set_mode {}", params["modeId"]),
+            "session/set_model" => format!("session/set_model {}", params["modelId"]),
+            "session/set_config_option" => {
+                let (option, value) = (&params["configId"], &params["value"]);
+                format!("session/set_config_option {option} {value}")
+            }
             method => method.to_owned(),
         }
     }

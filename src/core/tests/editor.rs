@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use super::disk::Disk;
 use super::screen::Chat;
 use crate::core::effect::Save;
-use crate::core::event::{Author, BufState, EditDone, EditError, Event, SaveError};
+use crate::core::event::{Author, BufState, EditDone, EditError, Event, Prompt, SaveError};
 use crate::core::format::Format;
 use crate::core::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::core::text::{LineEdit, Text};
 use crate::core::view::{
-    FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView, PreviewView, UndoView,
-    WholeView,
+    ElicitationView, FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView,
+    PreviewView, QueueView, UndoView, WholeView,
 };
 
 #[derive(Debug, Default)]
@@ -23,7 +23,11 @@ pub struct Editor {
     pub chats: BTreeMap<SessionKey, Chat>,
     pub titles: BTreeMap<SessionKey, String>,
     pub plans: BTreeMap<SessionKey, PlanView>,
+    pub queues: BTreeMap<SessionKey, QueueView>,
+    /// The prompts that were put back into inputs.
+    pub put: Vec<(SessionKey, Prompt)>,
     pub permission: Option<PermissionView>,
+    pub elicitation: Option<ElicitationView>,
     pub hunks: BTreeMap<BufId, Vec<HunkView>>,
     /// The review list, how often it came, and the preview beside it.
     pub list: ListView,
@@ -35,6 +39,8 @@ pub struct Editor {
     pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
     /// What was shown in full last.
     pub whole: Option<WholeView>,
+    /// What goes along with next prompts, by name.
+    pub attached: BTreeMap<SessionKey, Vec<String>>,
     /// The turn that the user was asked about, and how.
     pub asked: Option<(TurnKey, UndoView)>,
     /// A frame was asked for and has not come yet.
@@ -379,11 +385,18 @@ impl Editor {
                     let parts: Vec<String> = title.into_iter().map(|(text, _)| text).collect();
                     self.titles.insert(session, parts.join(" · "));
                 }
+                Patch::Attached { session, labels } => {
+                    self.attached.insert(session, labels);
+                }
                 Patch::Plan { session, view } => {
                     self.plans.remove(&session);
                     self.plans.extend(view.map(|view| (session, view)));
                 }
+                Patch::Queue { session, view } => {
+                    self.queues.insert(session, view);
+                }
                 Patch::Permission(view) => self.permission = view,
+                Patch::Elicitation(view) => self.elicitation = view,
                 Patch::Terminal {
                     terminal,
                     is_anew,

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::world::{A1, S1, World};
 use crate::acp::Message;
+use crate::core::attachment::Attachment;
 use crate::core::event::{Context, Event, Prompt};
 use crate::core::ids::PermissionId;
 use crate::core::text::LineEdit;
@@ -86,11 +87,11 @@ fn everything_that_is_said() {
     let mut w = World::ready();
     let prompt = Prompt {
         text: "Look at **this**\nand `that`".into(),
-        context: vec![Context {
+        attached: vec![Attachment::Lines(Context {
             path: "/p/f.rs".into(),
             rows: 0..3,
             text: "x".into(),
-        }],
+        })],
         ..Prompt::default()
     };
     w.happens(Event::Prompt {

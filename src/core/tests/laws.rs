@@ -2,7 +2,8 @@
 
 use super::agent::Life;
 use super::screen::{Chat, check_line};
-use super::world::World;
+use super::world::{FRAME, World};
+use crate::core::attachment::Attachment;
 use crate::core::effect::{Announcement, EditorEffect, Effect};
 use crate::core::event::Event;
 use crate::core::ids::SessionKey;
@@ -39,13 +40,23 @@ pub fn check_model(model: &Model) {
         if let Some(turn) = &session.turn {
             let agent = session.agent.and_then(|agent| model.agents.get(&agent));
             let waits = agent.is_some_and(|agent| match &turn.stage {
-                Stage::Checkpoint(_) => {
-                    session.awaits_checkpoint || agent.state == AgentState::Leaving
+                Stage::Checkpoint(prompt) => {
+                    let mut fetched = prompt.along().filter_map(Attachment::asked);
+                    session.awaits_checkpoint
+                        || agent.state == AgentState::Leaving
+                        || fetched.any(|token| model.jobs.get(token).is_some())
                 }
                 Stage::Answer(request) => agent.pending.contains_key(request),
             });
             assert!(waits, "{key:?}: nothing will end its turn");
         }
+    }
+    check_openings(model);
+    for open in model.elicitations.iter() {
+        assert!(
+            model.agents.contains_key(&open.agent) && model.sessions.contains_key(&open.session),
+            "{open:?} has no agent or no session"
+        );
     }
     for open in model.permissions.iter() {
         assert!(
@@ -55,6 +66,29 @@ pub fn check_model(model: &Model) {
         assert!(
             model.sessions.contains_key(&open.session),
             "{open:?} has no session"
+        );
+    }
+}
+
+/// A session is opened by one request at a time, and none shares its agent's name with another.
+fn check_openings(model: &Model) {
+    for (key, session) in &model.sessions {
+        for (agent, state) in &model.agents {
+            let is_its = session.agent == Some(*agent);
+            // What one that is leaving answers concerns nobody.
+            if state.state != AgentState::Leaving {
+                let calls = state.pending.values();
+                let asked = calls.filter(|call| call.opens() == Some(*key)).count();
+                let want = usize::from(is_its && session.opening.is_asked());
+                assert_eq!(asked, want, "{key:?} is opened by {agent:?}");
+            }
+        }
+        let mut others = model.sessions.iter().filter(|(other, _)| *other != key);
+        let shared = others
+            .find(|(_, other)| other.id == session.id && other.spec.name == session.spec.name);
+        assert!(
+            session.id.is_none() || shared.is_none(),
+            "{key:?}: {shared:?}"
         );
     }
 }
@@ -103,6 +137,18 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
             Announcement::PermissionAnswered { id, .. } => {
                 assert!(
                     snapshot.permissions.iter().all(|open| open.id != *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ElicitationRequested { id, .. } => {
+                assert!(
+                    snapshot.elicitations.iter().any(|open| open.id == *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ElicitationAnswered { id, .. } => {
+                assert!(
+                    snapshot.elicitations.iter().all(|open| open.id != *id),
                     "{announcement:?}"
                 );
             }
@@ -176,6 +222,7 @@ pub fn check_rest(world: &mut World) {
         "an agent that serves no session"
     );
     assert!(world.editor.permission.is_none());
+    assert!(world.editor.elicitation.is_none());
     assert!(
         world.pty.running().is_empty(),
         "commands that outlive their sessions"
@@ -214,6 +261,9 @@ fn check_answered(world: &World, when: &str) {
             .iter()
             .filter(|open| open.agent == *key);
         let mut open: Vec<String> = open.map(|open| open.request.0.get().to_owned()).collect();
+        let elicited = world.model.elicitations.iter();
+        let elicited = elicited.filter(|open| open.agent == *key);
+        open.extend(elicited.map(|open| open.request.0.get().to_owned()));
         open.extend(world.model.terminals.waiting(*key));
         open.sort();
         assert_eq!(agent.waiting(), open, "requests without a response {when}");
@@ -245,6 +295,12 @@ fn check_screen(world: &mut World) {
         check_line(line);
     }
     assert_eq!(world.editor.permission, permission);
+    let elicitation = world.model.elicitation_view();
+    assert!(
+        permission.is_none() || elicitation.is_none(),
+        "two questions at once"
+    );
+    assert_eq!(world.editor.elicitation, elicitation);
     for (buf, buffer) in &world.editor.buffers {
         let document = world.model.documents.get(*buf).unwrap();
         // A buffer always has a line; an empty file has none.
@@ -287,8 +343,14 @@ fn check_screen(world: &mut World) {
             .collect();
         assert_eq!(shown, want, "the hunks in {}", buffer.path.display());
     }
+    for (key, session) in &world.model.sessions {
+        let shown = world.editor.queues.get(key);
+        let shown = shown.map_or(&[][..], |view| &view.ids);
+        let waiting = session.queue.infos();
+        assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));
+    }
     let mut effects = Vec::new();
-    update(&mut world.model, Event::FrameWanted, &mut effects);
+    update(&mut world.model, FRAME, &mut effects);
     let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty());
     assert!(
         effects.iter().all(is_idle),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
+use crate::acp::Purpose;
 use crate::core::event::Event;
 use crate::core::ids::{AgentKey, SessionKey};
 use crate::core::model::Phase;
@@ -70,6 +71,10 @@ fn a_prompt_waits_until_the_session_is_ready() {
     assert_eq!(w.model.phase(S1), Phase::Running);
 }
 
+/// What is said of a prompt whose agent has gone.
+const WAITS: &str = "A prompt waits: it will be sent when the agent runs again; a prompt or \
+                     `:Acp restart` starts it.";
+
 /// Lets the agent give this answer, and expects this in the chat.
 #[track_caller]
 fn check_refused(mut w: World, method: &str, answer: Result<Value, Value>, chat: &[&str]) {
@@ -91,7 +96,7 @@ fn an_agent_of_another_version_is_not_used() {
         "The agent \"bot\" speaks version 2 of the Agent Client Protocol, this client speaks \
          version 1: update whichever is older.",
         "",
-        "Not sent: hi",
+        WAITS,
     ];
     let answer = Ok(json!({ "protocolVersion": 2 }));
     check_refused(started(), "initialize", answer, &chat);
@@ -102,7 +107,7 @@ fn an_agent_that_cannot_be_initialized_is_not_used() {
     let chat = [
         "The agent \"bot\" could not be initialized: no config (-32603)",
         "",
-        "Not sent: hi",
+        WAITS,
     ];
     let answer = Err(json!({ "code": -32603, "message": "no config" }));
     check_refused(started(), "initialize", answer, &chat);
@@ -110,44 +115,25 @@ fn an_agent_that_cannot_be_initialized_is_not_used() {
         "The agent \"bot\" could not be initialized: The agent's answer to initialize is not \
          ACP: protocolVersion is missing.",
         "",
-        "Not sent: hi",
+        WAITS,
     ];
     check_refused(started(), "initialize", Ok(json!(null)), &chat);
-}
-
-#[test]
-fn a_session_that_needs_a_login_says_how() {
-    let mut w = started();
-    let answer = json!({
-        "protocolVersion": 1,
-        "authMethods": [{ "id": "x", "name": "Log in with X", "description": "bot login" }],
-    });
-    w.answers(A1, "initialize", Ok(answer));
-    w.skip();
-    let chat = [
-        "The agent \"bot\" asks you to log in first (Authentication required).",
-        "  Log in with X: bot login",
-        "Log in with the agent's own command in a terminal, then send the prompt again.",
-        "",
-        "Not sent: hi",
-    ];
-    let answer = Err(json!({ "code": -32000, "message": "Authentication required" }));
-    check_refused(w, "session/new", answer, &chat);
 }
 
 #[test]
 fn a_session_that_is_refused_says_why() {
     let chat = [
         "The agent \"bot\" could not open a session: no such folder (-32602).",
+        "`:Acp log` shows what it printed.",
         "",
-        "Not sent: hi",
+        WAITS,
     ];
     let answer = Err(json!({ "code": -32602, "message": "no such folder" }));
     check_refused(initialized(), "session/new", answer, &chat);
     let chat = [
         "The agent's answer to session/new names no session: sessionId is missing.",
         "",
-        "Not sent: hi",
+        WAITS,
     ];
     check_refused(initialized(), "session/new", Ok(json!({})), &chat);
 }
@@ -161,7 +147,10 @@ fn an_agent_that_does_not_answer_is_stopped() {
             "The agent \"bot\" has not answered {method} for 90 seconds and was stopped. \
              `:Acp log` shows what it printed; a prompt starts it again."
         );
-        assert_eq!(w.chat(), format!("{text}\n\nNot sent: hi"));
+        assert_eq!(w.chat(), format!("{text}\n\n{WAITS}"));
+        if method == "session/new" {
+            assert_eq!(w.log.remove(0), "a1 <- $/cancel_request");
+        }
         w.saw(&[
             "shutdown a1",
             &format!("Error: {text}"),
@@ -194,7 +183,7 @@ fn an_agent_that_cannot_be_started_is_reported_once() {
         "Error: There is no /bin/bot.",
         "agent of 1 exited: not started",
     ]);
-    assert_eq!(w.chat(), "There is no /bin/bot.\n\nNot sent: hi");
+    assert_eq!(w.chat(), format!("There is no /bin/bot.\n\n{WAITS}"));
 }
 
 #[test]
@@ -226,7 +215,7 @@ fn an_exit_ends_the_turn_and_the_next_prompt_starts_the_agent_again() {
         "agent of 1 exited: signal 9",
     ]);
     assert!(w.chat().contains("⊘ ◦ Work  cancelled"), "{}", w.chat());
-    assert!(w.chat().ends_with("Not sent: queued"), "{}", w.chat());
+    assert!(w.chat().ends_with(WAITS), "{}", w.chat());
     w.prompts("again");
     w.saw(&[
         "spawn bot as a2",
@@ -234,8 +223,31 @@ fn an_exit_ends_the_turn_and_the_next_prompt_starts_the_agent_again() {
         "a2 <- session/new /p",
         "session 1 started",
         "turn of 1 started",
-        "a2 <- session/prompt s2: again",
+        "a2 <- session/prompt s2: queued + [block]",
     ]);
+}
+
+#[test]
+fn a_session_that_a_process_refuses_beside_another_gets_its_own() {
+    let mut w = World::ready();
+    w.holds(Part::Agents);
+    w.opens(2, "bot");
+    w.prompts_in(S2, "hi");
+    w.skip();
+    let no = json!({ "code": -32603, "message": "one session only" });
+    w.answers(A1, "session/new", Err(no));
+    w.saw(&["spawn bot as a2"]);
+    w.goes_on();
+    w.saw(&[
+        "a2 <- initialize",
+        "a2 <- session/new /p",
+        "session 2 started",
+        "turn of 2 started",
+        "a2 <- session/prompt s2: hi",
+    ]);
+    // The other one's process is what it was.
+    w.prompts("one");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: one"]);
 }
 
 #[test]
@@ -302,7 +314,12 @@ fn a_restart_gives_the_session_a_new_process() {
         "a2 <- session/new /p",
         "session 1 started",
     ]);
-    assert_eq!(w.chat(), "❯ hi\n\nThe agent is started again.");
+    assert_eq!(
+        w.chat(),
+        "❯ hi\n\nThe agent is started again.\n\nThe agent \"bot\" cannot go on with this \
+         conversation: this is a new session for it; what was said goes along with the next \
+         prompt."
+    );
 }
 
 #[test]
@@ -356,7 +373,7 @@ fn a_prompt_to_an_agent_that_is_leaving_goes_to_a_new_one() {
         "a2 <- session/new /p",
         "session 1 started",
         "turn of 1 started",
-        "a2 <- session/prompt s2: two",
+        "a2 <- session/prompt s2: two + [block]",
     ]);
     w.answers(
         A2,
@@ -400,7 +417,7 @@ fn an_agent_that_was_stopped_stays_stopped_whatever_it_answers() {
     w.saw(&[]);
     w.goes_on();
     w.saw(&["agent of 1 exited: exit code 0"]);
-    assert!(w.chat().ends_with("Not sent: hi"), "{}", w.chat());
+    assert!(w.chat().ends_with(WAITS), "{}", w.chat());
 }
 
 #[test]
@@ -421,7 +438,10 @@ fn updates_that_precede_their_session_are_shown_in_it() {
     assert_eq!(w.chat(), "");
     w.goes_on();
     assert_eq!(w.chat(), "Welcome");
-    assert_eq!(w.model.sessions[&S1].mode.as_deref(), Some("plan"));
+    assert_eq!(
+        w.model.sessions[&S1].options.id_of(Purpose::Mode),
+        Some("plan")
+    );
 }
 
 #[test]

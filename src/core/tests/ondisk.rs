@@ -420,7 +420,7 @@ fn a_prompt_that_waits_for_its_checkpoint_can_be_cancelled() {
     w.happens(Event::Cancel { session: S1 });
     w.saw(&[
         "turn of 1 started",
-        "Info: Queued: the prompt goes out when the agent is done.",
+        "a prompt of 1 waits",
         "turn of 1 ended: cancelled",
         "turn of 1 started",
     ]);
@@ -437,11 +437,12 @@ fn an_agent_that_ends_before_its_prompt_is_sent_ends_the_turn() {
     w.skip();
     w.exits(A1, "signal 9", &[]);
     assert!(w.was_told("turn of 1 ended: agent_exited"));
-    assert!(w.chat().contains("The prompt was not sent"));
+    assert!(w.chat().contains("A prompt waits: it will be sent"));
     w.prompts("two");
     w.goes_on();
-    assert!(w.was_told("a2 <- session/prompt s2: two"));
-    assert!(!w.was_told("one"));
+    // Its turn comes first.
+    assert!(w.was_told("a2 <- session/prompt s2: one"));
+    assert!(!w.was_told("session/prompt s2: two"));
 }
 
 #[test]

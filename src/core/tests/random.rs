@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::steps::{Step, step};
+use super::steps::{Can, Step, can, step};
 use super::story::Story;
 use super::world::World;
 
@@ -19,8 +19,8 @@ fn cases(usual: u32) -> ProptestConfig {
 /// How many cases proptest tries where nobody asks for a number.
 const PROPTESTS_OWN: u32 = 256;
 
-fn live(steps: &[Step], journal: bool) -> World {
-    let mut life = Story::new(journal);
+fn live(can: Can, steps: &[Step], journal: bool) -> World {
+    let mut life = Story::new(can, journal);
     for file in 0..2 {
         life.live(&Step::Read(file, None, None));
         life.live(&Step::Disk(file));
@@ -36,9 +36,10 @@ proptest! {
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_every_request_is_answered(
+        can in can(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {
-        drop(live(&steps, false));
+        drop(live(can, &steps, false));
     }
 }
 
@@ -47,10 +48,11 @@ proptest! {
 
     #[test]
     fn the_same_events_give_the_same_effects(
+        can in can(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {
-        let mut one = live(&steps, true);
-        let mut two = live(&steps, true);
+        let mut one = live(can, &steps, true);
+        let mut two = live(can, &steps, true);
         prop_assert_eq!(one.journal.take(), two.journal.take());
     }
 }

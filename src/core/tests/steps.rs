@@ -3,6 +3,18 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// What an agent can do with sessions of the past.
+#[derive(Debug, Clone, Copy)]
+pub enum Can {
+    Forget,
+    Load,
+    Resume,
+}
+
+pub fn can() -> impl Strategy<Value = Can> {
+    prop_oneof![Just(Can::Forget), Just(Can::Load), Just(Can::Resume)]
+}
+
 /// One thing that happens.
 #[derive(Debug, Clone)]
 pub enum Step {
@@ -11,6 +23,7 @@ pub enum Step {
     Update(Value),
     Print(String),
     Ask(u32, &'static str),
+    Elicit(u32, &'static str),
     TakeBack(u32),
     Read(usize, Option<u32>, Option<u32>),
     /// A file, and places in it: start, lines removed, lines added.
@@ -82,7 +95,9 @@ fn agent() -> impl Strategy<Value = Step> {
         3 => update().prop_map(Step::Update),
         1 => odd_line().prop_map(Step::Print),
         2 => (0..3u32, tool()).prop_map(|(id, tool)| Step::Ask(id, tool)),
-        1 => (0..3u32).prop_map(Step::TakeBack),
+        1 => (0..3u32, prop_oneof![Just("form"), Just("url")])
+            .prop_map(|(id, mode)| Step::Elicit(id, mode)),
+        1 => (0..4u32).prop_map(Step::TakeBack),
         3 => (0..4usize, 0..10u8).prop_map(|(at, kind)| Step::Answer(at, kind)),
         1 => Just(Step::Crash),
     ]
@@ -234,15 +249,24 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("list undo"),
         2 => Just("yes"),
         1 => Just("odd"),
+        1 => Just("tell"),
+        1 => Just("decline"),
         1 => Just("frame"),
         1 => Just("folds"),
         1 => Just("watch"),
         1 => Just("unwatch"),
         1 => Just("kill"),
         1 => Just("cancel"),
+        1 => Just("interrupt"),
+        1 => Just("edit queued"),
+        1 => Just("remove queued"),
+        1 => Just("move queued"),
+        1 => Just("send queued"),
         1 => Just("stop"),
         1 => Just("restart"),
         1 => Just("open"),
+        1 => Just("open old"),
+        1 => Just("open first"),
         1 => Just("close"),
         1 => Just("rules"),
         1 => Just("no rules"),

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
-use crate::core::event::{Context, Event, Prompt};
+use crate::core::attachment::Attachment;
+use crate::core::event::{Context, Event};
 use crate::core::model::Phase;
 
 fn tool(id: &str, status: &str) -> Value {
@@ -49,7 +50,7 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
     w.prompts("two");
     w.prompts("three");
     w.says("1");
-    let queued = "Info: Queued: the prompt goes out when the agent is done.";
+    let queued = "a prompt of 1 waits";
     w.saw(&[
         "turn of 1 started",
         "a1 <- session/prompt s1: one",
@@ -181,19 +182,16 @@ fn an_empty_prompt_is_not_sent() {
 #[test]
 fn lines_of_a_file_go_along() {
     let mut w = World::ready();
-    let prompt = Prompt {
-        context: vec![Context {
-            path: "/p/a b".into(),
-            rows: 2..4,
-            text: "x\ny".into(),
-        }],
-        ..Prompt::default()
+    let lines = Context {
+        path: "/p/a b".into(),
+        rows: 2..4,
+        text: "x\ny".into(),
     };
     w.happens(Event::Attach {
         session: S1,
-        prompt,
+        items: vec![Attachment::Lines(lines)],
     });
-    assert_eq!(w.chat(), "Goes along with the next prompt: /p/a b:3-4");
+    assert_eq!(w.editor.attached[&S1], ["a b:3-4"]);
     w.prompts("why?");
     w.saw(&[
         "turn of 1 started",

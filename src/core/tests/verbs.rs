@@ -8,9 +8,10 @@ use super::agent::Life;
 use super::disk::Disk;
 use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
-use crate::acp::rpc;
-use crate::core::event::{Event, Prompt};
+use crate::acp::{SessionId, rpc};
+use crate::core::event::{Event, Origin, Prompt};
 use crate::core::ids::{AgentKey, BufId, SessionKey};
+use crate::core::reach::Reach;
 
 impl World {
     // What the user does.
@@ -21,6 +22,22 @@ impl World {
             spec: spec(agent),
             roots: vec!["/p".into()],
             project: "/p".into(),
+            origin: Origin::New,
+            reach: Reach::default(),
+        });
+    }
+
+    /// Opens a session of the past.
+    pub fn reopens(&mut self, session: u32, agent: &str, id: &str) {
+        self.happens(Event::Open {
+            session: SessionKey(session),
+            spec: spec(agent),
+            roots: vec!["/p".into()],
+            project: "/p".into(),
+            origin: Origin::Past {
+                id: SessionId(id.into()),
+            },
+            reach: Reach::default(),
         });
     }
 

@@ -19,14 +19,23 @@ use super::agent::{Agent, Life};
 use super::disk::Disk;
 use super::editor::Editor;
 use super::pty::Pty;
+use super::records::Records;
 use super::shadow::Shadow;
+use crate::acp::rpc;
 use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::core::event::{AgentSpec, Event};
+use crate::core::history::Granted;
 use crate::core::ids::{AgentKey, SessionKey, Token};
 use crate::core::markdown;
 use crate::core::model::Model;
 use crate::core::project::KeptReview;
+use crate::core::terminals::Output;
 use crate::core::update::update;
+
+/// The editor asks for a frame, nobody types.
+pub const FRAME: Event = Event::FrameWanted {
+    output: Output::Much,
+};
 
 /// A part of the world that can be kept from moving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +63,17 @@ pub struct World {
     pub disk: Disk,
     pub shadow: Shadow,
     pub pty: Pty,
+    pub records: Records,
+    /// What came of wishes, by their numbers.
+    pub granted: BTreeMap<u32, Granted>,
     pub agents: BTreeMap<AgentKey, Agent>,
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
     pub timers: VecDeque<Token>,
+    /// What agents say they take in prompts.
+    pub capabilities: Value,
+    /// What is fetched for prompts; a test tells what comes of it.
+    pub fetching: Vec<Token>,
     /// Languages that were asked for.
     pub to_load: VecDeque<String>,
     /// Paths that were asked about.
@@ -72,6 +88,10 @@ pub struct World {
     pub kept: Vec<KeptReview>,
     /// The files the host was told to watch.
     pub tracked: Vec<PathBuf>,
+    /// What agents can do with sessions, as `initialize` has it.
+    pub abilities: Value,
+    /// What agents tell of sessions that they load, by id: updates.
+    pub told: BTreeMap<String, Vec<Value>>,
     wakes: usize,
     sessions: u32,
 }
@@ -101,10 +121,14 @@ impl World {
             disk: Disk::default(),
             shadow: Shadow::default(),
             pty: Pty::default(),
+            records: Records::default(),
+            granted: BTreeMap::new(),
             agents: BTreeMap::new(),
             to_core: VecDeque::new(),
             to_editor: VecDeque::new(),
             timers: VecDeque::new(),
+            capabilities: json!({ "embeddedContext": true }),
+            fetching: Vec::new(),
             to_load: VecDeque::new(),
             to_resolve: VecDeque::new(),
             held: Vec::new(),
@@ -113,6 +137,8 @@ impl World {
             journal: None,
             kept: Vec::new(),
             tracked: Vec::new(),
+            abilities: json!({}),
+            told: BTreeMap::new(),
             wakes: 0,
             sessions: 0,
         }
@@ -223,7 +249,7 @@ impl World {
             EditorEffect::Wake if self.editor.is_asking => {}
             EditorEffect::Wake => {
                 self.editor.is_asking = true;
-                out.push(Event::FrameWanted);
+                out.push(FRAME);
             }
             EditorEffect::Frame(frame) => self.editor.shows(frame),
             EditorEffect::ShowWhole(view) => self.editor.whole = Some(view),
@@ -240,7 +266,14 @@ impl World {
             }
             EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Moved { buf, path } => self.editor.moved(buf, path),
+            EditorEffect::PutPrompt { session, prompt } => self.editor.put.push((session, prompt)),
+            EditorEffect::Granted { number, granted } => {
+                let before = self.granted.insert(number, granted);
+                assert!(before.is_none(), "granted twice");
+            }
             EditorEffect::Notify { .. }
+            | EditorEffect::Queued { .. }
+            | EditorEffect::Candidates { .. }
             | EditorEffect::AskPermission { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. } => {}
@@ -270,9 +303,16 @@ impl World {
             }
             let control = known.calls.iter().find(|call| call.1 != "session/prompt");
             if known.life == Life::Alive
-                && let Some((_, method, _)) = control
+                && let Some((_, method, params)) = control
             {
                 let method = method.clone();
+                let id = params["sessionId"].as_str().unwrap_or_default();
+                let id = id.to_owned();
+                if method == "session/load"
+                    && let Some(told) = self.told.get(&id).cloned()
+                {
+                    self.tells_again(agent, &id, &told);
+                }
                 let result = self.usual_answer(&method);
                 self.answers(agent, &method, Ok(result));
                 return true;
@@ -281,13 +321,30 @@ impl World {
         false
     }
 
+    /// An agent sends updates of a session.
+    pub fn tells_again(&mut self, agent: AgentKey, id: &str, updates: &[Value]) {
+        for update in updates {
+            let params = json!({ "sessionId": id, "update": update });
+            let line = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
+            for message in rpc::decode(line.to_string().as_bytes()) {
+                self.to_core
+                    .push_back(Event::AgentMessage { agent, message });
+            }
+        }
+    }
+
     /// Returns what an ordinary agent answers.
     pub fn usual_answer(&mut self, method: &str) -> Value {
         match method {
-            "initialize" => json!({
-                "protocolVersion": 1,
-                "agentCapabilities": { "promptCapabilities": { "embeddedContext": true } },
-            }),
+            "initialize" => {
+                let mut abilities = self.abilities.clone();
+                abilities["promptCapabilities"] = self.capabilities.clone();
+                json!({ "protocolVersion": 1, "agentCapabilities": abilities })
+            }
+            "session/load" | "session/resume" => json!({}),
+            "session/list" => json!({ "sessions": [] }),
+            "session/close" | "session/delete" => json!({}),
+            "session/set_mode" | "session/set_config_option" | "session/set_model" => json!({}),
             _ => {
                 self.sessions += 1;
                 json!({ "sessionId": format!("s{}", self.sessions) })
@@ -300,7 +357,7 @@ impl World {
         if let Some(journal) = &mut self.journal {
             journal.push(format!("{event:?}"));
         }
-        if matches!(event, Event::FrameWanted) {
+        if matches!(event, Event::FrameWanted { .. }) {
             self.wakes = 0;
         }
         let mut effects = Vec::new();
@@ -308,42 +365,53 @@ impl World {
         self.check_announced(&effects);
         super::laws::check_model(&self.model);
         for effect in effects {
-            if let Some(journal) = &mut self.journal {
-                journal.push(format!("  {effect:?}"));
-            }
-            match effect {
-                Effect::Host(effect) => self.host_does(effect),
-                Effect::Editor(effect) => {
-                    match &effect {
-                        EditorEffect::Wake => {
-                            self.wakes += 1;
-                            assert!(self.wakes <= 1, "woken twice");
-                        }
-                        EditorEffect::Notify { level, text } => {
-                            self.log.push(format!("{level:?}: {text}"));
-                        }
-                        EditorEffect::Emit(announcement) => {
-                            self.log.extend(in_short(announcement));
-                            self.announced.push(announcement.clone());
-                        }
-                        EditorEffect::AskPermission { id } => {
-                            self.log
-                                .push(format!("permission {} is to be answered", id.0));
-                        }
-                        EditorEffect::AskUndo { .. }
-                        | EditorEffect::Frame(_)
-                        | EditorEffect::Edit { .. }
-                        | EditorEffect::Deleted { .. }
-                        | EditorEffect::ShowWhole(_)
-                        | EditorEffect::Moved { .. } => {}
+            self.carries_out(effect);
+        }
+    }
+
+    /// Lets the editor or the host do what the core wants.
+    pub fn carries_out(&mut self, effect: Effect) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(format!("  {effect:?}"));
+        }
+        match effect {
+            Effect::Host(effect) => self.host_does(effect),
+            Effect::Editor(effect) => {
+                match &effect {
+                    EditorEffect::Wake => {
+                        self.wakes += 1;
+                        assert!(self.wakes <= 1, "woken twice");
                     }
-                    self.to_editor.push_back(effect);
+                    EditorEffect::Notify { level, text } => {
+                        self.log.push(format!("{level:?}: {text}"));
+                    }
+                    EditorEffect::Emit(announcement) => {
+                        self.log.extend(in_short(announcement));
+                        self.announced.push(announcement.clone());
+                    }
+                    EditorEffect::AskPermission { id } => {
+                        self.log
+                            .push(format!("permission {} is to be answered", id.0));
+                    }
+                    EditorEffect::Queued { session } => {
+                        self.log.push(format!("a prompt of {} waits", session.0));
+                    }
+                    EditorEffect::Granted { .. }
+                    | EditorEffect::PutPrompt { .. }
+                    | EditorEffect::Candidates { .. }
+                    | EditorEffect::AskUndo { .. }
+                    | EditorEffect::Frame(_)
+                    | EditorEffect::Edit { .. }
+                    | EditorEffect::Deleted { .. }
+                    | EditorEffect::ShowWhole(_)
+                    | EditorEffect::Moved { .. } => {}
                 }
+                self.to_editor.push_back(effect);
             }
         }
     }
 
-    fn host_does(&mut self, effect: HostEffect) {
+    pub fn host_does(&mut self, effect: HostEffect) {
         match effect {
             HostEffect::Spawn { agent, spec } => {
                 self.log
@@ -403,7 +471,21 @@ impl World {
                 self.log.push(format!("kill {}", terminal.0));
                 self.pty.kills(terminal);
             }
+            HostEffect::History(order) => self.to_core.extend(self.records.does(order)),
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
+            HostEffect::ReadImage { token, .. } | HostEffect::Diff { token, .. } => {
+                self.fetching.push(token);
+            }
+            HostEffect::ListFiles { folder } => {
+                let paths = self.disk.states().into_keys();
+                let inside =
+                    paths.filter_map(|path| Some(path.strip_prefix(&folder).ok()?.to_owned()));
+                let paths = inside
+                    .map(|path| path.display().to_string().into())
+                    .collect();
+                self.to_core.push_back(Event::FilesListed { folder, paths });
+            }
+            HostEffect::RecallPrompts { .. } | HostEffect::KeepPrompt { .. } => {}
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
         }
     }
@@ -459,9 +541,18 @@ fn in_short(announcement: &Announcement) -> Option<String> {
     Some(match announcement {
         Announcement::ToolCall { .. }
         | Announcement::PlanChanged { .. }
+        | Announcement::QueueChanged { .. }
         | Announcement::TerminalStarted { .. }
         | Announcement::TerminalExited { .. } => return None,
-        Announcement::SessionStarted { session, .. } => format!("session {} started", session.0),
+        Announcement::SessionStarted {
+            session, is_loaded, ..
+        } => {
+            let how = if *is_loaded { "is back" } else { "started" };
+            format!("session {} {how}", session.0)
+        }
+        Announcement::LoginNeeded { session, .. } => {
+            format!("session {} needs a log-in", session.0)
+        }
         Announcement::TurnStarted { session } => format!("turn of {} started", session.0),
         Announcement::TurnEnded {
             session,
@@ -481,8 +572,22 @@ fn in_short(announcement: &Announcement) -> Option<String> {
             let by = by.unwrap_or_default();
             format!("permission {id} of {} answered{by}: {option}", session.0)
         }
+        Announcement::ElicitationRequested { session, id } => {
+            format!("question {id} of {} asked", session.0)
+        }
+        Announcement::ElicitationAnswered {
+            session,
+            id,
+            action,
+        } => {
+            let action = action.as_deref().unwrap_or("-");
+            format!("question {id} of {} answered: {action}", session.0)
+        }
         Announcement::ReviewChanged { path, hunks } => {
             format!("review of {}: {hunks}", path.display())
+        }
+        Announcement::OptionsChanged { session, changed } => {
+            format!("options of {}: {}", session.0, changed.join(" "))
         }
         Announcement::AgentExited {
             session, status, ..

@@ -3,19 +3,26 @@
 //! Invariant: every function answers at once, from the main thread's own state or the snapshot;
 //! whatever takes longer is an event for the core.
 
+mod agents;
+mod composer;
+mod elicitations;
+mod options;
+mod past;
+mod queue;
+mod reach;
 mod reviews;
 mod sessions;
 mod terminals;
 
 use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 
+pub use composer::is_image;
 pub use reviews::{review, review_rows};
-pub use sessions::prompt_event;
 
 use super::guard::function;
 use super::nvim;
 use super::state::{send, snapshot};
-use super::{decor, permission};
+use super::{decor, form, permission};
 use crate::core::event::Event;
 use crate::core::ids::PermissionId;
 use crate::core::snapshot::{PermissionInfo, option_kind};
@@ -32,8 +39,14 @@ pub fn module() -> mlua::Result<Table> {
         function("setup", |config: Table| super::setup(&config))?,
     )?;
     sessions::add(&module)?;
+    composer::add(&module)?;
+    agents::add(&module)?;
+    options::add(&module)?;
+    past::add(&module)?;
     reviews::add(&module)?;
+    queue::add(&module)?;
     terminals::add(&module)?;
+    elicitations::add(&module)?;
     permissions(&module)?;
     module.set(
         "log_path",
@@ -71,7 +84,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
         })?,
     )?;
     let focus = |()| {
-        if !permission::focus()? {
+        if !permission::focus()? && !form::focus()? {
             let text = "No permission is asked for.";
             super::apply::notify(crate::core::effect::Level::Info, text)?;
         }

@@ -4,9 +4,13 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 
-use crate::core::event::{AgentSpec, Context, Event, Prompt};
+use crate::acp::SessionId;
+use crate::core::attachment::Attachment;
+use crate::core::event::{AgentSpec, Context, Event, Origin, Prompt};
 use crate::core::ids::SessionKey;
+use crate::core::queue::When;
 use crate::core::snapshot::{SessionInfo, ToolsInfo};
+use crate::core::statusline::{self, Part};
 use crate::editor::guard::function;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{self, send, snapshot};
@@ -18,12 +22,16 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "prompt",
         function(
             "prompt",
-            |args: (Option<u32>, Value, Option<Vec<Table>>)| {
-                let (session, prompt, contexts) = args;
+            |args: (Option<u32>, Value, Option<Vec<Table>>, Option<bool>)| {
+                let (session, prompt, contexts, is_interrupt) = args;
                 let session = meant(session)?;
                 let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
                 state::refresh_environment();
-                send(Event::Prompt { session, prompt });
+                let when = match is_interrupt {
+                    Some(true) => When::AtOnce,
+                    _ => When::InTurn,
+                };
+                send(sent(session, prompt, when));
                 Ok(())
             },
         )?,
@@ -64,11 +72,12 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "status",
         function("status", |session: Option<u32>| status(session))?,
     )?;
-    module.set("statusline", function("statusline", |()| Ok(statusline()))?)
+    let line = |(session, parts, is_highlighted)| statusline(session, parts, is_highlighted);
+    module.set("statusline", function("statusline", line)?)
 }
 
 /// Returns the session that is meant: the one named, else the current one.
-fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
+pub(super) fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
     match session {
         Some(key) if chat::get(SessionKey(key)).is_some() => Ok(SessionKey(key)),
         Some(key) => Err(mlua::Error::runtime(format!(
@@ -89,41 +98,47 @@ fn open(spec: &Table) -> mlua::Result<u32> {
     }
     let agent: String = spec.get("agent")?;
     let is_new: bool = spec.get::<Option<bool>>("new")?.unwrap_or(false);
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let known = state::with(|editor| {
-        let chats = editor.chats.borrow();
-        let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);
-        let of_agent = |key: &SessionKey| {
-            chats
-                .by_session
-                .get(key)
-                .is_some_and(|chat| chat.agent == agent)
-        };
-        in_tab
-            .filter(of_agent)
-            .or_else(|| chats.by_session.keys().copied().rfind(of_agent))
-    })
-    .flatten();
-    let key = match known.filter(|_| !is_new) {
+    let past: Option<String> = spec.get("session_id")?;
+    let known = match &past {
+        Some(id) => chat::of_past(&agent, id),
+        None if is_new => None,
+        None => of_agent(&agent)?,
+    };
+    let key = match known {
         Some(key) => key,
-        None => start_session(&agent, spec)?,
+        None => start_session(&agent, spec, past)?,
     };
     layout::show(key)?;
     if let Some(context) = spec.get::<Option<Table>>("context")? {
-        let prompt = Prompt {
-            context: vec![read_context(&context)?],
-            ..Prompt::default()
-        };
+        let items = vec![Attachment::Lines(read_context(&context)?)];
         send(Event::Attach {
             session: key,
-            prompt,
+            items,
         });
     }
     Ok(key.0)
 }
 
-fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
-    let key = chat::create(agent)?;
+/// Returns the agent's session that this tab page shows, or else the one used last.
+fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let known = state::with(|editor| {
+        let chats = editor.chats.borrow();
+        let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);
+        let of_agent = |key: &SessionKey| {
+            let chat = chats.by_session.get(key);
+            chat.is_some_and(|chat| chat.agent == agent)
+        };
+        in_tab
+            .filter(of_agent)
+            .or_else(|| chats.by_session.keys().copied().rfind(of_agent))
+    });
+    Ok(known.flatten())
+}
+
+/// Opens a new session, or with its id one that the agent had before.
+fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Result<SessionKey> {
+    let key = chat::create(agent, past.as_deref())?;
     let cwd = PathBuf::from(spec.get::<String>("cwd")?);
     let env: Option<Table> = spec.get("env")?;
     let env = env.map(|env| env.pairs::<String, String>().flatten().collect());
@@ -136,6 +151,8 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         )?;
         roots.push(PathBuf::from(dir));
     }
+    let reach = super::reach::read(spec, &roots)?;
+    roots.extend(reach.additional.iter().cloned());
     let real: Vec<PathBuf> = roots
         .iter()
         .map(|root| crate::paths::resolved(root))
@@ -156,24 +173,30 @@ fn start_session(agent: &str, spec: &Table) -> mlua::Result<SessionKey> {
         },
         roots,
         project,
+        origin: match past {
+            Some(id) => Origin::Past {
+                id: SessionId(id.into()),
+            },
+            None => Origin::New,
+        },
+        reach,
     });
     Ok(key)
 }
 
-/// Returns the event that sends a text.
-pub fn prompt_event(session: SessionKey, text: String) -> Event {
-    let prompt = Prompt {
-        text,
-        ..Prompt::default()
-    };
-    Event::Prompt { session, prompt }
+fn sent(session: SessionKey, prompt: Prompt, when: When) -> Event {
+    match when {
+        When::InTurn => Event::Prompt { session, prompt },
+        When::AtOnce => Event::Interrupt { session, prompt },
+    }
 }
 
 /// Reads a text or a list of the protocol's content blocks.
 fn read_prompt(prompt: &Value, contexts: Vec<Table>) -> mlua::Result<Prompt> {
-    let context = contexts.iter().map(read_context);
+    let lines = contexts.iter().map(read_context);
+    let lines = lines.map(|lines| lines.map(Attachment::Lines));
     let mut read = Prompt {
-        context: context.collect::<mlua::Result<_>>()?,
+        attached: lines.collect::<mlua::Result<_>>()?,
         ..Prompt::default()
     };
     match prompt {
@@ -194,7 +217,7 @@ fn read_prompt(prompt: &Value, contexts: Vec<Table>) -> mlua::Result<Prompt> {
     Ok(read)
 }
 
-fn read_context(context: &Table) -> mlua::Result<Context> {
+pub(super) fn read_context(context: &Table) -> mlua::Result<Context> {
     Ok(Context {
         path: PathBuf::from(context.get::<String>("path")?),
         rows: context.get("first")?..context.get("last")?,
@@ -232,6 +255,7 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
     let table = nvim::table([
         ("agent", nvim::value(info.agent.as_str())),
         ("session", nvim::value(info.session.0)),
+        ("id", nvim::value(info.id.as_ref().map(|id| id.0.as_ref()))),
         ("phase", nvim::value(info.phase.name())),
         ("stop_reason", nvim::value(info.stop_reason.as_deref())),
         ("mode", nvim::value(info.mode.as_deref())),
@@ -239,9 +263,13 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
         ("tools", Value::Table(tools_table(&info.tools)?)),
         ("terminals", nvim::value(info.terminals)),
         ("permissions", nvim::value(info.permissions)),
+        ("queued", nvim::value(info.queue.len())),
+        ("elicitations", nvim::value(info.elicitations)),
         ("review", Value::Table(review)),
         ("title", nvim::value(info.title.as_deref())),
         ("follow", config::follow_value(info.follow)),
+        ("attached", nvim::value(info.attached.clone())),
+        ("login", nvim::value(info.needs_login)),
     ])?;
     if let Some((done, total)) = info.plan {
         let plan = [("done", nvim::value(done)), ("total", nvim::value(total))];
@@ -251,6 +279,7 @@ fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
         let usage = [
             ("used", nvim::value(usage.used)),
             ("size", nvim::value(usage.size)),
+            ("percent", nvim::value(usage.percent())),
             ("cost", nvim::value(usage.cost.as_deref())),
         ];
         table.set("usage", nvim::table(usage)?)?;
@@ -267,45 +296,38 @@ fn tools_table(tools: &ToolsInfo) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// How much of a tool call's title has room in a statusline, in characters.
-const TITLE: usize = 30;
-
-/// Returns what runs: the latest tool call, and how many besides.
-fn running(tools: &ToolsInfo) -> Option<String> {
-    let (title, _) = tools.latest.as_ref()?;
-    let mut text: String = title.chars().take(TITLE).collect();
-    if text.len() < title.len() {
-        text.push('…');
-    }
-    match tools.running {
-        0 | 1 => Some(text),
-        running => Some(format!("{text} +{}", running - 1)),
-    }
-}
-
-fn statusline() -> String {
+/// Returns a statusline: of this session, with these parts or the configured ones, with
+/// highlights as `'statusline'` has them, or as mere text.
+fn statusline(
+    session: Option<u32>,
+    parts: Option<Vec<String>>,
+    is_highlighted: Option<bool>,
+) -> mlua::Result<String> {
+    let key = match session {
+        Some(_) => Some(meant(session)?),
+        None => chat::current(),
+    };
     let snapshot = snapshot();
-    let key = chat::current();
-    let Some(info) = snapshot
-        .sessions
-        .iter()
-        .find(|info| Some(info.session) == key)
-    else {
+    let mut sessions = snapshot.sessions.iter();
+    let Some(info) = sessions.find(|info| Some(info.session) == key) else {
         // The core has not heard of a session that was opened just now.
         let chat = key.and_then(chat::get);
-        return chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent));
+        return Ok(chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent)));
     };
-    let mut text = format!("{} {}", info.agent, info.phase.name());
-    if let Some((done, total)) = info.plan {
-        text.push_str(&format!(" {done}/{total}"));
+    let parts = match parts {
+        Some(names) => names.iter().filter_map(|name| Part::named(name)).collect(),
+        None => state::with(|editor| editor.config.borrow().statusline.clone()).unwrap_or_default(),
+    };
+    let line = statusline::statusline(&snapshot, info, &parts);
+    if is_highlighted != Some(true) {
+        return Ok(line.into_iter().map(|(text, _)| text).collect());
     }
-    if let Some(running) = running(&info.tools) {
-        text.push_str(&format!(" · {running}"));
+    let mut text = String::new();
+    for (said, group) in line {
+        text.push_str(&format!("%#{group}#{}", said.replace('%', "%%")));
     }
-    match info.review.1 {
-        0 => {}
-        1 => text.push_str(" · 1 hunk"),
-        hunks => text.push_str(&format!(" · {hunks} hunks")),
+    if !text.is_empty() {
+        text.push_str("%*");
     }
-    text
+    Ok(text)
 }

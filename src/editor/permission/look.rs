@@ -37,12 +37,12 @@ pub(super) fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-/// Returns how to get to the window, for somebody who is not in it.
-pub(super) fn way_in(is_here: bool) -> mlua::Result<String> {
+/// Returns how to get to a question's window, for somebody who is not in it.
+pub(in crate::editor) fn way_in(is_here: bool, has_left: bool) -> mlua::Result<String> {
     let mode: Table = api("nvim_get_mode", ())?;
     Ok(if is_here {
         String::new()
-    } else if with(|float| float.left) {
+    } else if has_left {
         " :Acp permission goes here ".to_owned()
     } else if mode.get::<String>("mode")?.starts_with('i') {
         " <Esc> goes here ".to_owned()
@@ -102,7 +102,8 @@ pub(super) fn window_config(
     Ok(config)
 }
 
-fn clipped(text: &str, width: i64) -> String {
+/// Returns a text cut to so many characters.
+pub(in crate::editor) fn clipped(text: &str, width: i64) -> String {
     let width = usize::try_from(width).unwrap_or(0).max(1);
     if text.chars().count() <= width {
         return text.to_owned();
@@ -111,8 +112,9 @@ fn clipped(text: &str, width: i64) -> String {
     format!("{head}…")
 }
 
-pub(super) fn highlight(buf: i32, lines: &[Line]) -> mlua::Result<()> {
-    let namespace = nvim::namespace("acp_permission")?;
+/// Highlights the lines of a buffer.
+pub(in crate::editor) fn highlight(buf: i32, namespace: &str, lines: &[Line]) -> mlua::Result<()> {
+    let namespace = nvim::namespace(namespace)?;
     api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
     for (row, line) in lines.iter().enumerate() {
         for span in &line.spans {

@@ -4,7 +4,7 @@
 //! and when no key came for [`REST`]; for as long after it appeared or changed, its keys do
 //! nothing. Who leaves it is not brought back.
 
-mod look;
+pub(super) mod look;
 
 use std::time::Instant;
 
@@ -23,18 +23,16 @@ use crate::core::view::PermissionView;
 /// What is on the screen of it.
 #[derive(Debug, Default)]
 pub struct Float {
-    pub(super) view: Option<PermissionView>,
+    view: Option<PermissionView>,
     buf: Option<i32>,
     win: Option<i32>,
     /// Where the user was before the window got the focus.
     home: Option<i32>,
     /// Since when the question stands there, focused or not.
     since: Option<Instant>,
-    pub(super) last_key: Option<Instant>,
     answered: bool,
     /// The user has left the window: it takes the focus only when asked to.
-    pub(super) left: bool,
-    pub(super) waiting: bool,
+    left: bool,
     /// The question that the user has to answer before anything else.
     asked: Option<PermissionId>,
     /// How many of the question's places the user has been taken to.
@@ -72,8 +70,8 @@ pub fn start() -> mlua::Result<()> {
 /// What Neovim says of it.
 pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
     let Some(view) = view else {
-        watch_keys(false)?;
         with(|float| float.view = None);
+        watch_keys()?;
         return close();
     };
     let is_new = with(|float| {
@@ -96,7 +94,7 @@ pub fn show(view: Option<PermissionView>) -> mlua::Result<()> {
         focus()?;
     }
     if is_new {
-        watch_keys(true)?;
+        watch_keys()?;
         wait_for_rest()?;
     }
     Ok(())
@@ -117,6 +115,16 @@ pub fn focus() -> mlua::Result<bool> {
     reopen()?;
     take_focus()?;
     Ok(true)
+}
+
+/// Tells whether a question is on the screen.
+pub fn is_open() -> bool {
+    with(|float| float.view.is_some())
+}
+
+/// Tells whether the window would have the focus: there is a question, and nobody has left it.
+pub fn wants_focus() -> bool {
+    with(|float| float.view.is_some() && !float.left)
 }
 
 /// Goes to the window to have an option chosen, as soon as it shows this question.
@@ -161,7 +169,7 @@ fn visit() -> mlua::Result<()> {
     super::walk::go_to(&place.path, place.row)
 }
 
-pub(super) fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
+fn with<R: Default>(body: impl FnOnce(&mut Float) -> R) -> R {
     state::with(|editor| body(&mut editor.float.borrow_mut())).unwrap_or_default()
 }
 
@@ -197,10 +205,10 @@ fn draw() -> mlua::Result<()> {
     nvim::set_buf_option(buf, "modifiable", true)?;
     api::<()>("nvim_buf_set_lines", (buf, 0, -1, false, texts))?;
     nvim::set_buf_option(buf, "modifiable", false)?;
-    highlight(buf, &lines)?;
+    highlight(buf, "acp_permission", &lines)?;
     let known = valid_window()?;
     let here = known == Some(api("nvim_get_current_win", ())?);
-    let config = window_config(&view, &lines, &way_in(here)?)?;
+    let config = window_config(&view, &lines, &way_in(here, with(|float| float.left))?)?;
     match known {
         Some(win) => api::<()>("nvim_win_set_config", (win, config))?,
         None => {
@@ -256,7 +264,11 @@ fn draw_later() -> mlua::Result<()> {
 fn dress(is_here: bool) -> mlua::Result<()> {
     match (valid_window()?, with(|float| float.view.clone())) {
         (Some(win), Some(view)) => {
-            let config = window_config(&view, &lines(&view), &way_in(is_here)?)?;
+            let config = window_config(
+                &view,
+                &lines(&view),
+                &way_in(is_here, with(|float| float.left))?,
+            )?;
             api("nvim_win_set_config", (win, config))
         }
         _ => Ok(()),
@@ -359,7 +371,11 @@ fn close() -> mlua::Result<()> {
     api("nvim_win_close", (win, true))
 }
 
-pub(super) fn take_focus() -> mlua::Result<()> {
+/// Takes the focus, with the keyboard at rest or because the user has asked for it.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn take_focus() -> mlua::Result<()> {
     let Some(win) = valid_window()? else {
         return Ok(());
     };

@@ -6,6 +6,7 @@
 
 mod acts;
 mod feed;
+pub mod pace;
 mod window;
 
 use std::collections::BTreeMap;
@@ -114,6 +115,7 @@ pub fn open(key: TerminalKey) -> mlua::Result<()> {
 fn create(info: &TerminalInfo) -> mlua::Result<()> {
     let key = info.key;
     watch()?;
+    pace::watch(true)?;
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     window::show(buf)?;
     let shown = Shown {
@@ -250,6 +252,7 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
         is_shown: false,
     });
     delete(shown.buf)?;
+    pace::watch(with(|terminals| !terminals.shown.is_empty()))?;
     let room = with(|terminals| {
         let is_last = terminals.shown.is_empty();
         terminals.room.take_if(|_| is_last)
@@ -274,6 +277,7 @@ pub fn forget(session: SessionKey) -> mlua::Result<()> {
             .filter_map(|key| terminals.shown.remove(key));
         gone.collect::<Vec<_>>()
     });
+    pace::watch(with(|terminals| !terminals.shown.is_empty()))?;
     for shown in gone {
         delete(shown.buf)?;
     }

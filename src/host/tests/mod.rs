@@ -6,6 +6,7 @@ mod agents;
 mod ending;
 mod files;
 mod git;
+mod history;
 mod languages;
 mod project;
 mod terminals;

@@ -48,6 +48,39 @@ fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
 }
 
 #[test]
+fn a_choice_goes_on_when_an_agent_dies() {
+    let script = r#"{"wait_file":"${script_dir}/die"}
+{"exit":7}"#;
+    let nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    nvim.keys("<Esc>");
+    let choose = "vim.schedule(function()
+        vim.ui.select({ 'a', 'b' }, {}, function(choice) vim.g.choice = choice end)
+    end)";
+    nvim.lua(choose, ());
+    nvim.wait_text("2: b");
+    let die = nvim.project.root().join("agents/die");
+    std::fs::write(die, "").unwrap();
+    // Before 0.11 nothing else runs while Neovim waits there: what ends, ends afterwards.
+    nvim.wait("the end of the agent", || {
+        nvim.blocked() || nvim.messages().contains("ended unexpectedly")
+    });
+    nvim.keys("2<CR>");
+    nvim.wait("the answer", || {
+        // What has scrolled the screen may ask for a key.
+        if nvim.blocked() {
+            nvim.input("<CR>");
+            return false;
+        }
+        nvim.lua("return vim.g.choice", ()) == "b"
+    });
+    wait_phase(&nvim, "dead");
+    let messages = nvim.messages();
+    assert!(!messages.contains("internal error"), "{messages}");
+    nvim.quit();
+}
+
+#[test]
 fn an_agent_that_dies_when_idle_is_started_by_the_next_prompt() {
     let script = r#"{"life":1}
 {"wait_file":"${script_dir}/die"}
@@ -105,7 +138,7 @@ fn a_program_that_is_gone_when_it_is_started_again_is_named() {
     nvim.cmd("messages clear");
     prompt(&nvim, "hi");
     wait_said(&nvim, "does not exist");
-    wait_said(&nvim, "Not sent: hi");
+    wait_said(&nvim, "A prompt waits");
     assert_eq!(nvim.messages().lines().count(), 1);
     nvim.quit();
 }
@@ -125,7 +158,7 @@ fn check_unusable(script: &str, lines: &[&str]) {
     for line in lines {
         wait_said(&nvim, line);
     }
-    wait_said(&nvim, "Not sent: a prompt");
+    wait_said(&nvim, "A prompt waits");
     nvim.wait("the end of the process", || nvim.children().is_empty());
     // Where the prompt came too late for the first process, it has started a second one.
     nvim.wait("the message", || !nvim.messages().is_empty());
@@ -165,38 +198,4 @@ fn an_agent_that_refuses_to_initialize_is_quoted() {
         r#"{"defaults":{"session/new":{"$error":{"code":-32603,"message":"no room"}}}}"#,
         &["The agent \"scripted\" could not open a session: no room (-32603)."],
     );
-}
-
-#[test]
-fn a_login_that_is_needed_is_shown_with_its_methods() {
-    check_unusable(
-        r#"{"defaults":{"initialize":{"authMethods":[{"id":"key","name":"API key","description":"Set ACME_KEY"},{"id":"web","name":"Browser"}]},"session/new":{"$error":{"code":-32000,"message":"Authentication required"}}}}"#,
-        &[
-            "The agent \"scripted\" asks you to log in first (Authentication required).",
-            "  API key: Set ACME_KEY",
-            "  Browser",
-            "then send the prompt again.",
-        ],
-    );
-}
-
-#[test]
-fn the_prompt_after_a_login_works() {
-    let script = r#"{"life":1}
-{"expect":"session/new","as":"n"}
-{"reply":"n","error":{"code":-32000,"message":"Authentication required"}}
-{"expect_eof":true}
-{"exit":0}
-{"life":2}
-{"expect":"session/new","as":"n"}
-{"reply":"n","result":{"sessionId":"s"}}
-{"expect":"session/prompt","as":"p"}
-{"say":"welcome"}
-{"end":"p"}"#;
-    let nvim = Project::new().agent("scripted", script).start();
-    nvim.cmd("AcpChat");
-    wait_phase(&nvim, "dead");
-    talk::talk(&nvim, "hi");
-    wait_said(&nvim, "welcome");
-    nvim.quit();
 }

@@ -25,6 +25,9 @@ fn noise_is_passed_over_and_logged() {
 fn requests_nobody_knows_are_refused() {
     let nvim = start(&[r#"{"request":"fs/teleport","params":{},"as":"r1"}
 {"await":"r1","error":{"code":-32601}}
+{"request":"_acme/ask","params":{"anything":[1]},"as":"r4"}
+{"await":"r4","error":{"code":-32601}}
+{"notify":"_acme/told","params":{"anything":[1]}}
 {"request":"fs/read_text_file","params":{"path":7},"as":"r2"}
 {"await":"r2","error":{"code":-32602}}
 {"request":"session/request_permission","params":{"sessionId":"${sid}","options":[]},"id":"x","as":"r3"}

@@ -15,8 +15,8 @@ use crate::core::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, T
 use crate::core::model::Job;
 use crate::core::tests::agent::Life;
 use crate::core::tests::editor::Travel;
-use crate::core::tests::steps::Step;
-use crate::core::tests::world::{Part, S1, World};
+use crate::core::tests::steps::{Can, Step};
+use crate::core::tests::world::{FRAME, Part, S1, World};
 use crate::core::text::LineEdit;
 
 /// The files of a random life; the last one does not exist at first.
@@ -42,8 +42,16 @@ pub struct Story {
 }
 
 impl Story {
-    pub fn new(journal: bool) -> Self {
-        let mut w = World::ready();
+    /// A life with an agent that can do this with sessions.
+    pub fn new(can: Can, journal: bool) -> Self {
+        let mut w = World::new();
+        w.abilities = match can {
+            Can::Forget => json!({}),
+            Can::Load => json!({ "loadSession": true, "sessionCapabilities": { "close": {} } }),
+            Can::Resume => json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } }),
+        };
+        w.opens(1, "bot");
+        w.skip();
         w.journal = journal.then(Vec::new);
         w.disk.put(FILES[0], "a\nb\nc\nd\ne\nf\n");
         w.disk.put(FILES[1], "one\r\ntwo\r\nthree");
@@ -219,7 +227,19 @@ impl Story {
                 let params = json!({ "toolCall": { "toolCallId": tool }, "options": options });
                 self.ask(*id, "session/request_permission", params);
             }
+            Step::Elicit(id, mode) => {
+                let properties = json!({ "a": { "type": "string" } });
+                let params = json!({
+                    "mode": mode, "message": "?", "url": "https://x/", "elicitationId": "e",
+                    "requestedSchema": { "properties": properties },
+                });
+                self.ask(*id, "elicitation/create", params);
+            }
             Step::TakeBack(id) => {
+                // One of its questions, or a read: a write it would believe to have happened.
+                let read = self.reading.keys().next_back();
+                let read = read.and_then(|id| id.parse().ok());
+                let id = read.filter(|_| *id == 3).unwrap_or(*id);
                 let agent = self.session().1;
                 if !self.is_dead(agent) {
                     let params = json!({ "requestId": id });

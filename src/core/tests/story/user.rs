@@ -1,6 +1,10 @@
 //! What the user does in a random life, and which lines they take away by will.
 
 use super::*;
+use crate::core::elicitation::ElicitationAnswer;
+use crate::core::event::Prompt;
+use crate::core::ids::{ElicitationId, QueueId};
+use crate::core::queue::QueueAction;
 use crate::core::rules::{Action, RuleSpec, Rules};
 
 impl Story {
@@ -19,6 +23,9 @@ impl Story {
         let result = match (kind, method.as_str()) {
             (0, _) => Err(json!({ "code": -32000, "message": "log in" })),
             (1, _) => Ok(json!({ "odd": true })),
+            (2, "session/load" | "session/resume" | "session/new") => {
+                Err(json!({ "code": -32603, "message": "no" }))
+            }
             (_, "session/prompt") => Ok(json!({ "stopReason": "end_turn" })),
             (_, method) => Ok(self.w.usual_answer(method)),
         };
@@ -39,7 +46,17 @@ impl Story {
             "restart" => Event::Restart { session },
             "yes" => option("y"),
             "odd" => option("?"),
-            "frame" => Event::FrameWanted,
+            "tell" | "decline" => {
+                let open = self.w.model.elicitations.iter().next();
+                Event::ElicitationAnswer {
+                    id: open.map_or(ElicitationId(0), |open| open.id),
+                    answer: match what {
+                        "tell" => ElicitationAnswer::Accept(Default::default()),
+                        _ => ElicitationAnswer::Decline,
+                    },
+                }
+            }
+            "frame" => FRAME,
             "watch" | "unwatch" => Event::TerminalShown {
                 terminal: TerminalKey(1),
                 is_shown: what == "watch",
@@ -52,12 +69,34 @@ impl Story {
                 self.sessions += 1;
                 return self.w.opens(self.sessions, "bot");
             }
+            "open old" | "open first" => {
+                self.sessions += 1;
+                let id = if what == "open old" { "old" } else { "s1" };
+                return self.w.reopens(self.sessions, "bot", id);
+            }
             "close" => Event::Close { session },
             "rules" => ruled(&[
                 rule(Action::Allow, FILES[0]),
                 rule(Action::Reject, FILES[1]),
             ]),
             "no rules" => ruled(&[]),
+            "interrupt" => Event::Interrupt {
+                session,
+                prompt: Prompt {
+                    text: "stop".into(),
+                    ..Prompt::default()
+                },
+            },
+            "edit queued" | "remove queued" | "move queued" | "send queued" => Event::Queued {
+                session,
+                id: self.waiting(session),
+                action: match what {
+                    "edit queued" => QueueAction::Edit,
+                    "remove queued" => QueueAction::Remove,
+                    "move queued" => QueueAction::Move(1),
+                    _ => QueueAction::SendNow,
+                },
+            },
             "prompt" => return self.w.prompts_in(session, "do **it**"),
             "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
             "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
@@ -66,6 +105,13 @@ impl Story {
             other => panic!("the user does not {other}"),
         };
         self.w.happens(event);
+    }
+
+    /// Returns the prompt that waits longest, or one that does not.
+    fn waiting(&self, session: SessionKey) -> QueueId {
+        let session = self.w.model.sessions.get(&session);
+        let waiting = session.and_then(|session| session.queue.infos().first().map(|info| info.id));
+        waiting.unwrap_or(QueueId(0))
     }
 
     pub(super) fn turns(&mut self, what: &str) {

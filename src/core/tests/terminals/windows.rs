@@ -7,7 +7,7 @@ use super::{T1, running};
 use crate::core::effect::EditorEffect;
 use crate::core::event::Event;
 use crate::core::ids::TerminalKey;
-use crate::core::terminals::State;
+use crate::core::terminals::{Output, State};
 use crate::core::view::Patch;
 
 #[test]
@@ -74,7 +74,12 @@ fn lines_told_by_an_agent_end_as_a_terminal_needs_it() {
 
 /// Composes a frame and returns how much of each terminal it brings.
 fn frame(world: &mut World) -> Vec<(u32, bool, usize)> {
-    world.apply(Event::FrameWanted);
+    frame_of(world, Output::Much)
+}
+
+/// As [`frame`], with so much of what is printed at most.
+fn frame_of(world: &mut World, output: Output) -> Vec<(u32, bool, usize)> {
+    world.apply(Event::FrameWanted { output });
     let effects = std::mem::take(&mut world.to_editor).into_iter();
     let frames = effects.filter_map(|effect| match effect {
         EditorEffect::Frame(frame) => Some(frame),
@@ -149,8 +154,9 @@ fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
         world.prints_in(T1, &line);
     }
     let skipped = frame(&mut world);
+    // What stands there stays, and a mark follows.
     assert!(
-        matches!(skipped[..], [(1, true, 1..=0x8000)]),
+        matches!(skipped[..], [(1, false, 1..=0x8000)]),
         "{skipped:?}"
     );
     assert_eq!(frame(&mut world), []);
@@ -166,6 +172,37 @@ fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
         all += bytes;
     }
     assert!(((1 << 20) - 16..=1 << 20).contains(&all), "{all}");
+}
+
+#[test]
+fn who_types_sees_the_end_and_waits_for_nothing() {
+    let mut world = running();
+    world.holds(Part::Editor);
+    world.happens(Event::TerminalShown {
+        terminal: T1,
+        is_shown: true,
+    });
+    frame(&mut world);
+    world.prints_in(T1, "one\n");
+    assert_eq!(frame_of(&mut world, Output::Held), []);
+    world.to_editor.clear();
+    world.prints_in(T1, "two\n");
+    let asks = |world: &World| {
+        let mut effects = world.to_editor.iter();
+        effects.any(|effect| matches!(effect, EditorEffect::Wake))
+    };
+    assert!(!asks(&world), "a key is on its way");
+    assert_eq!(frame_of(&mut world, Output::Little), [(1, false, 8)]);
+    world.prints_in(T1, &"0123456789abcde\n".repeat(1000));
+    let [(1, false, bytes)] = frame_of(&mut world, Output::Little)[..] else {
+        panic!("the end is shown");
+    };
+    assert!((1024..4096).contains(&bytes), "{bytes}");
+    world.ends(T1, 0);
+    assert_eq!(frame_of(&mut world, Output::Little), []);
+    // All of it once there is time.
+    assert_eq!(frame(&mut world), [(1, true, 16_008)]);
+    assert_eq!(frame(&mut world), []);
 }
 
 #[test]

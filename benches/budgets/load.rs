@@ -1,0 +1,68 @@
+//! The row of a load: an agent tells 100 MB of conversation again.
+//!
+//! The floor, which loads nothing, is given the same as the answer to a prompt.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::client::{Client, Script, end, gate};
+use crate::harness::Project;
+use crate::probe;
+use crate::rows::Measured;
+
+/// How many times something is asked, and answered by [`ANSWER`] bytes.
+const TURNS: usize = 1600;
+
+const ANSWER: usize = 64 << 10;
+
+fn conversation() -> Json {
+    let answer = json!({"big_say": {"bytes": ANSWER, "kind": "mixed", "chunk": 4096}});
+    let tool = json!({"tool": {"id": "t${i}", "title": "Read file ${i}", "kind": "read",
+        "status": "completed"}});
+    json!({"repeat": TURNS, "do": [{"echo": "ask ${i}"}, answer, tool]})
+}
+
+/// Returns what it costs the main thread, how long it is busy at most, and the memory that Neovim
+/// has more than before.
+pub fn load(client: Client) -> Measured {
+    let chat = match client {
+        Client::Ours => {
+            let load = [
+                json!({"defaults": {"initialize": {"agentCapabilities": {"loadSession": true}}}}),
+                json!({"expect": "session/load", "as": "l"}),
+                gate("go"),
+                conversation(),
+                end("load"),
+                json!({"reply": "l", "result": {}}),
+            ];
+            let lines: Vec<String> = load.iter().map(Json::to_string).collect();
+            let chat = client.start(Project::new().agent("bench", &lines.join("\n")));
+            let open = "require('acp').open({ session_id = 'old' })";
+            chat.nvim.lua(open, ());
+            chat
+        }
+        Client::Floor => {
+            let steps = [conversation(), end("load")];
+            client.chat(Project::new(), &Script::new(steps))
+        }
+    };
+    let pid = chat.nvim.pid();
+    let (before, memory) = (probe::rest(pid), probe::peak_memory_mb(pid));
+    chat.go();
+    let mut longest = Duration::ZERO;
+    chat.wait("the end", || {
+        for _ in 0..4 {
+            let asked = Instant::now();
+            chat.nvim.lua("return 1", ());
+            longest = longest.max(asked.elapsed());
+            thread::sleep(Duration::from_millis(1));
+        }
+        chat.nvim.screen().has("END-OF-load")
+    });
+    let cost = probe::rest(pid) - before;
+    let memory = probe::peak_memory_mb(pid) - memory;
+    let values = [cost, longest.as_secs_f64() * 1000.0, memory];
+    chat.measured(values)
+}

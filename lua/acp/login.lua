@@ -1,0 +1,299 @@
+--- Logs the user in to agents and out of them: asks which way, and for what it needs.
+---
+--- Invariant: what the user types to log in goes to the library and nowhere else.
+
+local M = {}
+
+--- The process of an agent, as the library tells of it.
+---@class acp.native.Agent
+---@field name string The agent's name in the configuration.
+---@field state "starting"|"ready"|"leaving"
+---@field sessions acp.Session[]
+---@field command string
+---@field args string[]
+---@field env table<string, string>
+---@field cwd string
+---@field title? string What it calls itself.
+---@field version? string
+---@field logout? boolean It can log out.
+---@field methods? acp.AuthMethod[] Once it has told of them.
+
+--- A way to log in to an agent.
+---@class acp.AuthMethod
+---@field id string
+---@field name string
+---@field description? string
+---@field kind "agent"|"api_key"|"env_var"|"terminal"
+---@field command? string Of "terminal": the program; without it the agent's own.
+---@field vars? acp.AuthVar[] Of "env_var".
+---@field args? string[] Of "terminal": of its program; else added to those of the agent.
+---@field env? table<string, string> Of "terminal".
+
+---@class acp.AuthVar
+---@field name string
+---@field label? string
+---@field secret boolean
+---@field optional boolean
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
+end
+
+--- Returns the process that serves a session, or nothing.
+---@param native acp.Native
+---@param session acp.Session
+---@return acp.native.Agent?
+local function process(native, session)
+  for _, agent in ipairs(native.agents()) do
+    if vim.tbl_contains(agent.sessions, session) then
+      return agent
+    end
+  end
+end
+
+--- Returns the session that is meant, and the process that serves it; raises what is amiss.
+---
+--- Where there is no process, one is started, which is not there yet.
+---@param session acp.Session?
+---@return acp.Session
+---@return acp.native.Agent?
+local function meant(session)
+  local native = require("acp.native").load()
+  local status = native.status(session)
+  local number = status.session
+  if not number then
+    error("acp.nvim: there is no session yet; `:AcpChat` opens one.", 0)
+  end
+  local agent = process(native, number)
+  if not agent or agent.state == "leaving" then
+    native.restart(number)
+    local text = "the agent %q did not run, and is started: `:Acp login` again once it runs."
+    say(text:format(status.agent), vim.log.levels.WARN)
+    return number
+  elseif not agent.methods then
+    error(("acp.nvim: the agent %q is still starting."):format(status.agent), 0)
+  end
+  return number, agent
+end
+
+---@param method acp.AuthMethod
+---@return string
+local function describe(method)
+  local names = vim.tbl_map(function(var)
+    return var.name
+  end, method.vars or {})
+  local about = method.description or ""
+  if #names > 0 then
+    about = ("%s (%s)"):format(about, table.concat(names, ", "))
+  end
+  return about == "" and method.name or ("%s: %s"):format(method.name, vim.trim(about))
+end
+
+--- Asks for one variable; nil when the user wants to leave.
+---@param var acp.AuthVar
+---@param is_set boolean
+---@return string?
+local function ask(var, is_set)
+  local prompt = var.label and ("%s (%s)"):format(var.label, var.name) or var.name
+  if is_set then
+    prompt = prompt .. ", nothing for the one that is set"
+  elseif var.optional then
+    prompt = prompt .. ", optional"
+  end
+  prompt = prompt .. ": "
+  -- What is left by <Esc> or <C-c> is empty too, or raises.
+  local read = var.secret and vim.fn.inputsecret or vim.fn.input ---@type function
+  local ok, value = pcall(read, { prompt = prompt, cancelreturn = vim.NIL })
+  -- What was typed shall not stay on the screen, nor its length.
+  vim.cmd.redraw({ bang = true })
+  return ok and type(value) == "string" and value or nil
+end
+
+--- Asks for the variables a way to log in needs, and hands them on.
+---@param session acp.Session
+---@param agent acp.native.Agent
+---@param method acp.AuthMethod
+local function give(session, agent, method)
+  local vars = vim.empty_dict() ---@type table<string, string>
+  for _, var in ipairs(method.vars or {}) do
+    local is_set = (agent.env[var.name] or vim.env[var.name] or "") ~= ""
+    local value = ask(var, is_set)
+    if not value or value == "" and not is_set and not var.optional then
+      say(("The log-in was left: %s is needed."):format(var.name), vim.log.levels.WARN)
+      return
+    elseif value ~= "" then
+      vars[var.name] = value
+    end
+  end
+  require("acp.native").load().login(session, method.id, vars)
+end
+
+--- Runs a command in a terminal of the current window.
+---@param command string[]
+---@param opts table
+---@return integer job 0 or less when it could not be started.
+local function start(command, opts)
+  if vim.fn.has("nvim-0.11") == 1 then
+    opts.term = true
+    return vim.fn.jobstart(command, opts)
+  end
+  ---@diagnostic disable-next-line: deprecated
+  return vim.fn.termopen(command, opts)
+end
+
+---@param win integer
+---@param before integer
+local function close(win, before)
+  local is_here = vim.api.nvim_get_current_win() == win
+  if vim.api.nvim_win_is_valid(win) then
+    pcall(vim.api.nvim_win_close, win, true)
+  end
+  if is_here then
+    vim.cmd.stopinsert()
+    if vim.api.nvim_win_is_valid(before) then
+      vim.api.nvim_set_current_win(before)
+    end
+  end
+end
+
+--- Runs the agent's own command in a terminal; when it ends well, the agent is asked again.
+---@param session acp.Session
+---@param agent acp.native.Agent
+---@param method acp.AuthMethod
+local function run(session, agent, method)
+  local before = vim.api.nvim_get_current_win()
+  local buf = vim.api.nvim_create_buf(false, true)
+  local height = math.max(12, math.floor(vim.o.lines / 2))
+  local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
+  -- It has taken over what the window before shows, which may be the chat's input.
+  for option, value in pairs({
+    number = false,
+    relativenumber = false,
+    signcolumn = "no",
+    winfixheight = false,
+    winhighlight = "",
+    winbar = (" Log in to %s"):format((agent.title or agent.name):gsub("%%", "%%%%")),
+  }) do
+    vim.api.nvim_set_option_value(option, value, { win = win, scope = "local" })
+  end
+  local command = { method.command or agent.command }
+  if not method.command then
+    vim.list_extend(command, agent.args)
+  end
+  vim.list_extend(command, method.args or {})
+  local function over(_, code)
+    vim.schedule(function()
+      if code == 0 then
+        close(win, before)
+        pcall(vim.api.nvim_buf_delete, buf, { force = true })
+        local native = require("acp.native").load()
+        -- The session may have been closed meanwhile.
+        pcall(native.login, session, method.id, true)
+        return
+      end
+      if vim.api.nvim_get_current_buf() == buf then
+        vim.cmd.stopinsert()
+      end
+      -- Short enough for one line of a small screen: a longer one would wait for a key.
+      local text = "The log-in has failed (exit code %d); `:Acp login` tries again."
+      say(text:format(code), vim.log.levels.ERROR)
+    end)
+  end
+  local ok, job = pcall(start, command, {
+    cwd = agent.cwd,
+    env = vim.tbl_extend("force", vim.empty_dict(), agent.env, method.env or {}),
+    on_exit = over,
+  })
+  if not ok or job <= 0 then
+    close(win, before)
+    pcall(vim.api.nvim_buf_delete, buf, { force = true })
+    local why = ok and "it is not executable" or require("acp.native").message(job)
+    say(("`%s` cannot be run: %s."):format(command[1], why), vim.log.levels.ERROR)
+    return
+  end
+  vim.bo[buf].bufhidden = "hide"
+  vim.b[buf].acp_login = session
+  for _, key in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", key, function()
+      close(vim.api.nvim_get_current_win(), before)
+    end, { buffer = buf, desc = "acp: close the log-in" })
+  end
+  vim.cmd.startinsert()
+end
+
+---@param session acp.Session
+---@param agent acp.native.Agent
+---@param method acp.AuthMethod
+local function use(session, agent, method)
+  if method.kind == "terminal" then
+    run(session, agent, method)
+  elseif method.kind == "env_var" then
+    give(session, agent, method)
+  elseif method.kind == "api_key" then
+    local key = ask({ name = method.name, secret = true, optional = true }, false)
+    if key then
+      -- Without one, the agent looks for it in its environment.
+      require("acp.native").load().login(session, method.id, key ~= "" and key or nil)
+    end
+  else
+    require("acp.native").load().login(session, method.id)
+  end
+end
+
+--- Logs in to a session's agent, asking which way where there are several.
+---@param id string? The method's id or name.
+---@param session acp.Session?
+function M.login(id, session)
+  local number, agent = meant(session)
+  if not agent then
+    return
+  end
+  local methods = agent.methods or {}
+  if id then
+    for _, method in ipairs(methods) do
+      if method.id == id or method.name == id then
+        return use(number, agent, method)
+      end
+    end
+    local ids = vim.tbl_map(function(method)
+      return method.id
+    end, methods)
+    local there = #ids > 0 and "there is " .. table.concat(ids, ", ") or "there is none"
+    local text = "acp.nvim: the agent %q has no log-in %q; %s."
+    error(text:format(agent.name, id, there), 0)
+  elseif #methods == 0 then
+    local text = "acp.nvim: the agent %q names no way to log in here: use its own command in a "
+      .. "terminal."
+    error(text:format(agent.name), 0)
+  end
+  vim.ui.select(methods, {
+    prompt = ("Log in to %s"):format(agent.title or agent.name),
+    kind = "acp-login",
+    format_item = describe,
+  }, function(choice)
+    if choice then
+      use(number, agent, choice)
+    end
+  end)
+end
+
+--- Logs out of a session's agent.
+---@param session acp.Session?
+function M.logout(session)
+  require("acp.native").load().logout(session)
+end
+
+--- Returns the ids of the ways to log in to the current session's agent.
+---@return string[]
+function M.ids()
+  local native = require("acp.native").loaded()
+  local session = native and native.status(nil).session
+  local agent = native and session and process(native, session)
+  return vim.tbl_map(function(method)
+    return method.id
+  end, agent and agent.methods or {})
+end
+
+return M

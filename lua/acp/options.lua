@@ -1,0 +1,197 @@
+--- `:Acp mode` and `:Acp config`: what is set without a picker, and with one.
+
+local M = {}
+
+--- What a picker shows of a description, in characters.
+local SHORT = 70
+
+---@return acp.Native
+local function native()
+  return require("acp.native").load()
+end
+
+---@param option acp.Option
+---@return boolean
+local function is_mode(option)
+  return option.id == "mode"
+end
+
+--- Returns the option for the mode: the one of this id, else the first of this category.
+---@param options acp.Option[]
+---@return acp.Option?
+local function mode_of(options)
+  local found = vim.tbl_filter(is_mode, options)[1]
+  return found
+    or vim.tbl_filter(function(option)
+      return option.category == "mode"
+    end, options)[1]
+end
+
+---@param options acp.Option[]
+---@param id string
+---@return acp.Option?
+local function named(options, id)
+  return vim.tbl_filter(function(option)
+    return option.id == id
+  end, options)[1]
+end
+
+--- Returns what an option can be set to.
+---@param option acp.Option
+---@return acp.OptionValue[]
+local function values_of(option)
+  if option.type == "boolean" then
+    return { { id = true, name = "on" }, { id = false, name = "off" } }
+  end
+  return option.values
+end
+
+--- Returns what an option is set to, in words.
+---@param option acp.Option
+---@return string
+local function shown(option)
+  for _, value in ipairs(values_of(option)) do
+    if value.id == option.value then
+      return value.name
+    end
+  end
+  return tostring(option.value)
+end
+
+--- Returns a text on one line, cut where it is long.
+---@param text string
+---@return string
+local function short(text)
+  text = vim.trim((text:gsub("%s+", " ")))
+  if vim.fn.strchars(text) <= SHORT then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, SHORT - 1) .. "…"
+end
+
+---@param text string
+local function tell(text)
+  vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
+end
+
+--- Says why there is nothing to pick from.
+---@param session acp.Session?
+---@param what string
+local function nothing(session, what)
+  local phase = native().status(session).phase
+  if phase == "starting" then
+    tell(("The agent is starting: its %s are not known yet."):format(what))
+  else
+    tell(("The agent has no %s to choose from."):format(what))
+  end
+end
+
+--- Lets the user choose what an option is set to.
+---@param session acp.Session
+---@param option acp.Option
+---@param kind string
+local function pick_value(session, option, kind)
+  local values = values_of(option)
+  if #values == 0 then
+    return nothing(session, option.name:lower() .. " values")
+  end
+  vim.ui.select(values, {
+    prompt = option.name,
+    kind = kind,
+    ---@param value acp.OptionValue
+    format_item = function(value)
+      local text = (value.id == option.value and "● " or "  ") .. value.name
+      if value.group then
+        text = ("%s (%s)"):format(text, value.group)
+      end
+      local about = value.description and short(value.description)
+      return about and about ~= "" and about ~= value.name and text .. " — " .. about or text
+    end,
+  }, function(value)
+    if value then
+      require("acp.commands").guarded(function()
+        native().set_option(session, option.id, value.id)
+      end)
+    end
+  end)
+end
+
+--- Sets the mode, or lets the user choose one; with `next`, it is the one behind the current one.
+---@param mode string "" to choose.
+---@param next boolean
+function M.mode(mode, next)
+  local session = native().status(nil).session
+  if next then
+    return native().next_mode(session)
+  elseif mode ~= "" then
+    return native().set_option(session, nil, mode)
+  end
+  local option = mode_of(native().options(session))
+  if option and session then
+    pick_value(session, option, "acp-mode")
+  else
+    nothing(session, "modes")
+  end
+end
+
+--- Sets an option, or lets the user choose one, its value, or both.
+---@param rest string What follows the subcommand: nothing, an option's id, or that and a value.
+function M.config(rest)
+  local session = native().status(nil).session
+  local options = native().options(session)
+  local id, value = rest:match("^(%S+)%s*(.-)%s*$")
+  if id and value and value ~= "" then
+    return native().set_option(session, id, value)
+  elseif not session or #options == 0 then
+    return nothing(session, "options")
+  elseif id then
+    local option = named(options, id)
+    if not option then
+      -- The library says what there is.
+      return native().set_option(session, id, "")
+    end
+    return pick_value(session, option, "acp-option-value")
+  end
+  vim.ui.select(options, {
+    prompt = "Options of " .. native().status(session).agent,
+    kind = "acp-option",
+    ---@param option acp.Option
+    format_item = function(option)
+      return ("%s: %s"):format(option.name, shown(option))
+    end,
+  }, function(option)
+    if option then
+      require("acp.commands").guarded(function()
+        pick_value(session, option, "acp-option-value")
+      end)
+    end
+  end)
+end
+
+--- Returns what can be completed behind `:Acp mode` or `:Acp config`.
+---@param name "mode"|"config"
+---@param rest string What is typed behind it.
+---@return string[]
+function M.complete(name, rest)
+  local library = require("acp.native").loaded()
+  if not library or library.status(nil).phase == "none" then
+    return {}
+  end
+  local options = library.options(nil)
+  local id, more = rest:match("^(%S+)%s+(%S*)$")
+  local option ---@type acp.Option?
+  if name == "mode" and not rest:find("%s") then
+    option = mode_of(options)
+  elseif name == "config" and not rest:find("%s") then
+    return vim.tbl_map(function(item)
+      return item.id
+    end, options)
+  elseif name == "config" and more then
+    option = id and named(options, id)
+  end
+  return vim.tbl_map(function(value)
+    return type(value.id) == "string" and value.id or value.name
+  end, option and values_of(option) or {})
+end
+
+return M

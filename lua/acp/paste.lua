@@ -1,0 +1,53 @@
+--- Lets an image that is dropped on the input go along: terminals paste its path. Where the agent
+--- takes no images, the path is a text like any other.
+---
+--- Invariant: whatever else is pasted, and wherever, reaches `vim.paste` as it came.
+
+local M = {}
+
+---@type table<string, boolean?>
+local images = { png = true, jpg = true, jpeg = true, gif = true, webp = true }
+
+--- Returns the image that a pasted text names by its path, as terminals write it.
+---@param lines string[]
+---@return string?
+local function image(lines)
+  local text = vim.trim(table.concat(lines, "\n"))
+  text = text:match("^'(.*)'$") or text:match('^"(.*)"$') or text:gsub("\\(.)", "%1")
+  if vim.startswith(text, "file://") then
+    text = vim.uri_to_fname(text)
+  end
+  local extension = text:match("%.(%w+)$")
+  local is_path = vim.startswith(text, "/") and not text:find("\n")
+  local is_image = is_path and extension and images[extension:lower()]
+  return is_image and vim.uv.fs_stat(text) and text or nil
+end
+
+local is_wrapped = false
+
+--- Puts itself before `vim.paste`, once.
+function M.wrap()
+  if is_wrapped then
+    return
+  end
+  is_wrapped = true
+  local paste = vim.paste
+  local is_taken = false
+  ---@diagnostic disable-next-line: duplicate-set-field
+  vim.paste = function(lines, phase)
+    local is_first = phase == -1 or phase == 1
+    local path = is_first and vim.bo.filetype == "acp-input" and image(lines) or nil
+    if path and require("acp.native").load().takes_images() then
+      -- The end of the same paste says nothing more.
+      is_taken = phase == 1
+      return (pcall(require("acp").attach, path))
+    elseif is_taken and phase == 3 and table.concat(lines) == "" then
+      is_taken = false
+      return true
+    end
+    is_taken = false
+    return paste(lines, phase)
+  end
+end
+
+return M

@@ -1,0 +1,99 @@
+--- Owns what is known of agents without any configuration: how each is started and installed.
+---
+--- Each is started by `make agents` where its program can be installed by a package manager.
+
+---@class acp.Preset
+---@field title string What people call it.
+---@field command string
+---@field args? string[]
+---@field env? table<string, string>
+---@field missing_file? "error"|"empty"
+---@field install string
+
+---@type table<string, acp.Preset>
+return {
+  tutor = {
+    title = "the tutor",
+    command = "acp-tutor",
+    install = "run `make release` in the plugin's folder",
+  },
+  auggie = {
+    title = "Auggie",
+    command = "auggie",
+    args = { "--acp" },
+    -- An update in the middle of a session ends it.
+    env = { AUGMENT_DISABLE_AUTO_UPDATE = "1" },
+    install = "npm install -g @augmentcode/auggie",
+  },
+  claude = {
+    title = "Claude Code",
+    command = "claude-agent-acp",
+    install = "npm install -g @agentclientprotocol/claude-agent-acp",
+  },
+  cline = {
+    title = "Cline",
+    command = "cline",
+    args = { "--acp" },
+    install = "npm install -g cline",
+  },
+  codex = {
+    title = "Codex",
+    command = "codex-acp",
+    install = "npm install -g @agentclientprotocol/codex-acp",
+  },
+  copilot = {
+    title = "Copilot CLI",
+    command = "copilot",
+    args = { "--acp" },
+    install = "npm install -g @github/copilot",
+  },
+  cursor = {
+    title = "Cursor",
+    command = "cursor-agent",
+    args = { "acp" },
+    install = "see https://cursor.com/docs/cli/installation",
+  },
+  gemini = {
+    title = "Gemini CLI",
+    command = "gemini",
+    args = { "--acp" },
+    -- Takes any error for the end of what it was about to make.
+    missing_file = "empty",
+    install = "npm install -g @google/gemini-cli",
+  },
+  goose = {
+    title = "Goose",
+    command = "goose",
+    args = { "acp" },
+    install = "see https://block.github.io/goose",
+  },
+  kimi = {
+    title = "Kimi Code",
+    command = "kimi",
+    args = { "acp" },
+    install = "npm install -g @moonshot-ai/kimi-code",
+  },
+  opencode = {
+    title = "OpenCode",
+    command = "opencode",
+    args = { "acp" },
+    install = "npm install -g opencode-ai",
+  },
+  qoder = {
+    title = "Qoder CLI",
+    command = "qodercli",
+    args = { "--acp" },
+    install = "npm install -g @qoder-ai/qodercli",
+  },
+  qwen = {
+    title = "Qwen Code",
+    command = "qwen",
+    args = { "--acp" },
+    install = "npm install -g @qwen-code/qwen-code",
+  },
+  vibe = {
+    title = "Mistral Vibe",
+    command = "vibe-acp",
+    install = "uv tool install mistral-vibe",
+  },
+}

@@ -1,0 +1,285 @@
+--- Lists the sessions there are and were, and opens, deletes and exports them.
+
+local M = {}
+
+--- What waits for an answer of the library, by its number.
+---@type table<integer, fun(value: any, problem: string?)?>
+local waiting = {}
+local last = 0
+
+--- Asks the library for something; the answer comes later, and once.
+---@param name "past_list"|"past_delete"|"past_export"
+---@param args table
+---@param done fun(value: any, problem: string?)
+local function ask(name, args, done)
+  local native = require("acp.native").load()
+  last = last + 1
+  waiting[last] = done
+  local ok, problem = pcall(native[name], last, args)
+  if not ok then
+    waiting[last] = nil
+    error(problem, 0)
+  end
+end
+
+--- Hears what came of a wish; called by the library.
+---@param number integer
+---@param value any
+---@param problem? string
+function M.granted(number, value, problem)
+  local done = waiting[number]
+  waiting[number] = nil
+  if done then
+    done(value, problem)
+  end
+end
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
+end
+
+--- Runs `work`; what it raises becomes a message.
+---@param work fun()
+local function guarded(work)
+  local ok, problem = pcall(work)
+  if not ok then
+    local text = require("acp.native").message(problem):gsub("^acp%.nvim: ", "")
+    say(text, vim.log.levels.ERROR)
+  end
+end
+
+--- Returns how long ago a time was, in words.
+---@param time integer Seconds since 1970.
+---@param now integer
+---@return string
+function M.ago(time, now)
+  local past = math.max(0, now - time)
+  for _, unit in ipairs({ { 86400, "day" }, { 3600, "hour" }, { 60, "minute" } }) do
+    local count = math.floor(past / unit[1])
+    if unit[2] == "day" and count > 30 then
+      return tostring(os.date("%Y-%m-%d", time))
+    elseif count > 0 then
+      return ("%d %s%s ago"):format(count, unit[2], count == 1 and "" or "s")
+    end
+  end
+  return "just now"
+end
+
+--- How much of a title a list shows, in characters.
+local TITLE = 60
+
+--- Returns a session as a line of a list.
+---@param item acp.PastSession
+---@param all boolean Of all projects: the folder is shown.
+---@param now integer
+---@return string
+function M.label(item, all, now)
+  local title = vim.trim((item.title or ""):gsub("%s+", " "))
+  title = title ~= "" and title or "(nothing was asked yet)"
+  if vim.fn.strchars(title) > TITLE then
+    title = vim.trim(vim.fn.strcharpart(title, 0, TITLE - 1)) .. "…"
+  end
+  local parts = { title, item.agent }
+  if item.updated then
+    table.insert(parts, M.ago(item.updated, now))
+  end
+  if item.session then
+    table.insert(parts, "open")
+  end
+  if all and item.cwd ~= "" then
+    table.insert(parts, vim.fn.fnamemodify(item.cwd, ":~"))
+  end
+  return table.concat(parts, " · ")
+end
+
+---@class acp.SessionsOpts
+---@field all? boolean Those of all projects; without it those of the current folder.
+---@field agent? string Only this agent's.
+
+--- Gathers the sessions, newest first.
+---@param opts acp.SessionsOpts
+---@param done fun(sessions: acp.PastSession[])
+function M.list(opts, done)
+  local query = { cwd = vim.fn.getcwd(), all = opts.all == true, agent = opts.agent }
+  ask("past_list", query, done)
+end
+
+--- Puts a conversation into a new markdown buffer.
+---@param text string
+local function show_text(text)
+  vim.cmd("tabnew")
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(vim.trim(text), "\n"))
+  vim.bo.filetype = "markdown"
+end
+
+--- Shows what is kept of a session, to be read.
+---@param item acp.PastSession
+local function show_record(item)
+  ask("past_export", { record = item.record }, function(text, problem)
+    if not text then
+      return say(("The session cannot be shown: %s."):format(problem), vim.log.levels.ERROR)
+    end
+    show_text(text)
+    vim.bo.modified = false
+    -- Short enough for one line of a small screen: a longer one would wait for a key.
+    local why = "%s cannot be started (`:Acp agents`): only to be read."
+    say(why:format(item.agent), vim.log.levels.WARN)
+  end)
+end
+
+--- Opens a session: its chat if there is one, else the one its agent goes on with.
+---@param item acp.PastSession
+function M.open(item)
+  if item.session then
+    return require("acp.native").load().session_show(item.session)
+  end
+  if not item.id then
+    return show_record(item)
+  end
+  local cwd = vim.fn.isdirectory(item.cwd) == 1 and item.cwd or nil
+  local opts = { agent = item.agent, session_id = item.id, cwd = cwd }
+  local ok, problem = pcall(require("acp").open, opts)
+  if ok then
+    return
+  end
+  if not item.record then
+    error(problem, 0)
+  end
+  show_record(item)
+end
+
+--- Deletes a session, after a question.
+---@param item acp.PastSession
+function M.delete(item)
+  local title = M.label(item, false, os.time())
+  vim.ui.select({ "Delete it", "Keep it" }, {
+    prompt = ("Delete %s?"):format(title),
+    kind = "acp-delete-session",
+  }, function(choice)
+    if choice ~= "Delete it" then
+      return
+    end
+    guarded(function()
+      ask("past_delete", item, function(is_agents_gone, problem)
+        if problem then
+          say(("The session was not deleted: %s."):format(problem), vim.log.levels.ERROR)
+        elseif item.id and not is_agents_gone then
+          say("What was kept of the session is deleted. Its agent may still have it.")
+        else
+          say("The session is deleted.")
+        end
+      end)
+    end)
+  end)
+end
+
+--- Writes a conversation as markdown: to a file, or into a new buffer.
+---@param what {session?: integer, record?: string}
+---@param file? string
+---@param force? boolean A file that is there is replaced.
+function M.export(what, file, force)
+  if file then
+    file = vim.fn.fnamemodify(vim.fs.normalize(file), ":p")
+    if vim.uv.fs_stat(file) and not force then
+      local name = vim.fn.fnamemodify(file, ":~:.")
+      error(("acp.nvim: %s is there already; `:Acp export!` replaces it."):format(name), 0)
+    end
+  end
+  ask("past_export", what, function(text, problem)
+    if not text then
+      say(("Nothing was exported: %s."):format(problem), vim.log.levels.ERROR)
+    elseif not file then
+      show_text(text)
+    else
+      guarded(function()
+        local ok, why = pcall(vim.fn.writefile, vim.split(text, "\n", { trimempty = true }), file)
+        if not ok then
+          error(("%s could not be written: %s"):format(file, why), 0)
+        end
+        say("The conversation is in " .. vim.fn.fnamemodify(file, ":~:."))
+      end)
+    end
+  end)
+end
+
+--- What can be done with a session that was chosen.
+---@type table<string, {prompt: string, run: fun(item: acp.PastSession), past: boolean?}>
+local actions = {
+  open = { prompt = "Sessions", run = M.open },
+  delete = { prompt = "Delete a session", run = M.delete, past = true },
+  export = {
+    prompt = "Export a session",
+    run = function(item)
+      M.export(item.session and { session = item.session } or { record = item.record })
+    end,
+  },
+}
+
+--- Tells whether something can be done with a session.
+---@param action string
+---@param item acp.PastSession
+---@return boolean
+local function suits(action, item)
+  if action == "delete" then
+    return not item.session and (item.record ~= nil or item.listed)
+  elseif action == "export" then
+    return item.session ~= nil or item.record ~= nil
+  end
+  return item.session ~= nil or item.id ~= nil or item.record ~= nil
+end
+
+--- Lets the user choose a session, and does something with it.
+---@param action "open"|"delete"|"export"
+---@param opts acp.SessionsOpts
+function M.pick(action, opts)
+  M.list(opts, function(sessions)
+    sessions = vim.tbl_filter(function(item)
+      return suits(action, item)
+    end, sessions)
+    if #sessions == 0 then
+      local where = opts.all and "" or " of this project; `:Acp sessions!` lists those of all"
+      return say(("There is no session%s."):format(where))
+    end
+    local now = os.time()
+    vim.ui.select(sessions, {
+      prompt = actions[action].prompt,
+      kind = "acp-session",
+      format_item = function(item)
+        return M.label(item, opts.all == true, now)
+      end,
+    }, function(choice)
+      if choice then
+        guarded(function()
+          actions[action].run(choice)
+        end)
+      end
+    end)
+  end)
+end
+
+--- Runs `:Acp sessions`: what is to be done, and whose sessions.
+---@param args string[]
+---@param bang boolean
+function M.command(args, bang)
+  local first, second = args[1], args[2]
+  local opts = { all = bang, agent = second } ---@type acp.SessionsOpts
+  if first == "delete" or first == "export" then
+    return M.pick(first, opts)
+  end
+  opts.agent = first
+  M.pick("open", opts)
+end
+
+--- Returns the words that may follow `:Acp sessions`.
+---@param first boolean Nothing was written yet.
+---@return string[]
+function M.words(first)
+  local words = vim.tbl_map(function(found)
+    return found.name
+  end, require("acp.agents").list())
+  return first and vim.list_extend({ "delete", "export" }, words) or words
+end
+
+return M

@@ -1,0 +1,63 @@
+//! Reads and writes that the agent takes back.
+//!
+//! Invariant: what has begun to change a file goes on and is answered by what came of it; all
+//! else is answered with the error for it and changes nothing.
+
+use super::write::Stage;
+use super::{FileJob, Read, Write};
+use crate::acp::{RequestId, RpcError, rpc};
+use crate::core::ids::AgentKey;
+use crate::core::model::{Effects, Model};
+
+impl FileJob {
+    fn is_of(&self, agent: AgentKey, request: &RequestId) -> bool {
+        let (by, id) = match self {
+            FileJob::Read(read) => (read.agent, &read.request),
+            FileJob::Write(write) => (write.agent, &write.request),
+        };
+        by == agent && id == request
+    }
+
+    /// Lets the disk's answer change nothing any more; tells whether that was still possible.
+    fn take_back(&mut self) -> bool {
+        match self {
+            FileJob::Read(Read { is_taken_back, .. })
+            | FileJob::Write(Write {
+                is_taken_back,
+                stage: Stage::Reading,
+                ..
+            }) => !std::mem::replace(is_taken_back, true),
+            FileJob::Write(_) => false,
+        }
+    }
+}
+
+impl Model {
+    /// The agent takes back a request; tells whether it was one of these.
+    pub(in crate::core) fn file_taken_back(
+        &mut self,
+        agent: AgentKey,
+        request: &RequestId,
+        fx: &mut Effects,
+    ) -> bool {
+        let is_it = |job: &FileJob| job.is_of(agent, request);
+        let mut go_on = None;
+        if let Some(at) = self.held.iter().position(is_it) {
+            if let FileJob::Write(write) = self.held.remove(at) {
+                go_on = Some(write.path);
+            }
+        } else if !self.writes.take_waiting(is_it) {
+            match self.jobs.file_mut(is_it).map(FileJob::take_back) {
+                Some(true) => {}
+                Some(false) => return true,
+                None => return false,
+            }
+        }
+        let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
+        self.refuse(agent, request, error, fx);
+        if let Some(path) = go_on {
+            self.go_on_after(&path, fx);
+        }
+        true
+    }
+}

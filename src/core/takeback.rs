@@ -1,0 +1,42 @@
+//! Requests that are taken back: the client's own, and the agent's.
+//!
+//! Invariants: a request of the client's that was given up concerns nobody any more; what the
+//! agent answers to it all the same is dropped. A request that the agent takes back gets its one
+//! answer as every other: the error for it where it still waits, else what became of it.
+
+use super::effect::{Effect, HostEffect};
+use super::ids::AgentKey;
+use super::model::{Call, Effects, Model};
+use crate::acp::{RequestId, client, rpc};
+
+impl Model {
+    /// Gives up a request of the client's and tells the agent so by `$/cancel_request`.
+    ///
+    /// Returns what it was for; `None` if it has been answered, or given up before. An agent that
+    /// is not initialized is told nothing: it would not know what to make of it.
+    pub(super) fn cancel_request_of(
+        &mut self,
+        agent: AgentKey,
+        id: u64,
+        fx: &mut Effects,
+    ) -> Option<Call> {
+        let state = self.agents.get_mut(&agent)?;
+        let call = state.pending.remove(&id)?;
+        state.given_up.insert(id);
+        if call != Call::Initialize {
+            let line = rpc::notification(client::CANCEL_REQUEST, client::cancel_request(id));
+            fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        }
+        Some(call)
+    }
+
+    /// The agent takes back one of its own requests.
+    pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
+        let is_done = self.permission_taken_back(agent, id, fx)
+            || self.elicitation_taken_back(agent, id, fx)
+            || self.file_taken_back(agent, id, fx);
+        if !is_done {
+            self.waiter_cancelled(agent, id, fx);
+        }
+    }
+}

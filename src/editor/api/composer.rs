@@ -1,0 +1,99 @@
+//! What the module offers for what goes along with prompts.
+
+use std::path::{Path, PathBuf};
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::sessions::{meant, read_context};
+use crate::core::attachment::Attachment;
+use crate::core::event::Event;
+use crate::core::ids::SessionKey;
+use crate::editor::guard::function;
+use crate::editor::state::{send, snapshot};
+use crate::editor::{complete, nvim};
+
+pub(super) fn add(module: &Table) -> mlua::Result<()> {
+    let attach = |(session, what): (Option<u32>, Value)| attach(meant(session)?, &what);
+    module.set("attach", function("attach", attach)?)?;
+    let detach = |(session, number): (Option<u32>, Option<usize>)| {
+        send(Event::Detach {
+            session: meant(session)?,
+            which: number.map(|number| number.saturating_sub(1)),
+        });
+        Ok(())
+    };
+    module.set("detach", function("detach", detach)?)?;
+    let takes_images = |session: Option<u32>| {
+        let session = meant(session)?;
+        let snapshot = snapshot();
+        let info = snapshot
+            .sessions
+            .iter()
+            .find(|info| info.session == session);
+        Ok(info.is_none_or(|info| info.takes_images))
+    };
+    module.set("takes_images", function("takes_images", takes_images)?)?;
+    let complete = |(buf, row, before): (i32, usize, String)| candidates(buf, row, &before);
+    module.set("complete", function("complete", complete)?)
+}
+
+/// Returns what completes a line of an input, before the cursor, and where that begins.
+fn candidates(buf: i32, row: usize, before: &str) -> mlua::Result<Option<Table>> {
+    let Some(session) = complete::session_of(buf) else {
+        return Ok(None);
+    };
+    let Some((start, found)) = complete::at(session, row, before)? else {
+        return Ok(None);
+    };
+    let items = nvim::empty()?;
+    for candidate in &found {
+        items.push(complete::item(candidate)?)?;
+    }
+    let found = [
+        ("start", nvim::value(start)),
+        ("items", Value::Table(items)),
+    ];
+    nvim::table(found).map(Some)
+}
+
+/// Attaches a file by its absolute path, lines, or the image in the clipboard.
+fn attach(session: SessionKey, what: &Value) -> mlua::Result<()> {
+    let event = match what {
+        Value::String(path) => attach_path(session, PathBuf::from(path.to_string_lossy()))?,
+        Value::Table(lines) => Event::Attach {
+            session,
+            items: vec![Attachment::Lines(read_context(lines)?)],
+        },
+        _ => Event::AttachImage {
+            session,
+            path: None,
+        },
+    };
+    send(event);
+    Ok(())
+}
+
+fn attach_path(session: SessionKey, path: PathBuf) -> mlua::Result<Event> {
+    if !path.exists() {
+        let text = format!("there is no file {}: nothing was attached", path.display());
+        return Err(mlua::Error::runtime(text));
+    }
+    Ok(match is_image(&path) {
+        true => Event::AttachImage {
+            session,
+            path: Some(path),
+        },
+        false => Event::Attach {
+            session,
+            items: vec![Attachment::file(path)],
+        },
+    })
+}
+
+/// Returns whether a file is called as images are that agents take.
+pub fn is_image(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = extension.map(str::to_lowercase);
+    let known = ["png", "jpg", "jpeg", "gif", "webp"];
+    extension.is_some_and(|extension| known.contains(&extension.as_str()))
+}

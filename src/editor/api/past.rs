@@ -1,0 +1,54 @@
+//! What the module offers for sessions of the past.
+
+use std::path::PathBuf;
+
+use nvim_oxi::mlua::{self, Table};
+
+use super::sessions::meant;
+use crate::acp::SessionId;
+use crate::core::history::{Query, RecordName, Source, Wish};
+use crate::core::ids::SessionKey;
+use crate::editor::guard::function;
+use crate::editor::past::wish;
+use crate::editor::{chat, layout};
+
+pub(super) fn add(module: &Table) -> mlua::Result<()> {
+    let list = |(number, query): (u32, Table)| {
+        let cwd = PathBuf::from(query.get::<String>("cwd")?);
+        let is_all = query.get::<Option<bool>>("all")?.unwrap_or(false);
+        let query = Query {
+            project: (!is_all).then(|| crate::paths::resolved(&cwd)),
+            cwd,
+            agent: query.get("agent")?,
+        };
+        wish(number, Wish::List(query));
+        Ok(())
+    };
+    module.set("past_list", function("past_list", list)?)?;
+    let delete = |(number, past): (u32, Table)| {
+        let id: Option<String> = past.get("id")?;
+        let name: Option<String> = past.get("record")?;
+        let delete = Wish::Delete {
+            agent: past.get("agent")?,
+            id: id.map(|id| SessionId(id.into())),
+            name: name.map(RecordName),
+        };
+        wish(number, delete);
+        Ok(())
+    };
+    module.set("past_delete", function("past_delete", delete)?)?;
+    let export = |(number, what): (u32, Table)| {
+        let source = match what.get::<Option<String>>("record")? {
+            Some(name) => Source::Kept(RecordName(name)),
+            None => Source::Session(meant(what.get("session")?)?),
+        };
+        wish(number, Wish::Export(source));
+        Ok(())
+    };
+    module.set("past_export", function("past_export", export)?)?;
+    let show = |session: u32| match chat::get(SessionKey(session)) {
+        Some(_) => layout::show(SessionKey(session)),
+        None => Err(mlua::Error::runtime("this session is closed")),
+    };
+    module.set("session_show", function("session_show", show)?)
+}

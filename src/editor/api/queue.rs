@@ -1,0 +1,37 @@
+//! What the module offers for prompts that wait.
+
+use nvim_oxi::mlua::{self, Table};
+
+use super::sessions::meant;
+use crate::core::ids::QueueId;
+use crate::core::queue::QueueAction;
+use crate::editor::guard::function;
+use crate::editor::nvim;
+use crate::editor::queue;
+
+pub(super) fn add(module: &Table) -> mlua::Result<()> {
+    let list = |session: Option<u32>| {
+        let list = nvim::empty()?;
+        for info in queue::waiting(meant(session)?) {
+            list.push(nvim::table([
+                ("id", nvim::value(info.id.0)),
+                ("text", nvim::value(info.text)),
+            ])?)?;
+        }
+        Ok(list)
+    };
+    module.set("queue_list", function("queue_list", list)?)?;
+    let act = |(session, id, action, by): (Option<u32>, u64, String, Option<i32>)| {
+        let action = match action.as_str() {
+            "edit" => QueueAction::Edit,
+            "remove" => QueueAction::Remove,
+            "send" => QueueAction::SendNow,
+            _ => QueueAction::Move(by.unwrap_or(1)),
+        };
+        queue::act(meant(session)?, QueueId(id), action);
+        Ok(())
+    };
+    module.set("queue_act", function("queue_act", act)?)?;
+    let focus = |session: Option<u32>| queue::focus(meant(session)?);
+    module.set("queue_focus", function("queue_focus", focus)?)
+}

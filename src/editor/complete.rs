@@ -1,0 +1,295 @@
+//! Completion in the input: what completes, and Neovim's own menu of it.
+//!
+//! Invariants: the menu takes no key that is meant for the text (nothing in it is selected until
+//! the user does that); where another plugin completes, it is the menu's owner.
+
+use std::cell::{Cell, RefCell};
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::nvim::{self, api};
+use super::state::{self, send, snapshot};
+use super::{chat, guard, keys, mentions};
+use crate::core::complete::{self, Candidate, LeadKind, Sources};
+use crate::core::event::Event;
+use crate::core::ids::SessionKey;
+
+/// How the menu has to behave, whatever it does elsewhere.
+const MENU: &str = "menuone,noinsert,noselect";
+
+/// When completion comes up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Completion {
+    /// While one writes.
+    #[default]
+    Auto,
+    /// By CTRL-X CTRL-O.
+    Manual,
+    Off,
+}
+
+thread_local! {
+    /// The line before the cursor when a candidate was taken: nothing completes that any further.
+    static TAKEN: RefCell<String> = RefCell::default();
+    /// The user's 'completeopt' while ours is in its place, where buffers have none of their own.
+    static REPLACED: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// Another plugin completes in inputs.
+    static IS_OTHERS: Cell<bool> = const { Cell::new(false) };
+}
+
+fn config() -> Completion {
+    state::with(|editor| editor.config.borrow().completion).unwrap_or_default()
+}
+
+/// Sets an input buffer up for completion.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
+    if config() == Completion::Off {
+        return Ok(());
+    }
+    nvim::set_buf_option(buf, "omnifunc", "v:lua.require'acp'.complete")?;
+    let is_local = has_local_option()?;
+    if is_local {
+        nvim::set_buf_option(buf, "completeopt", MENU)?;
+    }
+    let run = guard::callback("completion", move |args: Table| {
+        let event: String = args.get("event")?;
+        match event.as_str() {
+            "InsertEnter" => {
+                IS_OTHERS.set(hand_over(buf)?);
+                if !is_local {
+                    replace_option()?;
+                }
+                Ok(())
+            }
+            "InsertLeave" | "BufLeave" => give_option_back(),
+            "CompleteDone" => note_taken(),
+            _ => menu(key),
+        }
+    })?;
+    let events = vec![
+        "InsertEnter",
+        "InsertLeave",
+        "BufLeave",
+        "CompleteDone",
+        "TextChangedI",
+        "TextChangedP",
+    ];
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(run)),
+    ])?;
+    api::<i32>("nvim_create_autocmd", (events, opts)).map(drop)
+}
+
+/// Returns whether buffers have a 'completeopt' of their own: not in Neovim 0.10.
+fn has_local_option() -> mlua::Result<bool> {
+    let info: Table = api("nvim_get_option_info2", ("completeopt", nvim::empty()?))?;
+    Ok(info.get::<String>("scope")? == "buf" || info.get::<bool>("global_local")?)
+}
+
+fn replace_option() -> mlua::Result<()> {
+    let options: Table = nvim::vim()?.get("o")?;
+    let users: String = options.get("completeopt")?;
+    if users != MENU {
+        options.set("completeopt", MENU)?;
+        REPLACED.set(Some(users));
+    }
+    Ok(())
+}
+
+fn give_option_back() -> mlua::Result<()> {
+    match REPLACED.take() {
+        Some(users) => nvim::vim()?.get::<Table>("o")?.set("completeopt", users),
+        None => Ok(()),
+    }
+}
+
+/// Lets the user's completion plugin complete here as well; returns whether there is one.
+fn hand_over(buf: i32) -> mlua::Result<bool> {
+    let run = "return require('acp.completion').hand_over(...)";
+    nvim::lua().load(run).call(buf)
+}
+
+/// Returns the session whose input a buffer is.
+pub fn session_of(buf: i32) -> Option<SessionKey> {
+    state::with(|editor| {
+        let chats = editor.chats.borrow();
+        let mut all = chats.by_session.iter();
+        all.find(|(_, chat)| chat.input == buf).map(|(key, _)| *key)
+    })
+    .flatten()
+}
+
+/// Returns what completes a line of an input, `before` the cursor, and the byte at which that
+/// begins.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn at(
+    key: SessionKey,
+    row: usize,
+    before: &str,
+) -> mlua::Result<Option<(usize, Vec<Candidate>)>> {
+    let Some(lead) = complete::lead(row, before) else {
+        return Ok(None);
+    };
+    let snapshot = snapshot();
+    let info = snapshot.sessions.iter().find(|info| info.session == key);
+    let is_known = info.is_some_and(|info| info.files.is_some());
+    if lead.kind == LeadKind::Mention && (lead.text.is_empty() || !is_known) {
+        // What is there now is shown; it is looked for anew meanwhile.
+        send(Event::FilesWanted { session: key });
+    }
+    let sources = Sources {
+        commands: info.map_or(&[], |info| &info.commands),
+        files: info.and_then(|info| info.files.as_ref()),
+        buffers: match lead.kind {
+            LeadKind::Mention => open_files(key)?,
+            _ => Vec::new(),
+        },
+        symbols: match lead.kind {
+            LeadKind::Symbol => symbols()?,
+            _ => Vec::new(),
+        },
+    };
+    Ok(Some((lead.start, complete::candidates(lead, &sources))))
+}
+
+fn open_files(key: SessionKey) -> mlua::Result<Vec<String>> {
+    let cwd = mentions::folder(key)?;
+    let open = mentions::recent()?.into_iter();
+    let inside =
+        open.filter_map(|(_, path)| path.strip_prefix(&cwd).ok()?.to_str().map(str::to_owned));
+    Ok(inside.collect())
+}
+
+fn symbols() -> mlua::Result<Vec<(String, String)>> {
+    let list: Vec<Vec<String>> = nvim::lua()
+        .load("return require('acp.symbols').list()")
+        .call(())?;
+    let pairs = list.into_iter().map(|pair| {
+        let mut pair = pair.into_iter();
+        (
+            pair.next().unwrap_or_default(),
+            pair.next().unwrap_or_default(),
+        )
+    });
+    Ok(pairs.collect())
+}
+
+/// Returns the row of the cursor and the text of its line before it.
+fn before() -> mlua::Result<(usize, String)> {
+    let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
+    let (line, column) = match cursor.as_slice() {
+        [line, column] => (*line, *column),
+        _ => (1, 0),
+    };
+    let text: String = api("nvim_get_current_line", ())?;
+    let before = text.get(..column).unwrap_or(&text).to_owned();
+    Ok((line.saturating_sub(1), before))
+}
+
+fn note_taken() -> mlua::Result<()> {
+    let vim: Table = nvim::vim()?.get("v")?;
+    let item: Table = vim.get("completed_item")?;
+    if !item.is_empty() {
+        TAKEN.set(before()?.1);
+    }
+    Ok(())
+}
+
+/// Brings the menu up, or up to date, in the input where the user writes.
+fn menu(key: SessionKey) -> mlua::Result<()> {
+    if config() != Completion::Auto || IS_OTHERS.get() {
+        return Ok(());
+    }
+    let is_open = nvim::vim_fn::<i64>("pumvisible", ())? == 1;
+    if is_open {
+        let info: Table = nvim::vim_fn("complete_info", vec!["mode", "selected"])?;
+        // The user completes something else, or chooses right now.
+        if info.get::<String>("mode")? != "eval" || info.get::<i64>("selected")? >= 0 {
+            return Ok(());
+        }
+    }
+    let (row, before) = before()?;
+    if TAKEN.with_borrow(|taken| !taken.is_empty() && *taken == before) {
+        return Ok(());
+    }
+    let Some((start, found)) = at(key, row, &before)? else {
+        return Ok(());
+    };
+    let written = before.get(start..).unwrap_or_default();
+    let is_done = matches!(found.as_slice(), [only] if only.word == written);
+    if found.is_empty() || is_done {
+        return match is_open {
+            true => nvim::vim_fn("complete", (start + 1, nvim::empty()?)),
+            false => Ok(()),
+        };
+    }
+    let list = nvim::empty()?;
+    for candidate in &found {
+        list.push(item(candidate)?)?;
+    }
+    nvim::vim_fn("complete", (start + 1, list))
+}
+
+/// Returns a candidate as |complete-items| has them.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn item(candidate: &Candidate) -> mlua::Result<Table> {
+    nvim::table([
+        ("word", nvim::value(candidate.word.as_str())),
+        ("kind", nvim::value(candidate.kind)),
+        ("menu", nvim::value(candidate.about.as_str())),
+        // The next key does not hide those that do not begin so: they are looked for anew.
+        ("equal", nvim::value(1)),
+        ("dup", nvim::value(1)),
+    ])
+}
+
+/// There is more to complete with: the menu shows it, if the user is at that.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn came(key: SessionKey) -> mlua::Result<()> {
+    let here: i32 = api("nvim_get_current_buf", ())?;
+    let is_here = chat::get(key).is_some_and(|chat| chat.input == here);
+    let mode: String = nvim::vim_fn("mode", ())?;
+    match is_here && mode == "i" {
+        true => menu(key),
+        false => Ok(()),
+    }
+}
+
+/// Takes what is selected in the menu, or the first; `false` when there is no menu.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn take(key: SessionKey) -> mlua::Result<bool> {
+    match choosing()? {
+        Some(true) => keys::feed("<C-y>")?,
+        Some(false) => {
+            // Who types faster than the screen is drawn has a menu of the key before.
+            menu(key)?;
+            keys::feed("<C-n><C-y>")?;
+        }
+        None => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Returns whether the menu is open, and whether something in it is selected.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn choosing() -> mlua::Result<Option<bool>> {
+    if nvim::vim_fn::<i64>("pumvisible", ())? != 1 {
+        return Ok(None);
+    }
+    let info: Table = nvim::vim_fn("complete_info", vec!["selected"])?;
+    Ok(Some(info.get::<i64>("selected")? >= 0))
+}

@@ -1,0 +1,197 @@
+//! The input window's buffer: what the user writes, what goes along with it, and how it is sent.
+//!
+//! Invariant: no text of the user's is lost: what gives way to another text goes to the history of
+//! prompts, and what was sent comes back by undo.
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::nvim::{self, api};
+use super::state::{self, send};
+use super::{chat, complete, follow, guard, inputmarks, keys, mentions, recall};
+use crate::core::event::{Event, Prompt};
+use crate::core::ids::SessionKey;
+use crate::core::queue::When;
+
+/// How much of an input can be undone, as is Neovim's own default.
+const UNDO: i64 = 1000;
+
+/// Makes a session's input buffer.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
+    let buf = chat::scratch(&format!("acp://{agent}/{}/input", key.0), "acp-input")?;
+    nvim::set_buf_option(buf, "undolevels", UNDO)?;
+    keys::of_input(buf, key)?;
+    placeholder(buf)?;
+    complete::set_up(buf, key)?;
+    inputmarks::set_up(buf, key)?;
+    Ok(buf)
+}
+
+/// Returns what stands in an input.
+pub(super) fn text(buf: i32) -> mlua::Result<String> {
+    let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
+    Ok(lines.join("\n"))
+}
+
+/// Puts what stands unsent in inputs into the history of prompts: Neovim quits.
+pub(super) fn keep_drafts() {
+    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
+    for (session, chat) in chats.unwrap_or_default() {
+        if let Ok(text) = text(chat.input) {
+            send(Event::Remember { session, text });
+        }
+    }
+}
+
+/// Replaces what stands in an input; undo brings it back.
+pub(super) fn set_text(buf: i32, text: &str) -> mlua::Result<()> {
+    // Ends the undo step of what was typed.
+    nvim::set_buf_option(buf, "undolevels", UNDO)?;
+    let lines: Vec<&str> = text.split('\n').collect();
+    api("nvim_buf_set_lines", (buf, 0, -1, false, lines))
+}
+
+/// Sends what stands in the input window and empties it; where nothing does, and it shall be at
+/// once, the prompt that waits longest.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    let text = text(chat.input)?.trim().to_owned();
+    let snapshot = state::snapshot();
+    let mut sessions = snapshot.sessions.iter();
+    let info = sessions.find(|info| info.session == key);
+    if text.is_empty() && info.is_none_or(|info| info.attached.is_empty()) {
+        return match when {
+            When::InTurn => Ok(()),
+            When::AtOnce => super::queue::send_first(key),
+        };
+    }
+    let mentioned = mentions::resolve(key, &text)?;
+    set_text(chat.input, "")?;
+    recall::forget(key);
+    send(Event::Remember {
+        session: key,
+        text: text.clone(),
+    });
+    state::with(|editor| editor.chats.borrow_mut().last = Some(key));
+    chat::follow_again(&chat)?;
+    state::refresh_environment();
+    let prompt = Prompt {
+        text,
+        mentioned,
+        ..Prompt::default()
+    };
+    send(match when {
+        When::InTurn => Event::Prompt {
+            session: key,
+            prompt,
+        },
+        When::AtOnce => Event::Interrupt {
+            session: key,
+            prompt,
+        },
+    });
+    Ok(())
+}
+
+/// There is more to complete with than before, and more is known of commands.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
+    if let Some(chat) = chat::get(key)
+        && api("nvim_buf_is_loaded", chat.input)?
+    {
+        inputmarks::draw(chat.input, key)?;
+    }
+    complete::came(key)
+}
+
+/// Takes away what was attached last, if anything is.
+///
+/// # Errors
+/// Never; keys are mapped to what may fail.
+pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
+    let count = chat::get(key).map_or(0, |chat| chat.attached.len());
+    if let Some(last) = count.checked_sub(1) {
+        send(Event::Detach {
+            session: key,
+            which: Some(last),
+        });
+    }
+    Ok(())
+}
+
+/// Shows above the input what goes along with the next prompt.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    let bar = attached_bar(&labels);
+    for win in nvim::windows_of(chat.input)? {
+        // A window of one line has no room for it.
+        let _: mlua::Result<()> = nvim::set_win_option(win, "winbar", bar.as_str());
+    }
+    state::with(|editor| {
+        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
+            chat.attached = labels;
+        }
+    });
+    Ok(())
+}
+
+fn attached_bar(labels: &[String]) -> String {
+    let mut bar = String::new();
+    for (number, label) in (1..).zip(labels) {
+        let label = label.replace('%', "%%");
+        bar.push_str(&format!(" %#AcpKey#{number} %#AcpPath#{label}%*"));
+    }
+    bar
+}
+
+/// Shows in an empty input window how to go on.
+fn placeholder(buf: i32) -> mlua::Result<()> {
+    let namespace = nvim::namespace("acp_chat")?;
+    let draw = move |buf: i32, hint: String| -> mlua::Result<()> {
+        api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+        let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
+        if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
+            return Ok(());
+        }
+        let chunk = nvim::lua().create_sequence_from([hint, "AcpPlaceholder".to_owned()])?;
+        let opts = nvim::table([
+            ("virt_text", nvim::value(vec![chunk])),
+            ("virt_text_pos", nvim::value("overlay")),
+        ])?;
+        api::<i32>("nvim_buf_set_extmark", (buf, namespace, 0, 0, opts))?;
+        Ok(())
+    };
+    let on_change = guard::callback("input", move |args: Table| {
+        let (event, buf): (String, i32) = (args.get("event")?, args.get("buf")?);
+        let hint = match event.as_str() {
+            // While one writes, no window follows the agent.
+            "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
+                format!("<Esc> lets the window follow · {}", keys::writing_hint())
+            }
+            "InsertEnter" | "TextChangedI" => keys::writing_hint(),
+            _ => keys::resting_hint(),
+        };
+        draw(buf, hint)
+    })?;
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(on_change)),
+    ])?;
+    let events = vec!["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
+    api::<i32>("nvim_create_autocmd", (events, opts))?;
+    draw(buf, keys::resting_hint())
+}

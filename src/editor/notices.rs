@@ -1,0 +1,92 @@
+//! Messages about sessions that nobody looks at: a turn is over, a question waits.
+//!
+//! Invariant: of what is on the screen nothing is said, and of each thing at most once. While the
+//! user is in another program, nothing is on the screen.
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::nvim::{self, api};
+use super::state::{self, snapshot};
+use super::{apply, chat, guard};
+use crate::core::effect::Level;
+use crate::core::ids::SessionKey;
+use crate::core::model::Phase;
+use crate::core::notices::{turn_ended, waits};
+
+/// Watches whether the user is in Neovim, for as long as the plugin is in use.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn start() -> mlua::Result<()> {
+    for (event, is_away) in [("FocusLost", true), ("FocusGained", false)] {
+        let note = guard::callback(event, move |_: Table| {
+            state::with(|editor| editor.is_away.set(is_away));
+            Ok(())
+        })?;
+        let opts = nvim::table([("callback", Value::Function(note))])?;
+        api::<i32>("nvim_create_autocmd", (event, opts))?;
+    }
+    Ok(())
+}
+
+/// Tells that a turn is over, if nobody can see it and no other follows at once.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> {
+    let is_wanted = state::with(|editor| editor.config.borrow().notify_turn_end);
+    if is_wanted != Some(true) || is_seen(session)? {
+        return Ok(());
+    }
+    let snapshot = snapshot();
+    let info = snapshot
+        .sessions
+        .iter()
+        .find(|info| info.session == session);
+    let Some(info) = info.filter(|info| info.phase != Phase::Running) else {
+        return Ok(());
+    };
+    match turn_ended(info, stop_reason) {
+        Some((level, text)) => apply::notify(level, &text),
+        None => Ok(()),
+    }
+}
+
+/// Tells that a session waits for an answer, if nobody can see that it does.
+///
+/// `is_shown` says whether the question is the one on the screen.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
+    let config =
+        state::with(|editor| (editor.config.borrow().notify_question, editor.is_away.get()));
+    let (is_wanted, is_away) = config.unwrap_or_default();
+    if !is_wanted || is_shown && !is_away || is_seen(session)? {
+        return Ok(());
+    }
+    let snapshot = snapshot();
+    let info = snapshot
+        .sessions
+        .iter()
+        .find(|info| info.session == session);
+    info.map_or(Ok(()), |info| apply::notify(Level::Info, &waits(info)))
+}
+
+/// Tells whether the user looks at Neovim, and the tab page shows the session's chat.
+fn is_seen(session: SessionKey) -> mlua::Result<bool> {
+    if state::with(|editor| editor.is_away.get()) == Some(true) {
+        return Ok(false);
+    }
+    let Some(chat) = chat::get(session) else {
+        return Ok(true);
+    };
+    let shown: Vec<i32> = api("nvim_tabpage_list_wins", 0)?;
+    for win in shown {
+        let buf: i32 = api("nvim_win_get_buf", win)?;
+        if buf == chat.transcript || buf == chat.input {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

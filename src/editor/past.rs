@@ -1,0 +1,54 @@
+//! Sessions of the past, for the Lua side: it wishes, and hears what came of it.
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use super::nvim;
+use super::state::send;
+use crate::core::event::Event;
+use crate::core::history::{Granted, PastSession, Wish};
+
+/// Sends a wish; its answer goes to `granted` of `acp.sessions`, with this number.
+pub fn wish(number: u32, wish: Wish) {
+    send(Event::Wish { number, wish });
+}
+
+/// Hands on what came of a wish.
+///
+/// # Errors
+/// What the Lua side says.
+pub fn granted(number: u32, granted: Granted) -> mlua::Result<()> {
+    let (value, problem) = match granted {
+        Granted::Listed(sessions) => {
+            let list = nvim::empty()?;
+            for session in &sessions {
+                list.push(table(session)?)?;
+            }
+            (Value::Table(list), None)
+        }
+        Granted::Exported(Ok(text)) => (nvim::value(text), None),
+        Granted::Deleted(Ok(is_agents_gone)) => (Value::Boolean(is_agents_gone), None),
+        Granted::Exported(Err(why)) | Granted::Deleted(Err(why)) => (Value::Nil, Some(why)),
+    };
+    let require: Function = nvim::lua().globals().get("require")?;
+    let sessions: Table = require.call("acp.sessions")?;
+    let hear: Function = sessions.get("granted")?;
+    hear.call((number, value, problem))
+}
+
+fn table(session: &PastSession) -> mlua::Result<Table> {
+    let id = session.id.as_ref().map(|id| id.0.as_ref());
+    let record = session.name.as_ref().map(|name| name.0.as_str());
+    nvim::table([
+        ("agent", nvim::value(session.agent.as_str())),
+        ("session", nvim::value(session.session.map(|key| key.0))),
+        ("id", nvim::value(id)),
+        ("record", nvim::value(record)),
+        (
+            "cwd",
+            nvim::value(session.cwd.to_string_lossy().into_owned()),
+        ),
+        ("title", nvim::value(session.title.as_deref())),
+        ("updated", nvim::value(session.updated)),
+        ("listed", nvim::value(session.is_listed)),
+    ])
+}

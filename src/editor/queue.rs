@@ -1,0 +1,304 @@
+//! The panel with the prompts that wait, and what the user does with them there.
+//!
+//! Invariant: a key acts on the prompt that stood under the cursor for long enough to be read: one
+//! that has only just come there, because another has gone out, is left alone.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use nvim_oxi::mlua::{self, Table, Value};
+
+use super::apply::notify;
+use super::nvim::{self, api};
+use super::panel::{self, Contents, Kind};
+use super::state::{self, send};
+use super::{chat, guard, keys, layout};
+use crate::core::attachment::Attachment;
+use crate::core::effect::Level;
+use crate::core::event::{Event, Prompt};
+use crate::core::ids::{QueueId, SessionKey};
+use crate::core::queue::{QueueAction, QueuedInfo};
+use crate::core::view::QueueView;
+
+/// How long a prompt must have been under the cursor.
+const READ: Duration = Duration::from_millis(300);
+
+/// The keys: name in the config, what it does.
+const KEYS: [(&str, &str); 6] = [
+    ("edit", "Takes the prompt back into the input"),
+    ("remove", "Takes the prompt out"),
+    (
+        "send",
+        "Sends the prompt now: what the agent does is cancelled",
+    ),
+    ("down", "Moves the prompt down"),
+    ("up", "Moves the prompt up"),
+    ("close", "Goes back to the input"),
+];
+
+/// What a panel shows.
+#[derive(Debug, Default)]
+struct Shown {
+    ids: Vec<QueueId>,
+    /// When another prompt came under the cursor by itself.
+    moved: Option<Instant>,
+    /// The prompt that the user has acted on last: that it goes is no surprise.
+    own: Option<QueueId>,
+}
+
+thread_local! {
+    static SHOWN: RefCell<BTreeMap<SessionKey, Shown>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Shows the prompts that wait, wherever the session's transcript is.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
+    let windows = match panel::buffer(key, Kind::Queue) {
+        Some(buf) => nvim::windows_of(buf)?,
+        None => Vec::new(),
+    };
+    if view.ids.is_empty() {
+        SHOWN.with_borrow_mut(|all| all.remove(&key));
+        if windows.contains(&api("nvim_get_current_win", ())?)
+            && let Some(chat) = chat::get(key)
+        {
+            // The next key was meant for a prompt here: it shall not change what is being written.
+            go_to([chat.transcript, chat.input])?;
+        }
+        return panel::show(key, Kind::Queue, None);
+    }
+    let mut before = Vec::new();
+    for &win in &windows {
+        before.push((win, at(key, win)?));
+    }
+    let contents = Contents {
+        lines: view.lines,
+        current: None,
+    };
+    panel::show(key, Kind::Queue, Some(contents))?;
+    let own = SHOWN.with_borrow(|all| all.get(&key)?.own);
+    let mut has_moved = false;
+    for (win, id) in before {
+        // The cursor stays with its prompt.
+        match view.ids.iter().position(|other| Some(*other) == id) {
+            Some(row) => api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?,
+            None => has_moved |= id != own,
+        }
+    }
+    SHOWN.with_borrow_mut(|all| {
+        let shown = all.entry(key).or_default();
+        shown.ids = view.ids;
+        if has_moved {
+            shown.moved = Some(Instant::now());
+        }
+    });
+    Ok(())
+}
+
+/// Returns the prompt at a window's cursor.
+fn at(key: SessionKey, win: i32) -> mlua::Result<Option<QueueId>> {
+    let line = chat::cursor_line(win)?;
+    let row = usize::try_from(line - 1).unwrap_or(0);
+    Ok(SHOWN.with_borrow(|all| all.get(&key)?.ids.get(row).copied()))
+}
+
+/// Tells of a prompt that waits, where no window shows it.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn tell(key: SessionKey) -> mlua::Result<()> {
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let transcript = chat::get(key).map(|chat| chat.transcript);
+    match transcript.map_or(Ok(None), |buf| panel::window(tab, buf))? {
+        Some(_) => Ok(()),
+        None => notify(
+            Level::Info,
+            "Queued: the prompt goes out when the agent is done.",
+        ),
+    }
+}
+
+/// Puts a prompt back into the input, before what is being written there.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
+    layout::show(key)?;
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    let draft: Vec<String> = api("nvim_buf_get_lines", (chat.input, 0, -1, false))?;
+    let mut lines: Vec<String> = prompt.text.split('\n').map(str::to_owned).collect();
+    let last = vec![lines.len(), lines.last().map_or(0, String::len)];
+    if draft.iter().any(|line| !line.trim().is_empty()) {
+        lines.push(String::new());
+        lines.extend(draft);
+    }
+    api::<()>("nvim_buf_set_lines", (chat.input, 0, -1, false, lines))?;
+    if let Some(win) = panel::window(api("nvim_get_current_tabpage", ())?, chat.input)? {
+        api::<()>("nvim_win_set_cursor", (win, last))?;
+    }
+    let blocks = prompt.blocks.into_iter().map(Attachment::Block);
+    let items: Vec<Attachment> = prompt.attached.into_iter().chain(blocks).collect();
+    if !items.is_empty() {
+        send(Event::Attach {
+            session: key,
+            items,
+        });
+    }
+    Ok(())
+}
+
+/// Goes to the panel of a session, and shows it if need be; without a prompt that waits says so.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn focus(key: SessionKey) -> mlua::Result<()> {
+    if waiting(key).is_empty() {
+        return notify(Level::Info, "No prompt waits.");
+    }
+    layout::show(key)?;
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let buf = panel::buffer(key, Kind::Queue);
+    match buf.map_or(Ok(None), |buf| panel::window(tab, buf))? {
+        Some(win) => api("nvim_set_current_win", win),
+        None => notify(Level::Warn, "There is no room for the prompts that wait."),
+    }
+}
+
+/// Gives the panel's buffer its keys, and the hint that names them while the user is there.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
+    for (name, desc) in KEYS {
+        for lhs in keys::of("queue", name) {
+            keys::map(buf, "n", &lhs, desc, move || press(key, name))?;
+        }
+    }
+    let namespace = nvim::namespace("acp_queue")?;
+    let hint = guard::callback("queue", move |args: Table| {
+        api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+        let is_here = args.get::<String>("event")? != "WinLeave";
+        if !is_here || api::<i32>("nvim_get_current_buf", ())? != buf {
+            return Ok(());
+        }
+        let chunk = nvim::lua().create_sequence_from([hint(), "AcpPlaceholder".to_owned()])?;
+        let opts = nvim::table([
+            ("virt_text", nvim::value(vec![chunk])),
+            ("virt_text_pos", nvim::value("right_align")),
+        ])?;
+        let cursor: Vec<i64> = api("nvim_win_get_cursor", 0)?;
+        let row = cursor.first().map_or(0, |line| line - 1);
+        api::<i32>("nvim_buf_set_extmark", (buf, namespace, row, 0, opts))?;
+        Ok(())
+    })?;
+    let opts = nvim::table([
+        ("buffer", nvim::value(buf)),
+        ("callback", Value::Function(hint)),
+    ])?;
+    let events = vec!["WinEnter", "WinLeave", "CursorMoved"];
+    api::<i32>("nvim_create_autocmd", (events, opts))?;
+    Ok(())
+}
+
+/// Returns what can be done with a prompt, and by which keys.
+fn hint() -> String {
+    let mut hints = Vec::new();
+    for (name, word) in [
+        ("edit", "edits"),
+        ("remove", "takes out"),
+        ("send", "sends now"),
+    ] {
+        if let Some(key) = keys::of("queue", name).first() {
+            hints.push(format!("{} {word}", keys::shown(key)));
+        }
+    }
+    hints.join(" · ")
+}
+
+fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
+    let action = match name {
+        "edit" => QueueAction::Edit,
+        "remove" => QueueAction::Remove,
+        "send" => QueueAction::SendNow,
+        "down" => QueueAction::Move(count()?),
+        "up" => QueueAction::Move(-count()?),
+        _ => return leave(key),
+    };
+    let is_new = SHOWN.with_borrow(|all| {
+        let moved = all.get(&key).and_then(|shown| shown.moved);
+        moved.is_some_and(|moved| moved.elapsed() < READ)
+    });
+    if is_new {
+        let text = "Another prompt stands here by now: press the key again if you mean it.";
+        return notify(Level::Info, text);
+    }
+    let Some(id) = at(key, api("nvim_get_current_win", ())?)? else {
+        return Ok(());
+    };
+    if action == QueueAction::Remove {
+        // As with any text that is deleted: `p` brings it back.
+        let waiting = waiting(key).into_iter().find(|info| info.id == id);
+        let text = waiting.map(|info| info.text).unwrap_or_default();
+        nvim::vim_fn::<Value>("setreg", ("\"", text, "l"))?;
+    }
+    SHOWN.with_borrow_mut(|all| all.entry(key).or_default().own = Some(id));
+    act(key, id, action);
+    Ok(())
+}
+
+/// Returns the prompts of a session that wait, as far as the core has said so.
+pub fn waiting(key: SessionKey) -> Vec<QueuedInfo> {
+    let snapshot = state::snapshot();
+    let mut all = snapshot.sessions.iter();
+    let info = all.find(|info| info.session == key);
+    info.map(|info| info.queue.clone()).unwrap_or_default()
+}
+
+/// Sends the prompt that waits longest at once, if one does.
+///
+/// # Errors
+/// Never; keys are mapped to what may fail.
+pub fn send_first(key: SessionKey) -> mlua::Result<()> {
+    if let Some(first) = waiting(key).first() {
+        act(key, first.id, QueueAction::SendNow);
+    }
+    Ok(())
+}
+
+/// Does something with a prompt that waits.
+pub fn act(key: SessionKey, id: QueueId, action: QueueAction) {
+    if action == QueueAction::SendNow {
+        state::refresh_environment();
+    }
+    send(Event::Queued {
+        session: key,
+        id,
+        action,
+    });
+}
+
+fn count() -> mlua::Result<i32> {
+    let vim: Table = nvim::vim()?.get("v")?;
+    vim.get("count1")
+}
+
+/// Goes to the input, or to the transcript where there is none.
+fn leave(key: SessionKey) -> mlua::Result<()> {
+    chat::get(key).map_or(Ok(()), |chat| go_to([chat.input, chat.transcript]))
+}
+
+/// Goes to the first of these buffers that the tab page shows.
+fn go_to(ways: [i32; 2]) -> mlua::Result<()> {
+    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    for buf in ways {
+        if let Some(win) = panel::window(tab, buf)? {
+            return api("nvim_set_current_win", win);
+        }
+    }
+    Ok(())
+}

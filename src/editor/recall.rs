@@ -1,0 +1,101 @@
+//! Going through the prompts of before in an input.
+//!
+//! Invariant: what was being written is there again behind the newest, and what was changed in an
+//! older one is there again as well, until a prompt is sent.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use nvim_oxi::mlua;
+
+use super::nvim::api;
+use super::state::snapshot;
+use super::{chat, input, keys};
+use crate::core::ids::SessionKey;
+use crate::core::recall::Prompts;
+
+/// Where the user is among the prompts of before.
+#[derive(Debug, Default)]
+struct Place {
+    prompts: Prompts,
+    at: usize,
+    /// What was written at each place, the draft behind the last among them.
+    written: BTreeMap<usize, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Older,
+    Newer,
+}
+
+thread_local! {
+    static PLACES: RefCell<BTreeMap<SessionKey, Place>> = RefCell::default();
+}
+
+/// Forgets where the user was: a prompt was sent.
+pub fn forget(key: SessionKey) {
+    PLACES.with_borrow_mut(|places| places.remove(&key));
+}
+
+/// Goes to another prompt from the first or the last line; elsewhere the key `lhs` is itself.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    let rows: usize = api("nvim_buf_line_count", chat.input)?;
+    let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
+    let edge = match way {
+        Way::Older => 1,
+        Way::Newer => rows,
+    };
+    let is_at_edge = cursor.first() == Some(&edge);
+    if !is_at_edge || super::complete::choosing()?.is_some() {
+        return keys::feed(lhs);
+    }
+    let text = input::text(chat.input)?;
+    let Some(text) = turn(key, way, text) else {
+        return keys::feed(lhs);
+    };
+    input::set_text(chat.input, &text)?;
+    let row = match way {
+        Way::Older => 1,
+        Way::Newer => text.split('\n').count(),
+    };
+    api("nvim_win_set_cursor", (0, vec![row, usize::from(u16::MAX)]))
+}
+
+/// Returns the text to show next; `None` where there is no more.
+fn turn(key: SessionKey, way: Way, text: String) -> Option<String> {
+    PLACES.with_borrow_mut(|places| {
+        let place = match places.get_mut(&key) {
+            Some(place) => place,
+            None if way == Way::Newer => return None,
+            None => {
+                let snapshot = snapshot();
+                let info = snapshot.sessions.iter().find(|info| info.session == key)?;
+                let (prompts, at) = (info.prompts.clone(), info.prompts.len());
+                places.entry(key).or_insert(Place {
+                    prompts,
+                    at,
+                    written: BTreeMap::new(),
+                })
+            }
+        };
+        let next = match way {
+            Way::Older => place.at.checked_sub(1)?,
+            Way::Newer => place.at + 1,
+        };
+        if next > place.prompts.len() {
+            return None;
+        }
+        place.written.insert(place.at, text);
+        place.at = next;
+        let written = place.written.get(&next).cloned();
+        let known = || place.prompts.get(next).map(|text| text.to_string());
+        Some(written.or_else(known).unwrap_or_default())
+    })
+}

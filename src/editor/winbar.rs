@@ -1,0 +1,60 @@
+//! The bar of a chat's window: how the session stands, as much of it as there is room for.
+//!
+//! Invariant: a window's bar is fitted to its width whenever either changes.
+
+use nvim_oxi::mlua;
+
+use super::chat;
+use super::nvim::{self, api};
+use super::state;
+use crate::core::ids::SessionKey;
+use crate::core::title::fitted;
+use crate::core::view::Group;
+
+/// Shows in a transcript's windows how the session stands.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
+    let Some(chat) = chat::get(key) else {
+        return Ok(());
+    };
+    state::with(|editor| {
+        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
+            chat.title.clone_from(&title);
+        }
+    });
+    for win in nvim::windows_of(chat.transcript)? {
+        show(win, &title)?;
+    }
+    Ok(())
+}
+
+/// Fits the bars of all chats to their windows, whose widths have changed.
+///
+/// # Errors
+/// What Neovim says of it.
+pub fn fit_all() -> mlua::Result<()> {
+    let chats = state::with(|editor| {
+        let chats = editor.chats.borrow();
+        let all = chats.by_session.values();
+        all.map(|chat| (chat.transcript, chat.title.clone()))
+            .collect::<Vec<_>>()
+    });
+    for (buf, title) in chats.unwrap_or_default() {
+        for win in nvim::windows_of(buf)? {
+            show(win, &title)?;
+        }
+    }
+    Ok(())
+}
+
+fn show(win: i32, title: &[(String, Group)]) -> mlua::Result<()> {
+    let columns: usize = api("nvim_win_get_width", win)?;
+    let width = |text: &str| nvim::vim_fn::<usize>("strdisplaywidth", text).unwrap_or(0);
+    let bar = fitted(title, columns, width);
+    if nvim::win_option::<String>(win, "winbar")? == bar {
+        return Ok(());
+    }
+    nvim::set_win_option(win, "winbar", bar.as_str())
+}

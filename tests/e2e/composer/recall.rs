@@ -1,0 +1,52 @@
+//! Prompts of before.
+
+use crate::harness::Nvim;
+use crate::talk::{self, open, wait_said};
+
+#[track_caller]
+fn wait_input(nvim: &Nvim, want: &[&str]) {
+    nvim.wait(&format!("the input {want:?}"), || nvim.buf_lines(0) == want);
+}
+
+#[test]
+fn prompts_of_before_come_back_and_so_does_the_draft() {
+    let nvim = talk::start(&[r#"{"say":"1"}"#, r#"{"say":"2"}"#]);
+    nvim.keys("ione<CR>");
+    wait_said(&nvim, "1");
+    nvim.keys("two<C-j>lines<CR>");
+    wait_said(&nvim, "2");
+    nvim.keys("draft<Up>");
+    wait_input(&nvim, &["two", "lines"]);
+    nvim.keys("<Up>");
+    wait_input(&nvim, &["one"]);
+    // What is changed there is not lost, and there is nothing before the first.
+    nvim.keys("!<Up>");
+    wait_input(&nvim, &["one!"]);
+    nvim.keys("<Down>");
+    wait_input(&nvim, &["two", "lines"]);
+    nvim.keys("<Down><Down>");
+    wait_input(&nvim, &["draft"]);
+    nvim.keys("<Up><Up><Up>");
+    wait_input(&nvim, &["one!"]);
+    nvim.quit();
+}
+
+#[test]
+fn prompts_and_an_unsent_draft_outlive_neovim() {
+    let nvim = talk::start(&[r#"{"say":"1"}"#]);
+    nvim.keys("ione<CR>");
+    wait_said(&nvim, "1");
+    nvim.keys("two, but not yet<Esc>");
+    let project = nvim.project.clone();
+    nvim.quit();
+    let nvim = Nvim::start(project);
+    open(&nvim);
+    nvim.keys("i");
+    nvim.wait("the draft of before", || {
+        nvim.keys("<Up>");
+        nvim.buf_lines(0) == ["two, but not yet"]
+    });
+    nvim.keys("<Up>");
+    wait_input(&nvim, &["one"]);
+    nvim.quit();
+}

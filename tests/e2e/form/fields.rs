@@ -1,0 +1,140 @@
+//! Filling a form in: by keys, from field to field, with what is wrong said below a field.
+
+use super::*;
+
+#[test]
+fn a_form_is_filled_in_by_keys_without_leaving_it() {
+    let answer = json!({ "action": "accept", "content": {
+        "name": "my-app", "count": 4, "tests": false, "licence": "apache", "extras": ["docs"],
+    }});
+    let nvim = start(&form(&some_fields(), &["name", "licence"], &answer));
+    ask(&nvim);
+    wait_ready(&nvim);
+    nvim.wait_text("scripted asks you");
+    insta::assert_snapshot!(on_screen(&nvim));
+    // Into the first field, and on to the next.
+    nvim.keys("imy-app<Tab>4<Tab>");
+    nvim.wait("normal mode", || nvim.mode() == "n");
+    nvim.keys("<Space><Tab>j<CR><Tab><Space>");
+    nvim.wait("the ticks", || {
+        lines(&nvim).contains(&"  [x] docs".to_owned())
+    });
+    nvim.wait_text("my-app");
+    insta::assert_snapshot!(on_screen(&nvim));
+    nvim.keys("<Tab><CR>");
+    wait_answered(&nvim);
+    wait_said(&nvim, "Licence: Apache 2.0");
+    nvim.quit();
+}
+
+#[test]
+fn what_is_wrong_is_said_below_its_field_until_it_is_mended() {
+    let answer =
+        json!({ "action": "accept", "content": { "name": "a", "count": 8, "tests": true } });
+    let nvim = start(&form(&some_fields(), &["name"], &answer));
+    ask(&nvim);
+    wait_ready(&nvim);
+    nvim.keys("jjiMany<Esc><C-s>");
+    nvim.wait("what is wrong", || {
+        let lines = lines(&nvim);
+        let at = |line: &str| lines.iter().position(|known| known == line);
+        let name = at("Name *").expect("a field");
+        let count = at("Workers").expect("a field");
+        lines[name + 2] == "  ! this is required"
+            && lines[count + 1] == "  Many"
+            && lines[count + 2] == "  ! this is not a whole number"
+    });
+    assert_eq!(status(&nvim)["phase"], "waiting");
+    // The cursor is where something is wrong; what was typed is there to be changed.
+    nvim.keys("ia<CR><C-u>9<CR><C-s>");
+    nvim.wait("what is wrong", || {
+        lines(&nvim).contains(&"  ! at most 8".to_owned())
+    });
+    assert!(!lines(&nvim).contains(&"  ! this is required".to_owned()));
+    nvim.keys("i<BS>8<C-s>");
+    wait_answered(&nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_text_may_have_lines_and_is_kept_when_the_field_is_left() {
+    let answer = json!({ "action": "accept", "content": { "why": "one\ntwo" } });
+    let properties = json!({ "why": { "type": "string", "title": "Why" } });
+    let nvim = start(&form(&properties, &["why"], &answer));
+    ask(&nvim);
+    wait_ready(&nvim);
+    nvim.keys("<CR>one<C-j>two");
+    nvim.wait_text("two");
+    // Whoever leaves in the middle of it finds all of it again.
+    nvim.cmd("wincmd t");
+    nvim.keys("<Esc>");
+    nvim.wait("the file", || here(&nvim) == "text" && nvim.mode() == "n");
+    assert_eq!(nvim.buf_lines(0), ["one two", "three"]);
+    nvim.wait("the text", || {
+        lines(&nvim)[2..5] == ["Why *", "  one", "  two"]
+    });
+    nvim.cmd("Acp permission");
+    wait_ready(&nvim);
+    nvim.keys("<C-s>");
+    wait_answered(&nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_form_that_asks_for_nothing_can_be_agreed_to() {
+    let answer = json!({ "action": "accept" });
+    let nvim = start(&form(&json!({}), &[], &answer));
+    ask(&nvim);
+    wait_ready(&nvim);
+    nvim.keys("<CR>");
+    wait_answered(&nvim);
+    nvim.quit();
+}
+
+#[test]
+fn a_narrow_screen_has_room_for_a_form() {
+    let answer = json!({ "action": "accept", "content": { "name": "a", "tests": true } });
+    let nvim = start(&form(&some_fields(), &["name"], &answer));
+    nvim.resize(40, 14);
+    ask(&nvim);
+    wait_ready(&nvim);
+    nvim.keys("ia");
+    nvim.wait_text("  a");
+    nvim.resize(100, 30);
+    nvim.wait_text("Apache 2.0");
+    nvim.keys("<C-s>");
+    wait_answered(&nvim);
+    nvim.quit();
+}
+
+/// What the Claude adapter makes of a question with choices: a choice, and a text instead.
+#[test]
+fn a_choice_can_be_made_or_said_in_other_words() {
+    let properties = json!({
+        "question_0": { "type": "string", "title": "Database", "oneOf": [
+            { "const": "SQLite", "title": "SQLite — one file", "_meta": { "x": {} } },
+            { "const": "Postgres", "title": "Postgres — a server" },
+        ]},
+        "question_0_custom": { "type": "string", "title": "Other", "description": "Your own." },
+    });
+    let answers = [
+        ("<CR><C-s>", json!({ "question_0": "SQLite" })),
+        ("<Tab>inone<C-s>", json!({ "question_0_custom": "none" })),
+    ];
+    for (keys, content) in answers {
+        let absent = |name: &str| match content.get(name) {
+            Some(value) => value.clone(),
+            None => json!({ "$absent": true }),
+        };
+        let want = json!({ "action": "accept", "content": {
+            "question_0": absent("question_0"),
+            "question_0_custom": absent("question_0_custom"),
+        }});
+        let nvim = start(&form(&properties, &[], &want));
+        ask(&nvim);
+        wait_ready(&nvim);
+        nvim.keys(keys);
+        wait_answered(&nvim);
+        nvim.quit();
+    }
+}

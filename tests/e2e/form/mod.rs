@@ -1,0 +1,137 @@
+//! Questions by a form or a page: what the window shows, how it is filled in, how it is answered.
+
+mod answers;
+mod fields;
+mod pages;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
+
+/// How long the window takes no key after it has appeared.
+const REST: Duration = Duration::from_millis(300);
+
+/// Returns a Neovim whose agent goes through `ask` as soon as the file `ask` is there.
+#[track_caller]
+fn start(ask: &str) -> Nvim {
+    let script = format!(
+        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/../ask\"}}\n{ask}\n\
+         {{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
+    );
+    let nvim = Project::new()
+        .file("a.txt", "one two\nthree\n")
+        .agent("scripted", &script)
+        .start();
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    talk::prompt(&nvim, "hi");
+    wait_phase(&nvim, "running");
+    nvim.cmd("wincmd t");
+    nvim
+}
+
+/// Returns the steps that ask by a form and await `answer`.
+fn form(properties: &Json, required: &[&str], answer: &Json) -> String {
+    let ask = json!({ "request": "elicitation/create", "as": "q", "params": {
+        "sessionId": "${sid}", "mode": "form", "message": "How shall the project be set up?",
+        "requestedSchema": {
+            "type": "object", "properties": properties, "required": required,
+        },
+    }});
+    // The first key names the step.
+    format!("{ask}\n{{\"await\":\"q\",\"result\":{answer}}}")
+}
+
+/// Lets the agent ask and waits until the window is there.
+#[track_caller]
+fn ask(nvim: &Nvim) {
+    std::fs::write(nvim.project.root().join("ask"), "").unwrap();
+    nvim.wait("the window", || is_open(nvim));
+}
+
+fn is_open(nvim: &Nvim) -> bool {
+    windows(nvim).contains(&"acp-form".to_owned())
+}
+
+#[track_caller]
+fn wait_closed(nvim: &Nvim) {
+    nvim.wait("the window to close", || !is_open(nvim));
+}
+
+#[track_caller]
+fn wait_focus(nvim: &Nvim) {
+    nvim.wait("the window to have the focus", || here(nvim) == "acp-form");
+}
+
+/// Waits until the window takes keys.
+#[track_caller]
+fn wait_ready(nvim: &Nvim) {
+    wait_focus(nvim);
+    let since = Instant::now();
+    nvim.wait("the rest to be over", || since.elapsed() > REST);
+}
+
+/// Waits until the end of the turn, which the right answer lets come.
+#[track_caller]
+fn wait_answered(nvim: &Nvim) {
+    wait_closed(nvim);
+    wait_said(nvim, "answered");
+    nvim.wait_script("scripted");
+    assert_eq!(nvim.lua("return vim.fn.expand('%')", ()), json!("a.txt"));
+    assert_eq!(nvim.mode(), "n");
+}
+
+/// Returns the lines of the window.
+#[track_caller]
+fn lines(nvim: &Nvim) -> Vec<String> {
+    let lines = nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == 'acp-form' then
+            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+          end
+        end
+        return {}",
+        (),
+    );
+    serde_json::from_value(lines).expect("lines are strings")
+}
+
+/// Returns the window as it is on the screen, with its border.
+#[track_caller]
+fn on_screen(nvim: &Nvim) -> String {
+    let rows = nvim.screen().rows();
+    let top = rows.iter().position(|row| row.contains('╭'));
+    let top = top.expect("a window with a border");
+    let column = |corner: char| {
+        rows[top]
+            .chars()
+            .position(|c| c == corner)
+            .expect("a corner")
+    };
+    let (left, right) = (column('╭'), column('╮'));
+    let crop = |row: &String| -> String {
+        let chars = row.chars().skip(left).take(right - left + 1);
+        chars.collect()
+    };
+    let shown: Vec<String> = rows.iter().skip(top).map(crop).collect();
+    let bottom = shown.iter().position(|row| row.starts_with('╰'));
+    shown[..=bottom.expect("a bottom")].join("\n")
+}
+
+fn some_fields() -> Json {
+    json!({
+        "name": { "type": "string", "title": "Name", "pattern": "^[a-z-]+$" },
+        "count": { "type": "integer", "title": "Workers", "minimum": 1, "maximum": 8 },
+        "tests": { "type": "boolean", "title": "With tests", "default": true },
+        "licence": { "title": "Licence", "oneOf": [
+            { "const": "mit", "title": "MIT" }, { "const": "apache", "title": "Apache 2.0" },
+        ]},
+        "extras": { "type": "array", "title": "Extras", "items": {
+            "enum": ["docs", "benches"],
+        }},
+    })
+}

@@ -1,0 +1,212 @@
+//! Prompts that wait while the agent works: in a panel above the input, and sent in time.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::harness::{Nvim, Project};
+use super::talk::{self, ended, go, here, open, said, status, wait_said, windows};
+
+const ALL: [&str; 4] = ["", "acp-chat", "acp-queue", "acp-input"];
+const WITHOUT: [&str; 3] = ["", "acp-chat", "acp-input"];
+
+/// Returns a turn that takes this prompt, and ends when the test calls [`go_on`] with its name.
+fn turn(prompt: &str) -> String {
+    let lines = [
+        json!({ "expect": "session/prompt", "params": { "prompt": [{ "text": prompt }] }, "as": prompt }),
+        json!({ "say": format!("at {prompt}") }),
+        json!({ "wait_file": format!("${{script_dir}}/{prompt}") }),
+        json!({ "end": prompt }),
+    ];
+    lines.map(|line| line.to_string()).join("\n")
+}
+
+/// Returns a turn that takes this prompt, and waits to be cancelled.
+fn cancelled(prompt: &str) -> String {
+    let lines = [
+        json!({ "expect": "session/prompt", "params": { "prompt": [{ "text": prompt }] }, "as": prompt }),
+        json!({ "say": format!("at {prompt}") }),
+        json!({ "expect": "session/cancel" }),
+        json!({ "end": prompt, "reason": "cancelled" }),
+    ];
+    lines.map(|line| line.to_string()).join("\n")
+}
+
+fn go_on(nvim: &Nvim, name: &str) {
+    let file = nvim.project.root().join("agents").join(name);
+    fs::write(file, "").expect("the file can be written");
+}
+
+/// Starts a chat whose agent answers the first prompt, with two others behind it.
+#[track_caller]
+fn busy(turns: &[String]) -> Nvim {
+    let nvim = Project::new()
+        .agent("scripted", &turns.join("\n"))
+        .size(90, 24)
+        .start();
+    open(&nvim);
+    talk::prompt(&nvim, "one");
+    wait_said(&nvim, "at one");
+    for text in ["two", "three"] {
+        talk::prompt(&nvim, text);
+    }
+    wait_waiting(&nvim, &["1 two", "2 three"]);
+    nvim
+}
+
+/// Waits until just these prompts stand in the panel.
+#[track_caller]
+fn wait_waiting(nvim: &Nvim, want: &[&str]) {
+    nvim.wait(&format!("{want:?} in the panel"), || {
+        let lines = nvim.lua(
+            "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+              if vim.bo[buf].filetype == 'acp-queue' then
+                return vim.tbl_map(vim.trim, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+              end
+            end
+            return {}",
+            (),
+        );
+        lines == json!(want) || want.is_empty() && lines == json!({})
+    });
+}
+
+#[track_caller]
+fn input(nvim: &Nvim) -> String {
+    go(nvim, "acp-input");
+    let text = nvim.lua(
+        "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '|')",
+        (),
+    );
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn prompts_that_wait_stand_above_the_input_and_go_out_one_by_one() {
+    let nvim = busy(&[turn("one"), turn("two"), turn("three")]);
+    assert_eq!(windows(&nvim), ALL);
+    assert_eq!(here(&nvim), "acp-input");
+    assert_eq!(status(&nvim)["queued"], 2);
+    // It is seen: nobody needs to be told.
+    assert_eq!(nvim.messages(), "");
+    nvim.lua("vim.cmd.redraw()", ());
+    nvim.mode();
+    if nvim.is_pictured() {
+        let screen = nvim.screen();
+        insta::assert_snapshot!(screen.dump(0..screen.height - 1));
+    }
+    go_on(&nvim, "one");
+    wait_said(&nvim, "at two");
+    wait_waiting(&nvim, &["1 three"]);
+    go_on(&nvim, "two");
+    wait_said(&nvim, "at three");
+    nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    go_on(&nvim, "three");
+    nvim.wait("all ends", || ended(&nvim).len() == 3);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_prompt_that_waits_is_edited_and_taken_out_by_keys() {
+    let nvim = busy(&[turn("one"), turn("two, corrected")]);
+    nvim.keys("<Esc>:Acp queue<CR>");
+    nvim.wait("the panel", || here(&nvim) == "acp-queue");
+    nvim.keys("jdd");
+    wait_waiting(&nvim, &["1 two"]);
+    // As with any text that is deleted.
+    assert_eq!(nvim.lua("return vim.fn.getreg('\"')", ()), "three\n");
+    nvim.keys("<CR>");
+    nvim.wait("the input", || here(&nvim) == "acp-input");
+    nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    nvim.keys("A, corrected<CR>");
+    wait_waiting(&nvim, &["1 two, corrected"]);
+    go_on(&nvim, "one");
+    wait_said(&nvim, "at two, corrected");
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn keys_that_come_too_late_for_the_panel_leave_what_is_being_written() {
+    let nvim = busy(&[turn("one")]);
+    go(&nvim, "acp-input");
+    nvim.keys("ia draft<Esc>:Acp queue<CR>");
+    nvim.wait("the panel", || here(&nvim) == "acp-queue");
+    nvim.keys("dd");
+    wait_waiting(&nvim, &["1 three"]);
+    nvim.keys("dd");
+    nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    assert_eq!(here(&nvim), "acp-chat");
+    nvim.input("dd");
+    assert_eq!(input(&nvim), "a draft");
+    nvim.quit();
+}
+
+#[test]
+fn what_is_being_written_stays_when_a_prompt_is_taken_back() {
+    let nvim = busy(&[turn("one")]);
+    go(&nvim, "acp-input");
+    nvim.keys("ia draft<Esc>");
+    nvim.lua(
+        "local queue = require('acp').queue queue.edit(queue.list()[1].id)",
+        (),
+    );
+    wait_waiting(&nvim, &["1 three"]);
+    nvim.wait("both", || input(&nvim) == "two||a draft");
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn a_prompt_is_sent_before_others_and_the_turn_is_cancelled_for_it() {
+    let nvim = busy(&[
+        cancelled("one"),
+        cancelled("three"),
+        cancelled("now"),
+        turn("two"),
+    ]);
+    nvim.keys("<Esc>:Acp queue<CR>");
+    nvim.wait("the panel", || here(&nvim) == "acp-queue");
+    nvim.keys("j!");
+    wait_said(&nvim, "at three");
+    wait_waiting(&nvim, &["1 two"]);
+    // From the input, what is written there.
+    nvim.keys("q");
+    nvim.wait("the input", || here(&nvim) == "acp-input");
+    nvim.keys("inow<M-CR>");
+    wait_said(&nvim, "at now");
+    wait_waiting(&nvim, &["1 two"]);
+    // Where nothing is written, what waits longest.
+    nvim.keys("<M-CR>");
+    wait_said(&nvim, "at two");
+    assert_eq!(ended(&nvim), ["cancelled"; 3]);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn prompts_outlive_their_agent_and_go_out_when_it_runs_again() {
+    let nvim = Project::new()
+        .agent(
+            "scripted",
+            r#"{"expect":"session/prompt","as":"p"}
+{"say":"at one"}
+{"wait_file":"${script_dir}/die"}
+{"exit":7}"#,
+        )
+        .start();
+    open(&nvim);
+    talk::prompt(&nvim, "one");
+    wait_said(&nvim, "at one");
+    talk::prompt(&nvim, "two");
+    wait_waiting(&nvim, &["1 two"]);
+    go_on(&nvim, "die");
+    wait_said(&nvim, "A prompt waits");
+    wait_waiting(&nvim, &["1 two"]);
+    assert!(!said(&nvim, "❯ two"));
+    nvim.cmd("Acp restart");
+    wait_said(&nvim, "❯ two");
+    nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    nvim.quit();
+}

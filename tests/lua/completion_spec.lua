@@ -1,0 +1,99 @@
+local support = require("support")
+local same = support.same
+
+--- What the library says completes "see @ma": it begins at the byte 4.
+local found = {
+  start = 4,
+  items = {
+    { word = "@src/main.rs", kind = "file", menu = "open", equal = 1, dup = 1 },
+    { word = "@src/map.rs", kind = "file", menu = "", equal = 1, dup = 1 },
+  },
+}
+
+--- Puts a library in place that completes so, in a buffer that is an input.
+local function input(before)
+  vim.cmd.enew()
+  vim.bo.filetype = "acp-input"
+  vim.api.nvim_set_current_line(before)
+  vim.api.nvim_win_set_cursor(0, { 1, #before })
+  local calls = support.fake({ complete = found })
+  require("acp.native").load()
+  return calls
+end
+
+--- Fails unless these are the items' words and the columns they replace.
+local function check(items, from, to)
+  same(
+    { { "@src/main.rs", from, to }, { "@src/map.rs", from, to } },
+    vim.tbl_map(function(item)
+      local range = item.textEdit.range
+      return { item.textEdit.newText, range.start.character, range["end"].character }
+    end, items)
+  )
+end
+
+return function(test)
+  test("the omnifunc tells where it begins, and then what there is", function()
+    local calls = input("see @ma")
+    same(4, require("acp").complete(1, ""))
+    same({ "complete", vim.api.nvim_get_current_buf(), 0, "see @m" }, calls[1])
+    vim.api.nvim_set_current_line("see ")
+    same(found.items, require("acp").complete(0, "@ma"))
+  end)
+
+  test("where nothing completes, the omnifunc leaves in silence", function()
+    support.fake()
+    same(-3, require("acp").complete(1, ""))
+  end)
+
+  test("blink.cmp gets a source for inputs", function()
+    input("")
+    local told = {}
+    package.loaded["blink.cmp"] = {
+      add_source_provider = function(name, provider)
+        table.insert(told, { name, provider.module })
+      end,
+      add_filetype_source = function(filetype, name)
+        table.insert(told, { filetype, name })
+      end,
+    }
+    local buf = vim.api.nvim_get_current_buf()
+    same(true, require("acp.completion").hand_over(buf))
+    same(true, require("acp.completion").hand_over(buf))
+    package.loaded["blink.cmp"] = nil
+    same({ { "acp", "acp.completion.blink" }, { "acp-input", "acp" } }, told)
+    local source = require("acp.completion.blink").new()
+    same(true, source:enabled())
+    local items
+    source:get_completions({ cursor = { 1, 8 }, line = "sée @ma" }, function(response)
+      items = response.items
+    end)
+    check(items, 4, 8)
+  end)
+
+  test("nvim-cmp gets a source before the user's own", function()
+    input("")
+    local told = {}
+    package.loaded["cmp"] = {
+      register_source = function(name)
+        table.insert(told, name)
+      end,
+      get_config = function()
+        return { sources = { { name = "path" } } }
+      end,
+      setup = {
+        buffer = function(config)
+          table.insert(told, config)
+        end,
+      },
+    }
+    same(true, require("acp.completion").hand_over(vim.api.nvim_get_current_buf()))
+    package.loaded["cmp"] = nil
+    same({ "acp", { sources = { { name = "acp" }, { name = "path" } } } }, told)
+  end)
+
+  test("without another plugin the menu is Neovim's", function()
+    input("")
+    same(false, require("acp.completion").hand_over(vim.api.nvim_get_current_buf()))
+  end)
+end

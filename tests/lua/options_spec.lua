@@ -1,0 +1,123 @@
+local support = require("support")
+local same, contains = support.same, support.contains
+
+local OPTIONS = {
+  {
+    id = "mode",
+    name = "Mode",
+    category = "mode",
+    type = "select",
+    value = "plan",
+    values = {
+      { id = "ask", name = "Ask", description = "Asks  first." },
+      { id = "plan", name = "Plan", group = "Safe" },
+    },
+  },
+  { id = "model", name = "Model", type = "select", value = "x/y", values = { { id = "x/y", name = "Y" } } },
+  { id = "web", name = "Web", type = "boolean", value = false, values = {} },
+}
+
+--- Runs a command, choosing these items of the pickers; returns what was set and what was shown.
+local function run(command, choices, options)
+  local calls = support.fake({
+    status = { phase = "idle", session = 3, agent = "mine" },
+    options = options or OPTIONS,
+  })
+  local pickers = {}
+  vim.ui.select = function(items, opts, on_choice)
+    local lines = vim.tbl_map(opts.format_item, items)
+    table.insert(pickers, { opts.kind, opts.prompt, unpack(lines) })
+    on_choice(items[table.remove(choices, 1)])
+  end
+  vim.cmd(command)
+  local deeds = vim.tbl_filter(function(call)
+    return call[1] == "set_option" or call[1] == "next_mode"
+  end, calls)
+  return deeds, pickers
+end
+
+--- Fails unless a command sets just this, without asking.
+local function check(command, expected)
+  local deeds, pickers = run(command, {})
+  same(expected, deeds)
+  same({}, pickers)
+end
+
+return function(test)
+  local select = vim.ui.select
+  vim.g.loaded_acp = nil
+  dofile(support.root .. "/plugin/acp.lua")
+
+  test("modes and options are set by their names", function()
+    check("Acp mode plan", { { "set_option", 3, nil, "plan" } })
+    check("Acp mode Ask first", { { "set_option", 3, nil, "Ask first" } })
+    check("Acp mode!", { { "next_mode", 3 } })
+    check("Acp config model x/y", { { "set_option", 3, "model", "x/y" } })
+    check("Acp config web on", { { "set_option", 3, "web", "on" } })
+    check("Acp config nope", { { "set_option", 3, "nope", "" } })
+  end)
+
+  test("a mode is chosen of a list that says which one it is", function()
+    local deeds, pickers = run("Acp mode", { 1 })
+    same({ { "set_option", 3, "mode", "ask" } }, deeds)
+    same({ { "acp-mode", "Mode", "  Ask — Asks first.", "● Plan (Safe)" } }, pickers)
+    same({}, (run("Acp mode", {})))
+  end)
+
+  test("an option is chosen, then its value", function()
+    local deeds, pickers = run("Acp config", { 3, 1 })
+    same({ { "set_option", 3, "web", true } }, deeds)
+    same({
+      { "acp-option", "Options of mine", "Mode: Plan", "Model: Y", "Web: off" },
+      { "acp-option-value", "Web", "  on", "● off" },
+    }, pickers)
+    deeds = run("Acp config model", { 1 })
+    same({ { "set_option", 3, "model", "x/y" } }, deeds)
+  end)
+
+  test("there may be nothing to choose from", function()
+    same({}, (run("Acp mode", {}, {})))
+    same({}, (run("Acp config", {}, {})))
+    contains("The agent has no modes to choose from.", support.notices[1].text)
+    contains("The agent has no options to choose from.", support.notices[2].text)
+  end)
+
+  test("modes, options and their values are completed", function()
+    local function complete(line)
+      return vim.fn.getcompletion(line, "cmdline")
+    end
+    same({}, complete("Acp mode "))
+    run("Acp mode!", {})
+    same({ "ask", "plan" }, complete("Acp mode "))
+    same({ "plan" }, complete("Acp mode p"))
+    same({}, complete("Acp mode plan "))
+    same({ "mode", "model", "web" }, complete("Acp config "))
+    same({ "on", "off" }, complete("Acp config web "))
+    same({ "x/y" }, complete("Acp config model x"))
+    same({}, complete("Acp config nope "))
+  end)
+
+  test("the API checks what it is given", function()
+    local acp = require("acp")
+    same({}, acp.config())
+    same({}, acp.commands())
+    local calls = support.fake({ options = OPTIONS, status = { session = 3 } })
+    acp.set_mode("plan", { session = 2 })
+    acp.set_config("web", true)
+    same({ { "set_option", 2, nil, "plan" }, { "set_option", nil, "web", true } }, calls)
+    same(OPTIONS, acp.config())
+    support.raises("acp.set_mode: mode: expected a mode's id, got \"\"", function()
+      acp.set_mode("")
+    end)
+    support.raises("acp.set_config: value: expected string or boolean, got 3", function()
+      acp.set_config("web", 3)
+    end)
+    support.raises("acp.config: opts.session: expected a session's number", function()
+      acp.config({ session = 0 })
+    end)
+  end)
+
+  test("pickers are the user's own again", function()
+    vim.ui.select = select
+  end)
+end
