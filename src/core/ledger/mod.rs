@@ -393,6 +393,13 @@ impl Review {
 
     /// Remembers the state of now, and shows it.
     fn settle(&mut self, step: Step) {
+        // Its inverse brings the changes back by memory only.
+        let made_up = self.track.drop_made_up();
+        let step = if made_up && matches!(step, Step::Typing(_)) {
+            Step::User
+        } else {
+            step
+        };
         let state = State {
             track: self.track.clone(),
             offers: self.offers.clone(),

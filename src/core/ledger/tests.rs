@@ -114,6 +114,16 @@ pub(super) fn holds(review: &Review) {
 }
 
 #[test]
+fn changes_that_make_up_for_each_other_are_none() {
+    let story = || vec![AgentWrote("x y a a")];
+    check("a x y a", story(), ("a x y a", "x y a a", &["-a @0", "+a @3"]));
+    // The lines that held the two apart go: what is left is the base.
+    let mut gone = story();
+    gone.push(User(edit(0, 2, "")));
+    check("a x y a", gone, ("a a", "a a", &[]));
+}
+
+#[test]
 fn what_the_agent_writes_is_a_hunk() {
     check("a b c", vec![], ("a b c", "a b c", &[]));
     check("a b c", vec![AgentWrote("a b c")], ("a b c", "a b c", &[]));

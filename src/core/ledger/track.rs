@@ -156,6 +156,18 @@ impl Track {
         self.compare(from..to, old, new);
     }
 
+    /// Drops the changes if the two texts are the same: they make up for each other, however
+    /// far apart they lie. Returns whether it did.
+    pub fn drop_made_up(&mut self) -> bool {
+        let made_up = !self.changes.is_empty()
+            && self.base.len_bytes() == self.current.len_bytes()
+            && self.base == self.current;
+        if made_up {
+            self.changes = Arc::default();
+        }
+        made_up
+    }
+
     /// Returns the base row of a current row that has `above` changes above it.
     pub fn base_row(&self, row: usize, above: usize) -> usize {
         match above.checked_sub(1).and_then(|at| self.changes.get(at)) {
@@ -255,10 +267,7 @@ impl Track {
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
             return false;
         };
-        let gap = below.new.start - above.new.end;
-        let down = slack(&self.base, &self.current, above, 0, gap).1;
-        let up = slack(&self.base, &self.current, below, gap, 0).0;
-        if up + down < gap {
+        if !self.can_meet(above, below) {
             return false;
         }
         let old = above.old.start..below.old.end;
@@ -268,13 +277,22 @@ impl Track {
         true
     }
 
-    /// Joins the change at this index with the one above it, if no line is left between them.
+    /// Returns whether two neighbours could slide to each other.
+    fn can_meet(&self, above: &Change, below: &Change) -> bool {
+        let gap = below.new.start - above.new.end;
+        let down = slack(&self.base, &self.current, above, 0, gap).1;
+        let up = slack(&self.base, &self.current, below, gap, 0).0;
+        up + down >= gap
+    }
+
+    /// Compares the change at this index and the one above it together, if no line is left
+    /// between them that holds them apart.
     fn join(&mut self, at: usize) {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
             return;
         };
-        if above.new.end != below.new.start || above.old.end != below.old.start {
+        if !self.can_meet(above, below) {
             return;
         }
         let old = above.old.start..below.old.end;
