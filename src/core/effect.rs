@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use super::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use super::format::Format;
 use super::history::{Granted, HistoryOrder};
-use super::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, TurnKey};
+use super::ids::{
+    AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, ToolUseId, TurnKey,
+};
 use super::project::{FileState, KeptReview};
 use super::text::{LineEdit, Text};
+use super::tools::{Progress, ToolResult, ToolSpec};
 use super::view::{Frame, UndoView, WholeView};
 use crate::acp::{Location, SessionId};
 
@@ -116,6 +119,19 @@ pub enum HostEffect {
     Diff { token: Token, folder: PathBuf },
     /// Runs [`super::markdown::preload`] for a language; answered by `LanguageReady`.
     Preload { language: String },
+    /// Agents are offered these tools from now on; those that are connected are told.
+    OfferTools(std::sync::Arc<[ToolSpec]>),
+    /// Whoever comes with this token reaches the tools, in the name of this session. The server
+    /// listens when this is done.
+    AdmitToTools { session: SessionKey, token: String },
+    /// Nobody reaches the tools in the name of this session any more; who is there is put out.
+    ShutOutOfTools { session: SessionKey },
+    /// The tools are served over HTTP, too; answered by `ToolPort` before any other effect.
+    ServeToolsByHttp,
+    /// Answers a call, once.
+    AnswerTool { id: ToolUseId, result: ToolResult },
+    /// Tells a caller who wants to know how far a call is.
+    ReportTool { id: ToolUseId, progress: Progress },
     /// One line for the log file.
     Log { level: Level, line: String },
 }
@@ -155,6 +171,21 @@ pub enum EditorEffect {
     /// A prompt that has not gone out comes back into the session's input, what was attached to it
     /// as well; a draft there stays below it.
     PutPrompt { session: SessionKey, prompt: Prompt },
+    /// Runs a tool's handler; answered by `ToolDone`, with `ToolAsked` and `ToolProgressed` before.
+    RunTool {
+        id: ToolUseId,
+        session: SessionKey,
+        name: String,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    },
+    /// What a handler has asked for, as the protocol answers it, or a sentence.
+    ToolAnswer {
+        id: ToolUseId,
+        number: u32,
+        result: Result<serde_json::Value, String>,
+    },
+    /// Nobody wants a handler's result any more: it may stop.
+    StopTool { id: ToolUseId },
     /// A message for the user.
     Notify { level: Level, text: String },
     /// A `User` autocommand; the published snapshot is already the new one.

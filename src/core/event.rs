@@ -9,7 +9,7 @@ use super::format::Format;
 use super::history::{Bounds, HistoryNews, Wish};
 use super::ids::{
     AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, TerminalKey, Token,
-    TurnKey,
+    ToolUseId, TurnKey,
 };
 use super::login::LoginStep;
 use super::model::Limits;
@@ -22,6 +22,7 @@ use super::reach::Reach;
 use super::rules::Rules;
 use super::terminals::Output;
 use super::text::{LineEdit, Text};
+use super::tools::{Door, Progress, ToolAsk, ToolResult, ToolSpec};
 use super::view::Whole;
 use crate::acp::{Message, SessionId};
 
@@ -188,6 +189,59 @@ pub enum Event {
     /// The user begins to name a file: the project's are listed anew.
     FilesWanted {
         session: SessionKey,
+    },
+
+    // Neovim's own tools; what happens to them is told in `tools`.
+    /// Where agents reach the tools, once, before anything else.
+    ToolDoor(Door),
+    /// The tools there are, those that are switched off among them.
+    ToolsDefined(Vec<ToolSpec>),
+    /// A tool of this name is switched on or off by the user.
+    ToolSwitched {
+        name: String,
+        on: bool,
+    },
+    /// A tool's handler asks for something on behalf of its call; answered by `ToolAnswer`.
+    ToolAsked {
+        id: ToolUseId,
+        number: u32,
+        ask: ToolAsk,
+    },
+    /// A tool's handler says how far it is.
+    ToolProgressed {
+        id: ToolUseId,
+        progress: Progress,
+    },
+    /// A tool's handler is done.
+    ToolDone {
+        id: ToolUseId,
+        result: ToolResult,
+    },
+    /// The server for agents that are reached over HTTP listens on this port of 127.0.0.1.
+    ToolPort {
+        port: u16,
+    },
+    /// The tools can be reached by nobody; `why` is a sentence with the next step.
+    ToolServerFailed {
+        why: String,
+    },
+    /// The first bytes of a call are there.
+    ToolBegun {
+        id: ToolUseId,
+        session: SessionKey,
+        name: String,
+    },
+    /// A call is complete, with or without a `ToolBegun` before it. One with wrong arguments has
+    /// been answered already, with these words.
+    ToolUsed {
+        id: ToolUseId,
+        session: SessionKey,
+        name: String,
+        arguments: Result<serde_json::Map<String, serde_json::Value>, String>,
+    },
+    /// The caller wants no answer any more, or is gone.
+    ToolGivenUp {
+        id: ToolUseId,
     },
 
     // From the editor itself.

@@ -32,6 +32,10 @@ pub struct PermissionId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElicitationId(pub u64);
 
+/// A call of one of Neovim's tools, over all sessions; the host counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolUseId(pub u64);
+
 /// A turn of a session, counted from 1; 0 is what its agent did before any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnKey {

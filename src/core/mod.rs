@@ -67,6 +67,7 @@ pub mod text;
 pub mod title;
 pub mod toolcall;
 pub mod tooldiff;
+pub mod tools;
 pub mod toolview;
 pub mod tracked;
 pub mod transcript;

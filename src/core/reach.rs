@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::effect::Level;
 use super::ids::{AgentKey, SessionKey};
 use super::model::Model;
+use super::tools::Way;
 use crate::acp::client::{McpAbilities, McpServer, McpTransport, SessionSetup};
 
 /// What the configuration has for a session.
@@ -18,6 +19,8 @@ pub struct Reach {
     pub additional: Vec<PathBuf>,
     /// Folders that any agent may read and write in through Neovim.
     pub allowed: Vec<PathBuf>,
+    /// How it is offered Neovim's own tools; `None`: it is not.
+    pub tools: Option<Way>,
     /// It was said what the agent cannot take.
     pub is_told: bool,
 }

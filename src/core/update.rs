@@ -115,6 +115,22 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.feedback_is_dirty = true;
         }
         Event::PlacePlans(place) => model.plan_place = place,
+        Event::ToolDoor(door) => model.tool_door(door),
+        Event::ToolsDefined(tools) => model.tools_defined(tools, fx),
+        Event::ToolSwitched { name, on } => model.tool_switched(&name, on, fx),
+        Event::ToolAsked { id, number, ask } => model.tool_asked(id, number, ask, fx),
+        Event::ToolProgressed { id, progress } => model.tool_progressed(id, progress, fx),
+        Event::ToolDone { id, result } => model.tool_done(id, result, fx),
+        Event::ToolPort { port } => model.tool_port(port),
+        Event::ToolServerFailed { why } => model.tool_server_failed(why, fx),
+        Event::ToolBegun { id, session, name } => model.tool_begun(id, session, name, fx),
+        Event::ToolUsed {
+            id,
+            session,
+            name,
+            arguments,
+        } => model.tool_used(id, session, name, arguments, fx),
+        Event::ToolGivenUp { id } => model.tool_given_up(id, fx),
         Event::Quit => model.quit(fx),
         Event::FrameWanted { output } => model.terminals.set_output(output),
         Event::FrameSlice => {}

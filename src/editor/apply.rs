@@ -12,7 +12,7 @@ use super::panel::{Contents, Kind};
 use super::state::send;
 use super::{
     chat, follow, form, heard, input, moved, notices, outside, panel, past, permission, queue,
-    review, reviewlist, terminal, whole, winbar,
+    review, reviewlist, terminal, tools, whole, winbar,
 };
 use crate::acp::Location;
 use crate::core::effect::{Announcement, EditorEffect, Level};
@@ -94,6 +94,14 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         EditorEffect::ShowWhole(view) => whole::show(view),
         EditorEffect::Queued { session } => queue::tell(session),
         EditorEffect::PutPrompt { session, prompt } => queue::put_back(session, prompt),
+        EditorEffect::RunTool {
+            id,
+            session,
+            name,
+            arguments,
+        } => tools::run(id, session, &name, arguments),
+        EditorEffect::ToolAnswer { id, number, result } => tools::answer(id, number, result),
+        EditorEffect::StopTool { id } => tools::stop(id),
         EditorEffect::Granted { number, granted } => past::granted(number, granted),
         EditorEffect::Notify { level, text } => notify(level, &text),
         EditorEffect::Emit(announcement) => emit(announcement),

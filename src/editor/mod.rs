@@ -44,6 +44,7 @@ mod spans;
 mod state;
 mod swap;
 mod terminal;
+mod tools;
 mod trace;
 mod wake;
 mod walk;

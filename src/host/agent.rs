@@ -23,7 +23,7 @@ use super::ending::{Blame, End, Outcome, Step};
 use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Exit, Group, Process, forking, start};
-use super::{Limits, Tools};
+use super::{Kit, Limits};
 use crate::core::effect::Level;
 use crate::core::event::{AgentSpec, Event};
 use crate::core::ids::AgentKey;
@@ -45,7 +45,7 @@ pub(super) struct Agent {
 
 impl Agent {
     /// Starts an agent; returns at once, all else is told by events.
-    pub(super) fn start(key: AgentKey, spec: AgentSpec, tools: &Tools) -> Arc<Self> {
+    pub(super) fn start(key: AgentKey, spec: AgentSpec, kit: &Kit) -> Arc<Self> {
         let (lines, queue) = unbounded_channel();
         let agent = Arc::new(Self {
             key,
@@ -54,11 +54,11 @@ impl Agent {
             queued: AtomicUsize::new(0),
             end: End::new(),
             group: OnceLock::new(),
-            limits: tools.limits.clone(),
+            limits: kit.limits.clone(),
         });
-        let life = live(Arc::clone(&agent), spec, queue, tools.clone());
-        let guard = guard_life(Arc::clone(&agent), tools.clone(), life);
-        tools.runtime.spawn(guard);
+        let life = live(Arc::clone(&agent), spec, queue, kit.clone());
+        let guard = guard_life(Arc::clone(&agent), kit.clone(), life);
+        kit.runtime.spawn(guard);
         agent
     }
 
@@ -122,40 +122,40 @@ impl Agent {
 }
 
 /// Runs an agent's life; when that itself panics, the agent is killed and reported as gone.
-async fn guard_life(agent: Arc<Agent>, tools: Tools, life: impl Future<Output = ()>) {
-    if guarded("the task of an agent", &tools.inbox, life)
+async fn guard_life(agent: Arc<Agent>, kit: Kit, life: impl Future<Output = ()>) {
+    if guarded("the task of an agent", &kit.inbox, life)
         .await
         .is_none()
     {
         agent.kill();
         agent.end.finish(Outcome::Gone);
-        tools.inbox.send_behind_agents(Event::AgentExited {
+        kit.inbox.send_behind_agents(Event::AgentExited {
             agent: agent.key,
             status: "killed after an internal error of this client".to_owned(),
             stderr: Vec::new(),
         });
     }
-    tools.forget(&agent);
+    kit.forget(&agent);
 }
 
-async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<String>, tools: Tools) {
-    let process = match spawn(&agent, &spec, &tools).await {
+async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<String>, kit: Kit) {
+    let process = match spawn(&agent, &spec, &kit).await {
         Ok(process) => process,
         Err(why) => {
-            tools.log.line(Level::Error, &agent.name, &why);
+            kit.log.line(Level::Error, &agent.name, &why);
             agent.end.finish(Outcome::Gone);
             let agent = agent.key;
-            tools.inbox.send(Event::AgentFailed { agent, why });
+            kit.inbox.send(Event::AgentFailed { agent, why });
             return;
         }
     };
     let pid = process.group.pid();
-    tools.log.line(
+    kit.log.line(
         Level::Info,
         &agent.name,
         &format!("started as process {pid}: {} {:?}", spec.command, spec.args),
     );
-    tools.inbox.send(Event::AgentStarted {
+    kit.inbox.send(Event::AgentStarted {
         agent: agent.key,
         pid,
     });
@@ -165,10 +165,10 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
         ways: (stdin, stdout, stderr),
         mut exited,
     } = process;
-    let writer = spawn_writer(&agent, stdin.into(), queue, &tools);
-    let reader = spawn_reader(&agent, stdout, exited.clone(), &tools);
-    let errors = spawn_errors(&agent, stderr, exited.clone(), &tools);
-    let ended = spawn_end(&agent, group, exited.clone(), writer, &tools);
+    let writer = spawn_writer(&agent, stdin.into(), queue, &kit);
+    let reader = spawn_reader(&agent, stdout, exited.clone(), &kit);
+    let errors = spawn_errors(&agent, stderr, exited.clone(), &kit);
+    let ended = spawn_end(&agent, group, exited.clone(), writer, &kit);
 
     let status = tokio::select! {
         exited = exited.wait_for(Option::is_some) => match exited {
@@ -186,15 +186,15 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     let _ = reader.await;
     let stderr = errors.await.ok().flatten().unwrap_or_default();
     let status = agent.end.explain(status);
-    tools.log.line(Level::Info, &agent.name, &status);
-    tools.inbox.send_behind_agents(Event::AgentExited {
+    kit.log.line(Level::Info, &agent.name, &status);
+    kit.inbox.send_behind_agents(Event::AgentExited {
         agent: agent.key,
         status,
         stderr,
     });
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
         let line = format!("processes of group {pid} could not be ended; they are left alone");
-        tools.log.line(Level::Warn, &agent.name, &line);
+        kit.log.line(Level::Warn, &agent.name, &line);
     }
 }
 
@@ -202,14 +202,10 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
 type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
 /// Starts the process; an error is a sentence.
-async fn spawn(
-    agent: &Arc<Agent>,
-    spec: &AgentSpec,
-    tools: &Tools,
-) -> Result<Process<Pipes>, String> {
-    let (spec_here, environment) = (spec.clone(), tools.environment.clone());
+async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, kit: &Kit) -> Result<Process<Pipes>, String> {
+    let (spec_here, environment) = (spec.clone(), kit.environment.clone());
     // Looks at the disk, which may be slow.
-    let command = tools
+    let command = kit
         .blocking("looking up an agent", move || {
             command(&Program::of_agent(&spec_here), &environment)
         })
@@ -250,20 +246,20 @@ fn with_pipes(mut command: Command) -> io::Result<(Child, Pipes)> {
 pub(super) fn spawn_guarded<T: Send + 'static>(
     place: &'static str,
     agent: &Arc<Agent>,
-    tools: &Tools,
+    kit: &Kit,
     work: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Option<T>> {
     let agent = Arc::clone(agent);
-    tools.spawn_or(place, work, move || agent.end_for(Some(Blame::Panic)))
+    kit.spawn_or(place, work, move || agent.end_for(Some(Blame::Panic)))
 }
 
 fn spawn_writer(
     agent: &Arc<Agent>,
     stdin: OwnedFd,
     queue: UnboundedReceiver<String>,
-    tools: &Tools,
+    kit: &Kit,
 ) -> AbortHandle {
-    let (own, log) = (Arc::clone(agent), tools.log.clone());
+    let (own, log) = (Arc::clone(agent), kit.log.clone());
     let work = async move {
         if let Err(error) = write_stdin(stdin, queue, &own.queued, &own.name, &log).await {
             log.line(Level::Warn, &own.name, &format!("stdin: {error}"));
@@ -271,18 +267,18 @@ fn spawn_writer(
             own.end_for(Some(Blame::Stdin));
         }
     };
-    spawn_guarded("writing to an agent", agent, tools, work).abort_handle()
+    spawn_guarded("writing to an agent", agent, kit, work).abort_handle()
 }
 
 fn spawn_reader(
     agent: &Arc<Agent>,
     stdout: ChildStdout,
     exited: watch::Receiver<Option<Exit>>,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<()>> {
-    let (own, tools_here) = (Arc::clone(agent), tools.clone());
+    let (own, tools_here) = (Arc::clone(agent), kit.clone());
     let work = async move {
-        let Tools { inbox, log, .. } = &tools_here;
+        let Kit { inbox, log, .. } = &tools_here;
         match Receiver::from_owned_fd(stdout.into()) {
             Ok(pipe) => {
                 let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
@@ -293,16 +289,16 @@ fn spawn_reader(
         // Nothing more will ever be heard of it.
         own.end_for(Some(Blame::Stdout));
     };
-    spawn_guarded("reading from an agent", agent, tools, work)
+    spawn_guarded("reading from an agent", agent, kit, work)
 }
 
 fn spawn_errors(
     agent: &Arc<Agent>,
     stderr: ChildStderr,
     exited: watch::Receiver<Option<Exit>>,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<Vec<String>>> {
-    let (own, log) = (Arc::clone(agent), tools.log.clone());
+    let (own, log) = (Arc::clone(agent), kit.log.clone());
     let work = async move {
         match Receiver::from_owned_fd(stderr.into()) {
             Ok(pipe) => {
@@ -312,7 +308,7 @@ fn spawn_errors(
             Err(error) => vec![format!("(stderr could not be read: {error})")],
         }
     };
-    spawn_guarded("reading an agent's stderr", agent, tools, work)
+    spawn_guarded("reading an agent's stderr", agent, kit, work)
 }
 
 /// Waits until the agent is to end or ends by itself, and ends what is left of its group.
@@ -321,10 +317,10 @@ fn spawn_end(
     group: Arc<Group>,
     mut exited: watch::Receiver<Option<Exit>>,
     writer: AbortHandle,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<Outcome>> {
-    let (own, inbox) = (Arc::clone(agent), tools.inbox.clone());
-    tools.runtime.spawn(async move {
+    let (own, inbox) = (Arc::clone(agent), kit.inbox.clone());
+    kit.runtime.spawn(async move {
         let end = async {
             tokio::select! {
                 () = own.end.wanted() => {}

@@ -17,7 +17,7 @@ use std::time::Instant;
 use rustix::fs::{Mode, OFlags};
 use tokio::sync::watch;
 
-use super::Tools;
+use super::Kit;
 use super::guard::guarded;
 use super::project::{self, Store};
 use super::still::Stillness;
@@ -86,7 +86,7 @@ impl Disk {
     }
 
     /// Queues an operation; returns at once.
-    pub(super) fn run(&self, path: PathBuf, operation: Operation, tools: &Tools) {
+    pub(super) fn run(&self, path: PathBuf, operation: Operation, kit: &Kit) {
         match self.shared.lock().entry(path.clone()) {
             Entry::Occupied(mut queue) => {
                 queue.get_mut().push_back(operation);
@@ -97,8 +97,8 @@ impl Disk {
             }
         }
         self.shared.busy.send_modify(|busy| *busy += 1);
-        let (shared, tools_here) = (Arc::clone(&self.shared), tools.clone());
-        tools.runtime.spawn(async move {
+        let (shared, tools_here) = (Arc::clone(&self.shared), kit.clone());
+        kit.runtime.spawn(async move {
             while let Some(operation) = shared.next(&path) {
                 let work = carry_out(operation, &path, &shared, &tools_here);
                 guarded("a task of a file", &tools_here.inbox, work).await;
@@ -135,12 +135,12 @@ impl Shared {
     }
 }
 
-async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tools: &Tools) {
+async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit: &Kit) {
     let (file, here) = (path.to_owned(), Arc::clone(shared));
     let panicked = |done: &str| Refusal::Panic.words(path, done);
     let event = match operation {
         Operation::Read { token } => {
-            let result = read_still(&file, shared, tools).await;
+            let result = read_still(&file, shared, kit).await;
             Event::DiskRead {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("read"))),
@@ -153,9 +153,9 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
             format,
         } => {
             let work = move || write(&file, over, &text, format);
-            let result = tools.blocking("writing a file", work).await;
+            let result = kit.blocking("writing a file", work).await;
             if let Some(Ok(Some(stamp))) = result {
-                tools.writers.is_written(stamp);
+                kit.writers.is_written(stamp);
             }
             Event::DiskWritten {
                 token,
@@ -167,7 +167,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
                 delete(&file)?;
                 Ok(None)
             };
-            let result = tools.blocking("deleting a file", work).await;
+            let result = kit.blocking("deleting a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
@@ -178,7 +178,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
                 project::restore(&file, &state, &here.store)?;
                 Ok(crate::paths::stamp(&file))
             };
-            let result = tools.blocking("restoring a file", work).await;
+            let result = kit.blocking("restoring a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("restored").into())),
@@ -189,14 +189,14 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
                 project::move_to(&file, &to)?;
                 Ok(crate::paths::stamp(&to))
             };
-            let result = tools.blocking("moving a file", work).await;
+            let result = kit.blocking("moving a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("moved").into())),
             }
         }
     };
-    tools.inbox.send(event);
+    kit.inbox.send(event);
 }
 
 /// Reads a file as soon as it is still, and at the latest when that has taken too long; `None`
@@ -204,13 +204,13 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, tool
 async fn read_still(
     path: &Path,
     shared: &Arc<Shared>,
-    tools: &Tools,
+    kit: &Kit,
 ) -> Option<Result<DiskFile, String>> {
     let begun = Instant::now();
-    let Stillness { after, patience } = tools.writers.stillness();
+    let Stillness { after, patience } = kit.writers.stillness();
     loop {
         let (file, here) = (path.to_owned(), Arc::clone(shared));
-        let writers = Arc::clone(&tools.writers);
+        let writers = Arc::clone(&kit.writers);
         let is_urgent = begun.elapsed() >= patience;
         let work = move || {
             assert!(
@@ -236,7 +236,7 @@ async fn read_still(
                 stamp,
             }))
         };
-        match tools.blocking("reading a file", work).await? {
+        match kit.blocking("reading a file", work).await? {
             Ok(result) => return Some(result),
             Err(wait) => tokio::time::sleep(wait).await,
         }

@@ -18,6 +18,7 @@ mod environment;
 mod guard;
 mod history;
 mod log;
+mod mcp;
 mod pipes;
 mod process;
 mod project;
@@ -45,6 +46,7 @@ pub use self::environment::Environment;
 use self::guard::{guarded, guarded_call};
 use self::history::History;
 use self::log::Log;
+use self::mcp::McpServer;
 pub use self::project::Limits as ProjectLimits;
 use self::project::Projects;
 pub use self::still::Stillness;
@@ -128,11 +130,12 @@ impl Default for Limits {
 pub struct Host {
     /// There until the host is shut down or dropped.
     runtime: Option<Runtime>,
-    tools: Tools,
+    kit: Kit,
     disk: Disk,
     projects: Projects,
     terminals: Terminals,
     history: History,
+    mcp: McpServer,
     /// One permit is out for each prompt that is being kept.
     prompts: Arc<Semaphore>,
     state_path: PathBuf,
@@ -157,7 +160,7 @@ impl Host {
             config.limits.project.watches = watches;
         }
         let history = History::start(config.state_path.join("sessions"), inbox.clone());
-        let tools = Tools {
+        let kit = Kit {
             runtime: runtime.handle().clone(),
             inbox,
             log: Log::start(config.log_path, config.log_level, config.limits.log_bytes),
@@ -166,16 +169,17 @@ impl Host {
             writers: Arc::new(Writers::new(config.limits.stillness)),
             limits: config.limits,
         };
-        let projects = Projects::new(&config.state_path, tools.limits.project.clone());
+        let projects = Projects::new(&config.state_path, kit.limits.project.clone());
         Ok(Self {
             runtime: Some(runtime),
-            disk: Disk::new(tools.limits.file_bytes, projects.store(), panic),
+            disk: Disk::new(kit.limits.file_bytes, projects.store(), panic),
             projects,
             terminals: Terminals::default(),
             history,
+            mcp: McpServer::default(),
             prompts: Arc::new(Semaphore::new(PROMPTS as usize)),
             state_path: config.state_path,
-            tools,
+            kit,
         })
     }
 
@@ -183,7 +187,7 @@ impl Host {
     pub fn run(&self, effect: HostEffect) {
         match effect {
             HostEffect::Spawn { agent, spec } => self.spawn(agent, spec),
-            HostEffect::Send { agent, line } => match self.tools.agent(agent) {
+            HostEffect::Send { agent, line } => match self.kit.agent(agent) {
                 Some(agent) => agent.send(line),
                 None => self.say(
                     Level::Debug,
@@ -191,12 +195,12 @@ impl Host {
                 ),
             },
             HostEffect::Shutdown { agent } => {
-                if let Some(agent) = self.tools.agent(agent) {
+                if let Some(agent) = self.kit.agent(agent) {
                     agent.end();
                 }
             }
             HostEffect::StartTerminal { terminal, spec } => {
-                self.terminals.start(terminal, spec, &self.tools);
+                self.terminals.start(terminal, spec, &self.kit);
             }
             HostEffect::TerminalInput { terminal, bytes } => self.terminals.input(terminal, bytes),
             HostEffect::ResizeTerminal {
@@ -223,13 +227,13 @@ impl Host {
             }
             HostEffect::Resolve { token, paths } => self.resolve(token, paths),
             HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
-            HostEffect::OpenProject { root } => self.projects.open(root, &self.tools),
+            HostEffect::OpenProject { root } => self.projects.open(root, &self.kit),
             HostEffect::CloseProject { root } => self.projects.close(&root),
             HostEffect::Checkpoint { token, root, turns } => {
-                self.projects.checkpoint(token, &root, turns, &self.tools);
+                self.projects.checkpoint(token, &root, turns, &self.kit);
             }
             HostEffect::KeepReviews { root, files, over } => {
-                self.projects.keep(&root, files, over, &self.tools)
+                self.projects.keep(&root, files, over, &self.kit)
             }
             HostEffect::History(order) => self.history.does(order),
             HostEffect::Look { root, paths } => self.projects.look(&root, paths),
@@ -242,22 +246,30 @@ impl Host {
                 self.file(from, Operation::Move { token, to });
             }
             HostEffect::Timer { token, ms } => {
-                let inbox = self.tools.inbox.clone();
-                self.tools.spawn("a timer", async move {
+                let inbox = self.kit.inbox.clone();
+                self.kit.spawn("a timer", async move {
                     tokio::time::sleep(Duration::from_millis(ms)).await;
                     inbox.send(Event::Timer { token });
                 });
             }
-            HostEffect::ReadImage { token, path } => along::image(token, path, &self.tools),
+            HostEffect::ReadImage { token, path } => along::image(token, path, &self.kit),
             HostEffect::RecallPrompts { folder } => {
-                along::recall(self.state_path.clone(), folder, &self.tools);
+                along::recall(self.state_path.clone(), folder, &self.kit);
             }
             HostEffect::KeepPrompt { folder, text } => {
                 let busy = self.prompts.clone().try_acquire_owned().ok();
-                along::keep_prompt(self.state_path.clone(), folder, text, busy, &self.tools);
+                along::keep_prompt(self.state_path.clone(), folder, text, busy, &self.kit);
             }
-            HostEffect::ListFiles { folder } => along::list(folder, &self.tools),
-            HostEffect::Diff { token, folder } => along::diff(token, folder, &self.tools),
+            HostEffect::ListFiles { folder } => along::list(folder, &self.kit),
+            HostEffect::Diff { token, folder } => along::diff(token, folder, &self.kit),
+            HostEffect::OfferTools(tools) => self.mcp.offer(tools, &self.kit),
+            HostEffect::AdmitToTools { session, token } => {
+                self.mcp.admit(session, token, &self.kit)
+            }
+            HostEffect::ShutOutOfTools { session } => self.mcp.shut_out(session),
+            HostEffect::ServeToolsByHttp => self.mcp.serve_http(&self.kit),
+            HostEffect::AnswerTool { id, result } => self.mcp.answer(id, result),
+            HostEffect::ReportTool { id, progress } => self.mcp.report(id, progress),
             HostEffect::Preload { language } => self.preload(language),
             HostEffect::Log { level, line } => self.say(level, &line),
         }
@@ -268,7 +280,7 @@ impl Host {
     ///
     /// Waits for that, so well-behaved ones make it quick. Not to be called from a task.
     pub fn shutdown(mut self, deadline: Duration) {
-        let agents = self.tools.all_agents();
+        let agents = self.kit.all_agents();
         for agent in &agents {
             // Leaves a quarter of the time for SIGKILL to work.
             agent.end_within(self.usual_end().min(deadline * 3 / 4));
@@ -278,7 +290,7 @@ impl Host {
             terminal.end_within(deadline * 3 / 4);
         }
         let (disk, projects) = (self.disk.clone(), self.projects.clone());
-        let (tools, prompts) = (self.tools.clone(), self.prompts.clone());
+        let (kit, prompts) = (self.kit.clone(), self.prompts.clone());
         let done = async {
             for agent in &agents {
                 agent.gone().await;
@@ -288,7 +300,7 @@ impl Host {
             }
             disk.idle().await;
             let _ = prompts.acquire_many(PROMPTS).await;
-            projects.end(&tools).await;
+            projects.end(&kit).await;
         };
         if let Some(runtime) = self.runtime.take() {
             // When the time is over, it is over.
@@ -300,18 +312,18 @@ impl Host {
                 terminal.kill();
             }
             self.history.flush(HISTORY_FLUSH);
-            self.tools.log.flush(LOG_FLUSH);
+            self.kit.log.flush(LOG_FLUSH);
             runtime.shutdown_background();
         }
     }
 
     fn usual_end(&self) -> Duration {
-        self.tools.limits.term_after + self.tools.limits.kill_after
+        self.kit.limits.term_after + self.kit.limits.kill_after
     }
 
     fn spawn(&self, key: AgentKey, spec: crate::core::event::AgentSpec) {
-        let mut agents = self.tools.lock();
-        let agent = Agent::start(key, spec, &self.tools);
+        let mut agents = self.kit.lock();
+        let agent = Agent::start(key, spec, &self.kit);
         if let Some(old) = agents.insert(key, agent) {
             // Each life has a key of its own; should one be used twice, no process is orphaned.
             old.end();
@@ -319,28 +331,28 @@ impl Host {
     }
 
     fn file(&self, path: PathBuf, operation: Operation) {
-        self.disk.run(path, operation, &self.tools);
+        self.disk.run(path, operation, &self.kit);
     }
 
     /// Looks where paths lead; should even that fail, they lead nowhere that anything is allowed.
     fn resolve(&self, token: Token, paths: Vec<PathBuf>) {
-        let tools = self.tools.clone();
-        self.tools.spawn("where paths lead", async move {
+        let kit = self.kit.clone();
+        self.kit.spawn("where paths lead", async move {
             let count = paths.len();
             let work = move || paths.iter().map(|path| leads_to(path)).collect();
-            let done = tools.blocking("where paths lead", work).await;
+            let done = kit.blocking("where paths lead", work).await;
             let paths = done.unwrap_or_else(|| vec![PathBuf::new(); count]);
-            tools.inbox.send(Event::Resolved { token, paths });
+            kit.inbox.send(Event::Resolved { token, paths });
         });
     }
 
     fn preload(&self, language: String) {
-        let tools = self.tools.clone();
-        self.tools.spawn("a language", async move {
+        let kit = self.kit.clone();
+        self.kit.spawn("a language", async move {
             let name = language.clone();
             let work = move || markdown::preload(&name);
-            let done = tools.blocking("a language", work).await;
-            tools.inbox.send(Event::LanguageReady {
+            let done = kit.blocking("a language", work).await;
+            kit.inbox.send(Event::LanguageReady {
                 language,
                 result: done.ok_or_else(|| "its definition could not be loaded".to_owned()),
             });
@@ -348,7 +360,7 @@ impl Host {
     }
 
     fn say(&self, level: Level, line: &str) {
-        self.tools.log.line(level, "core", line);
+        self.kit.log.line(level, "core", line);
     }
 }
 
@@ -382,7 +394,7 @@ const LOG_FLUSH: Duration = Duration::from_millis(200);
 impl Drop for Host {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            for agent in self.tools.all_agents() {
+            for agent in self.kit.all_agents() {
                 agent.kill();
             }
             for terminal in self.terminals.all() {
@@ -395,7 +407,7 @@ impl Drop for Host {
 
 /// What every task of the host may use; cloning is cheap.
 #[derive(Debug, Clone)]
-struct Tools {
+struct Kit {
     runtime: Handle,
     inbox: Inbox,
     log: Log,
@@ -407,7 +419,7 @@ struct Tools {
     limits: Limits,
 }
 
-impl Tools {
+impl Kit {
     /// Spawns a task behind the guard.
     fn spawn(&self, place: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let inbox = self.inbox.clone();

@@ -116,7 +116,11 @@ pub(super) fn holds(review: &Review) {
 #[test]
 fn changes_that_make_up_for_each_other_are_none() {
     let story = || vec![AgentWrote("x y a a")];
-    check("a x y a", story(), ("a x y a", "x y a a", &["-a @0", "+a @3"]));
+    check(
+        "a x y a",
+        story(),
+        ("a x y a", "x y a a", &["-a @0", "+a @3"]),
+    );
     // The lines that held the two apart go: what is left is the base.
     let mut gone = story();
     gone.push(User(edit(0, 2, "")));

@@ -6,6 +6,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use crate::acp::client::{McpServer, McpTransport};
 use crate::core::reach::Reach;
+use crate::core::tools::Way;
 
 /// Reads it; `allowed` are the folders any agent may work in.
 ///
@@ -23,6 +24,11 @@ pub(super) fn read(spec: &Table, allowed: &[PathBuf]) -> mlua::Result<Reach> {
             .map(PathBuf::from)
             .collect(),
         allowed: allowed.to_vec(),
+        tools: match spec.get::<Option<String>>("tools")?.as_deref() {
+            Some("stdio") => Some(Way::Stdio),
+            Some("http") => Some(Way::Http),
+            _ => None,
+        },
         is_told: false,
     })
 }

@@ -51,9 +51,9 @@ pub(super) fn in_file(path: &Path) -> Result<Image, String> {
 /// There is none, or nothing to read it with; a sentence.
 pub(super) fn in_clipboard(environment: &Environment) -> Result<Image, String> {
     let is_set = |name: &str| name.is_empty() || environment.value(name).is_some();
-    let tools = CLIPBOARD.iter().filter(|(display, ..)| is_set(display));
+    let kit = CLIPBOARD.iter().filter(|(display, ..)| is_set(display));
     let mut is_found = false;
-    for (_, name, args) in tools {
+    for (_, name, args) in kit {
         let Some(mut program) = command::tool(name, Path::new("/"), environment) else {
             continue;
         };

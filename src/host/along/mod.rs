@@ -12,7 +12,7 @@ mod tool;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Environment, Tools, command};
+use super::{Environment, Kit, command};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::core::effect::Level;
@@ -26,29 +26,29 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MAX_DIFF: usize = 512 << 10;
 
 /// Reads an image from a file, or from the clipboard.
-pub(super) fn image(token: Token, path: Option<PathBuf>, tools: &Tools) {
-    let (tools, environment) = (tools.clone(), tools.environment.clone());
-    tools.clone().spawn("an image", async move {
+pub(super) fn image(token: Token, path: Option<PathBuf>, kit: &Kit) {
+    let (kit, environment) = (kit.clone(), kit.environment.clone());
+    kit.clone().spawn("an image", async move {
         let work = move || match path {
             Some(path) => image::in_file(&path),
             None => image::in_clipboard(&environment),
         };
-        let done = tools.blocking("an image", work).await;
+        let done = kit.blocking("an image", work).await;
         let result = done.unwrap_or_else(|| Err("The image could not be read.".into()));
-        tools.inbox.send(Event::ImageRead { token, result });
+        kit.inbox.send(Event::ImageRead { token, result });
     });
 }
 
 /// Reads the prompts that were written in a folder.
-pub(super) fn recall(state: PathBuf, folder: PathBuf, tools: &Tools) {
-    let tools = tools.clone();
-    tools.clone().spawn("the prompts of before", async move {
+pub(super) fn recall(state: PathBuf, folder: PathBuf, kit: &Kit) {
+    let kit = kit.clone();
+    kit.clone().spawn("the prompts of before", async move {
         let place = folder.clone();
         let work = move || prompts::load(&state, &place);
-        let done = tools.blocking("the prompts of before", work).await;
+        let done = kit.blocking("the prompts of before", work).await;
         // Without them there is nothing to come back to; that is all it costs.
         let texts = done.and_then(Result::ok).unwrap_or_default();
-        tools.inbox.send(Event::PromptsRecalled { folder, texts });
+        kit.inbox.send(Event::PromptsRecalled { folder, texts });
     });
 }
 
@@ -58,38 +58,38 @@ pub(super) fn keep_prompt(
     folder: PathBuf,
     text: String,
     busy: Option<OwnedSemaphorePermit>,
-    tools: &Tools,
+    kit: &Kit,
 ) {
-    let tools = tools.clone();
-    tools.clone().spawn("a prompt", async move {
+    let kit = kit.clone();
+    kit.clone().spawn("a prompt", async move {
         let work = move || prompts::keep(&state, &folder, &text);
-        if let Some(Err(error)) = tools.blocking("a prompt", work).await {
+        if let Some(Err(error)) = kit.blocking("a prompt", work).await {
             let line = format!("a prompt could not be kept: {error}");
-            tools.log.line(Level::Warn, "host", &line);
+            kit.log.line(Level::Warn, "host", &line);
         }
         drop(busy);
     });
 }
 
 /// Lists the files of a folder that can be named in a prompt.
-pub(super) fn list(folder: PathBuf, tools: &Tools) {
-    let tools = tools.clone();
-    tools.clone().spawn("a list of files", async move {
+pub(super) fn list(folder: PathBuf, kit: &Kit) {
+    let kit = kit.clone();
+    kit.clone().spawn("a list of files", async move {
         let place = folder.clone();
-        let done = tools.blocking("a list of files", move || files::list(&place));
+        let done = kit.blocking("a list of files", move || files::list(&place));
         let paths = done.await.unwrap_or_default();
-        tools.inbox.send(Event::FilesListed { folder, paths });
+        kit.inbox.send(Event::FilesListed { folder, paths });
     });
 }
 
 /// Asks git what has changed in a folder since the last commit.
-pub(super) fn diff(token: Token, folder: PathBuf, tools: &Tools) {
-    let (tools, environment) = (tools.clone(), tools.environment.clone());
-    tools.clone().spawn("a diff", async move {
-        let done = tools.blocking("a diff", move || git_diff(&folder, &environment));
+pub(super) fn diff(token: Token, folder: PathBuf, kit: &Kit) {
+    let (kit, environment) = (kit.clone(), kit.environment.clone());
+    kit.clone().spawn("a diff", async move {
+        let done = kit.blocking("a diff", move || git_diff(&folder, &environment));
         let failed = || Err("`git diff` could not be run.".into());
         let result = done.await.unwrap_or_else(failed);
-        tools.inbox.send(Event::DiffRead { token, result });
+        kit.inbox.send(Event::DiffRead { token, result });
     });
 }
 

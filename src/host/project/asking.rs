@@ -13,7 +13,7 @@ use super::git::Git;
 use super::watch::Watch;
 use crate::core::effect::Level;
 use crate::core::event::Event;
-use crate::host::Tools;
+use crate::host::Kit;
 
 /// The way to ask; the task ends when it is dropped.
 #[derive(Debug)]
@@ -24,15 +24,15 @@ pub(super) struct Asking {
 
 impl Asking {
     /// Starts the task of a project; what it wants to be told of is watched by `watch`.
-    pub(super) fn start(root: &Path, git: Git, watch: Arc<Mutex<Watch>>, tools: &Tools) -> Self {
+    pub(super) fn start(root: &Path, git: Git, watch: Arc<Mutex<Watch>>, kit: &Kit) -> Self {
         let paths = Sender::new(Vec::new());
         let task = Task {
             root: root.to_owned(),
             reviews: Arc::new(Mutex::new(Reviews::new(git))),
             watch,
-            tools: tools.clone(),
+            kit: kit.clone(),
         };
-        tools.spawn("asking git", task.run(paths.subscribe()));
+        kit.spawn("asking git", task.run(paths.subscribe()));
         Self { paths }
     }
 
@@ -51,7 +51,7 @@ struct Task {
     root: PathBuf,
     reviews: Arc<Mutex<Reviews>>,
     watch: Arc<Mutex<Watch>>,
-    tools: Tools,
+    kit: Kit,
 }
 
 impl Task {
@@ -71,21 +71,21 @@ impl Task {
             let files = reviews.ask(&paths);
             (files, lock(&watch).listen(reviews.signals()), paths.len())
         };
-        let Some((files, placed, asked)) = self.tools.blocking("asking git", work).await else {
+        let Some((files, placed, asked)) = self.kit.blocking("asking git", work).await else {
             return false;
         };
         let news = files.len();
         if news > 0 {
-            self.tools.inbox.send(Event::Committed { files });
+            self.kit.inbox.send(Event::Committed { files });
         }
         let root = self.root.clone();
         let line = format!(
             "{}: asked git about {asked} files: {news} news",
             root.display()
         );
-        self.tools.log.line(Level::Debug, "project", &line);
+        self.kit.log.line(Level::Debug, "project", &line);
         if let Some(why) = placed.limited {
-            self.tools.inbox.send(Event::WatchLimited { root, why });
+            self.kit.inbox.send(Event::WatchLimited { root, why });
         }
         placed.any
     }

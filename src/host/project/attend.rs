@@ -15,13 +15,13 @@ use super::told::Told;
 use super::watch::{Placed, Watch};
 use crate::core::effect::Turns;
 use crate::core::event::Event;
-use crate::host::Tools;
+use crate::host::Kit;
 
 /// What one project's worker pays attention to.
 #[derive(Debug)]
 pub(super) struct Attention {
     root: PathBuf,
-    tools: Tools,
+    kit: Kit,
     told: Arc<Told>,
     watch: Arc<Mutex<Watch>>,
     asking: Asking,
@@ -34,24 +34,20 @@ pub(super) struct Attention {
 
 impl Attention {
     /// Returns the attention of a project: nothing is watched yet.
-    pub(super) fn new(root: &Path, git: Git, tools: &Tools) -> Self {
-        let told = Arc::new(Told::new(
-            root,
-            tools.log.path(),
-            Arc::clone(&tools.writers),
-        ));
-        let limits = &tools.limits.project;
-        let watch = Watch::new(root, limits.watches, Arc::clone(&told), tools.inbox.clone());
+    pub(super) fn new(root: &Path, git: Git, kit: &Kit) -> Self {
+        let told = Arc::new(Told::new(root, kit.log.path(), Arc::clone(&kit.writers)));
+        let limits = &kit.limits.project;
+        let watch = Watch::new(root, limits.watches, Arc::clone(&told), kit.inbox.clone());
         let watch = Arc::new(Mutex::new(watch));
         Self {
             root: root.to_owned(),
-            asking: Asking::start(root, git, Arc::clone(&watch), tools),
+            asking: Asking::start(root, git, Arc::clone(&watch), kit),
             watch,
             told,
             every: limits.compare_every,
             turns: Turns::Over,
             rested: Instant::now(),
-            tools: tools.clone(),
+            kit: kit.clone(),
         }
     }
 
@@ -133,11 +129,11 @@ impl Attention {
     ) -> Vec<PathBuf> {
         let watch = Arc::clone(&self.watch);
         let work = move || change(&mut lock(&watch));
-        let done = self.tools.blocking("watching a project", work).await;
+        let done = self.kit.blocking("watching a project", work).await;
         let placed = done.unwrap_or_default();
         if let Some(why) = placed.limited {
             let root = self.root.clone();
-            self.tools.inbox.send(Event::WatchLimited { root, why });
+            self.kit.inbox.send(Event::WatchLimited { root, why });
         }
         placed.look
     }

@@ -46,7 +46,7 @@ use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
 pub(super) use self::store::Store;
-use super::Tools;
+use super::Kit;
 use crate::core::effect::{Level, Turns};
 use crate::core::event::Event;
 use crate::core::ids::Token;
@@ -117,16 +117,16 @@ impl Projects {
         Arc::clone(&self.shared.store)
     }
 
-    pub(super) fn open(&self, root: PathBuf, tools: &Tools) {
+    pub(super) fn open(&self, root: PathBuf, kit: &Kit) {
         let mut open = self.lock();
         if open.contains_key(&root) {
             return;
         }
         let (operations, queue) = unbounded_channel();
         open.insert(root.clone(), Project { operations });
-        let (shared, here) = (Arc::clone(&self.shared), tools.clone());
+        let (shared, here) = (Arc::clone(&self.shared), kit.clone());
         let keeper = self.keeper(&root);
-        tools.runtime.spawn(async move {
+        kit.runtime.spawn(async move {
             let store = Arc::clone(&shared.store);
             worker::run(root, queue, keeper, store, here).await;
         });
@@ -138,10 +138,10 @@ impl Projects {
     }
 
     /// Takes a checkpoint; a root that is not open is an error of the answer.
-    pub(super) fn checkpoint(&self, token: Token, root: &Path, turns: Turns, tools: &Tools) {
+    pub(super) fn checkpoint(&self, token: Token, root: &Path, turns: Turns, kit: &Kit) {
         match self.lock().get(root) {
             Some(project) => project.send(Operation::Checkpoint(token, turns)),
-            None => answer(tools, token, Err(not_open(root))),
+            None => answer(kit, token, Err(not_open(root))),
         }
     }
 
@@ -152,19 +152,13 @@ impl Projects {
     }
 
     /// Keeps reviews, and some no longer, a moment later: together with what comes until then.
-    pub(super) fn keep(
-        &self,
-        root: &Path,
-        files: Vec<KeptReview>,
-        over: Vec<PathBuf>,
-        tools: &Tools,
-    ) {
+    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, over: Vec<PathBuf>, kit: &Kit) {
         let keeper = self.keeper(root);
         if !keeper.note(files, over) {
             return;
         }
-        let here = tools.clone();
-        tools.spawn("keeping reviews", async move {
+        let here = kit.clone();
+        kit.spawn("keeping reviews", async move {
             tokio::time::sleep(here.limits.project.keep_after).await;
             flush(&keeper, &here).await;
         });
@@ -191,11 +185,11 @@ impl Projects {
 
     /// Closes all projects, and waits until their reviews are kept; looks that are under way are
     /// of no use to anybody any more.
-    pub(super) async fn end(&self, tools: &Tools) {
+    pub(super) async fn end(&self, kit: &Kit) {
         self.lock().clear();
         let keepers = std::mem::take(&mut *self.keepers());
         for keeper in keepers.values() {
-            flush(keeper, tools).await;
+            flush(keeper, kit).await;
         }
     }
 
@@ -218,16 +212,16 @@ impl Projects {
 }
 
 /// Writes down what is to be kept.
-async fn flush(keeper: &Arc<Keeper>, tools: &Tools) {
+async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
     let keeper = Arc::clone(keeper);
-    let kept = tools.blocking("keeping reviews", move || keeper.flush());
+    let kept = kit.blocking("keeping reviews", move || keeper.flush());
     if let Some(Err(why)) = kept.await {
-        tools.log.line(Level::Warn, "project", &why);
+        kit.log.line(Level::Warn, "project", &why);
     }
 }
 
-fn answer(tools: &Tools, token: Token, result: Result<Checkpoint, String>) {
-    tools.inbox.send(Event::CheckpointTaken { token, result });
+fn answer(kit: &Kit, token: Token, result: Result<Checkpoint, String>) {
+    kit.inbox.send(Event::CheckpointTaken { token, result });
 }
 
 fn not_open(root: &Path) -> String {

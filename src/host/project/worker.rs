@@ -22,7 +22,7 @@ use crate::core::effect::Level;
 use crate::core::event::Event;
 use crate::core::ids::Token;
 use crate::core::project::Checkpoint;
-use crate::host::Tools;
+use crate::host::Kit;
 use crate::host::guard::guarded;
 
 /// Where a panic was, in words.
@@ -37,25 +37,25 @@ pub(super) async fn run(
     mut operations: UnboundedReceiver<Operation>,
     keeper: Arc<Keeper>,
     store: Arc<Store>,
-    tools: Tools,
+    kit: Kit,
 ) {
-    let excludes = excludes::excludes_file(&tools.environment);
-    let git = Git::new(tools.environment.clone(), tools.limits.project.file_bytes);
+    let excludes = excludes::excludes_file(&kit.environment);
+    let git = Git::new(kit.environment.clone(), kit.limits.project.file_bytes);
     let mut worker = Worker {
         shadow: Arc::new(Mutex::new(Shadow::new(
             root.clone(),
             Arc::clone(&store),
             excludes,
-            Arc::clone(&tools.writers),
+            Arc::clone(&kit.writers),
         ))),
         keeper,
         store,
-        attention: Attention::new(&root, git.clone(), &tools),
+        attention: Attention::new(&root, git.clone(), &kit),
         held: None,
         root,
-        tools,
+        kit,
     };
-    let inbox = worker.tools.inbox.clone();
+    let inbox = worker.kit.inbox.clone();
     guarded(PLACE, &inbox, worker.open(git)).await;
     loop {
         // What was asked goes first: a checkpoint covers what is told meanwhile.
@@ -81,7 +81,7 @@ struct Worker {
     attention: Attention,
     /// What the last look has left for another one.
     held: Option<Held>,
-    tools: Tools,
+    kit: Kit,
 }
 
 impl Worker {
@@ -108,12 +108,12 @@ impl Worker {
     async fn take_over(&self) {
         let keeper = Arc::clone(&self.keeper);
         let taken = self
-            .tools
+            .kit
             .blocking("taking over reviews", move || keeper.take_over());
         match taken.await {
             Some(Ok(files)) if !files.is_empty() => {
                 let root = self.root.clone();
-                self.tools.inbox.send(Event::ReviewsKept { root, files });
+                self.kit.inbox.send(Event::ReviewsKept { root, files });
             }
             Some(Err(why)) => self.warn(Some(why)),
             _ => {}
@@ -122,7 +122,7 @@ impl Worker {
 
     fn warn(&self, why: Option<String>) {
         if let Some(why) = why {
-            self.tools.log.line(Level::Warn, "project", &why);
+            self.kit.log.line(Level::Warn, "project", &why);
         }
     }
 
@@ -132,10 +132,10 @@ impl Worker {
             Operation::Checkpoint(token, _) => Some(token),
             _ => None,
         };
-        let inbox = self.tools.inbox.clone();
+        let inbox = self.kit.inbox.clone();
         let done = guarded(PLACE, &inbox, self.carry_out(operation)).await;
         if let (None, Some(token)) = (done, token) {
-            answer(&self.tools, token, Err(failed(&self.root)));
+            answer(&self.kit, token, Err(failed(&self.root)));
         }
     }
 
@@ -181,7 +181,7 @@ impl Worker {
     ) -> Option<T> {
         let shadow = Arc::clone(&self.shadow);
         let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
-        self.tools.blocking(place, work).await
+        self.kit.blocking(place, work).await
     }
 
     /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
@@ -222,7 +222,7 @@ impl Worker {
             "{}: looked at {what} in {took:.1?}: {found} changes",
             root.display()
         );
-        self.tools.log.line(Level::Debug, "project", &line);
+        self.kit.log.line(Level::Debug, "project", &line);
         self.tell(changes).await?;
         Some(looked)
     }
@@ -232,7 +232,7 @@ impl Worker {
     async fn tell(&self, changes: Vec<Difference>) -> Option<()> {
         for part in parts(changes) {
             let bytes = part.iter().map(Difference::weight).sum();
-            let Some(room) = self.tools.inbox.disk_room(bytes).await else {
+            let Some(room) = self.kit.inbox.disk_room(bytes).await else {
                 // The core is gone.
                 return Some(());
             };
@@ -243,7 +243,7 @@ impl Worker {
             let changes = self.on_shadow("reading what has changed", read).await?;
             let root = self.root.clone();
             let event = Event::DiskChanged { root, changes };
-            self.tools.inbox.send_with(event, room);
+            self.kit.inbox.send_with(event, room);
         }
         Some(())
     }
@@ -270,15 +270,13 @@ impl Worker {
             None => Err(failed(&self.root)),
         };
         self.attention.compared(start.elapsed());
-        answer(&self.tools, token, result);
-        let (store, tools) = (Arc::clone(&self.store), self.tools.clone());
-        self.tools.spawn("pruning", async move {
-            let pruned = tools
-                .blocking("pruning", move || prune::prune(&store))
-                .await;
+        answer(&self.kit, token, result);
+        let (store, kit) = (Arc::clone(&self.store), self.kit.clone());
+        self.kit.spawn("pruning", async move {
+            let pruned = kit.blocking("pruning", move || prune::prune(&store)).await;
             if let Some(Err(error)) = pruned {
                 let line = format!("what nobody needs any more was not removed: {error}");
-                tools.log.line(Level::Warn, "project", &line);
+                kit.log.line(Level::Warn, "project", &line);
             }
         });
     }

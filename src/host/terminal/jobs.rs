@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::super::Tools;
+use super::super::Kit;
 use super::super::process::Group;
 
 /// The sessions of all processes, looked up for many terminals at once.
@@ -36,7 +36,7 @@ type Table = HashMap<u32, Vec<u32>>;
 
 impl Sessions {
     /// Returns what there is at some time after the call.
-    async fn look(&self, tools: &Tools) -> Arc<Table> {
+    async fn look(&self, kit: &Kit) -> Arc<Table> {
         let asked = Instant::now();
         let mut seen = self.seen.lock().await;
         match seen.as_ref() {
@@ -44,7 +44,7 @@ impl Sessions {
             Some(seen) if seen.begun >= asked => Arc::clone(&seen.table),
             _ => {
                 let begun = Instant::now();
-                let table = tools.blocking("looking for jobs", system::table).await;
+                let table = kit.blocking("looking for jobs", system::table).await;
                 let table = Arc::new(table.unwrap_or_default());
                 let now = Arc::clone(&table);
                 *seen = Some(Seen { begun, table });
@@ -71,8 +71,8 @@ impl Jobs {
     }
 
     /// Looks for jobs, as long as `group` has its leader.
-    pub(super) async fn look(&self, group: &Group, sessions: &Sessions, tools: &Tools) {
-        let table = sessions.look(tools).await;
+    pub(super) async fn look(&self, group: &Group, sessions: &Sessions, kit: &Kit) {
+        let table = sessions.look(kit).await;
         // Asked after the look: so the number was the session's all the time.
         if group.is_led()
             && let Some(found) = table.get(&self.session)

@@ -23,7 +23,7 @@ use super::super::ending::{End, Outcome};
 use super::super::guard::guarded;
 use super::super::pipes::{self, Pipe};
 use super::super::process::{Exit, Group, Process, signal_name, start};
-use super::super::{Limits, Tools};
+use super::super::{Kit, Limits};
 use super::jobs::Sessions;
 use super::output::discard;
 use super::serve::{spawn_end, spawn_reader, spawn_writer};
@@ -72,7 +72,7 @@ impl Terminal {
         key: TerminalKey,
         spec: TerminalSpec,
         terminals: &Terminals,
-        tools: &Tools,
+        kit: &Kit,
     ) -> Arc<Self> {
         let (input, queue) = unbounded_channel();
         let terminal = Arc::new(Self {
@@ -86,17 +86,12 @@ impl Terminal {
             phase: Mutex::new(Phase::Starting),
             end: End::new(),
             group: OnceLock::new(),
-            limits: tools.limits.clone(),
+            limits: kit.limits.clone(),
         });
         let sessions = terminals.sessions.clone();
-        let life = live(Arc::clone(&terminal), spec, queue, sessions, tools.clone());
-        let guard = guard_life(
-            Arc::clone(&terminal),
-            terminals.clone(),
-            tools.clone(),
-            life,
-        );
-        tools.runtime.spawn(guard);
+        let life = live(Arc::clone(&terminal), spec, queue, sessions, kit.clone());
+        let guard = guard_life(Arc::clone(&terminal), terminals.clone(), kit.clone(), life);
+        kit.runtime.spawn(guard);
         terminal
     }
 
@@ -193,23 +188,23 @@ impl Screen {
 async fn guard_life(
     terminal: Arc<Terminal>,
     terminals: Terminals,
-    tools: Tools,
+    kit: Kit,
     life: impl Future<Output = ()>,
 ) {
     let key = terminal.key;
-    if guarded("the task of a terminal", &tools.inbox, life)
+    if guarded("the task of a terminal", &kit.inbox, life)
         .await
         .is_none()
     {
         terminal.kill();
         terminal.end.finish(Outcome::Gone);
         match terminal.enter(Phase::Ended) {
-            Phase::Starting => tools.inbox.send(Event::TerminalFailed {
+            Phase::Starting => kit.inbox.send(Event::TerminalFailed {
                 terminal: key,
                 why: "The command could not be run: an internal error; see the log (:Acp log)."
                     .to_owned(),
             }),
-            Phase::Running => tools.inbox.send_behind_agents(Event::TerminalExited {
+            Phase::Running => kit.inbox.send_behind_agents(Event::TerminalExited {
                 terminal: key,
                 exit: TerminalExit::default(),
             }),
@@ -224,37 +219,37 @@ async fn live(
     spec: TerminalSpec,
     queue: UnboundedReceiver<Vec<u8>>,
     sessions: Sessions,
-    tools: Tools,
+    kit: Kit,
 ) {
     let key = terminal.key;
     let name = format!("terminal {}", key.0);
-    let (process, master) = match spawn(&terminal, &spec, &tools).await {
+    let (process, master) = match spawn(&terminal, &spec, &kit).await {
         Ok(started) => started,
         Err(why) => {
-            tools.log.line(Level::Warn, &name, &why);
+            kit.log.line(Level::Warn, &name, &why);
             terminal.end.finish(Outcome::Gone);
             terminal.enter(Phase::Ended);
             let failed = Event::TerminalFailed { terminal: key, why };
-            tools.inbox.send(failed);
+            kit.inbox.send(failed);
             return;
         }
     };
     let pid = process.group.pid();
     let line = format!("started as process {pid}: {} {:?}", spec.command, spec.args);
-    tools.log.line(Level::Info, &name, &line);
+    kit.log.line(Level::Info, &name, &line);
     terminal.enter(Phase::Running);
     let started = Event::TerminalStarted { terminal: key, pid };
-    tools.inbox.send(started);
+    kit.inbox.send(started);
 
     let mut exited = process.exited;
-    let writer = spawn_writer(&terminal, &master, queue, &tools);
+    let writer = spawn_writer(&terminal, &master, queue, &kit);
     let pipe = Pipe::new(
         Arc::clone(&master),
         exited.clone(),
         terminal.limits.exit_grace,
     );
-    let reader = spawn_reader(&terminal, pipe, &tools);
-    let ended = spawn_end(&terminal, process.group, exited.clone(), sessions, &tools);
+    let reader = spawn_reader(&terminal, pipe, &kit);
+    let ended = spawn_end(&terminal, process.group, exited.clone(), sessions, &kit);
 
     let exit = tokio::select! {
         biased;
@@ -271,15 +266,15 @@ async fn live(
     // From now on there is an end to what can be read. Some systems make whoever closes a terminal
     // wait until all of it is read.
     let held = process.ways;
-    tools.runtime.spawn_blocking(move || drop(held));
+    kit.runtime.spawn_blocking(move || drop(held));
     // A task that was cut off has been reported, and leaves nothing behind.
     let _ = reader.await;
     writer.abort();
     let words = exit.as_ref().map(Exit::to_string);
     let words = words.unwrap_or_else(|| "still there, not even SIGKILL has ended it".to_owned());
-    tools.log.line(Level::Info, &name, &words);
+    kit.log.line(Level::Info, &name, &words);
     terminal.enter(Phase::Ended);
-    tools.inbox.send_behind_agents(Event::TerminalExited {
+    kit.inbox.send_behind_agents(Event::TerminalExited {
         terminal: key,
         exit: exit.as_ref().map(told).unwrap_or_default(),
     });
@@ -293,7 +288,7 @@ async fn live(
     terminal.lock_screen().master = None;
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
         let line = format!("processes of group {pid} could not be ended; they are left alone");
-        tools.log.line(Level::Warn, &name, &line);
+        kit.log.line(Level::Warn, &name, &line);
     }
 }
 
@@ -316,11 +311,11 @@ fn told(exit: &Exit) -> TerminalExit {
 async fn spawn(
     terminal: &Arc<Terminal>,
     spec: &TerminalSpec,
-    tools: &Tools,
+    kit: &Kit,
 ) -> Result<(Process<OwnedFd>, Arc<Receiver>), String> {
-    let (spec_here, environment) = (spec.clone(), tools.environment.clone());
+    let (spec_here, environment) = (spec.clone(), kit.environment.clone());
     // Looks at the disk, which may be slow.
-    let command = tools
+    let command = kit
         .blocking("looking up a command", move || {
             command(&Program::of_terminal(&spec_here), &environment)
         })

@@ -16,7 +16,7 @@ use self::jobs::Sessions;
 pub(super) use self::life::Terminal;
 #[cfg(test)]
 pub(super) use self::serve::spawn_guarded;
-use super::Tools;
+use super::Kit;
 use crate::core::event::TerminalSpec;
 use crate::core::ids::TerminalKey;
 
@@ -29,9 +29,9 @@ pub(super) struct Terminals {
 
 impl Terminals {
     /// Starts a command.
-    pub(super) fn start(&self, key: TerminalKey, spec: TerminalSpec, tools: &Tools) {
+    pub(super) fn start(&self, key: TerminalKey, spec: TerminalSpec, kit: &Kit) {
         let mut there = self.lock();
-        let terminal = Terminal::start(key, spec, self, tools);
+        let terminal = Terminal::start(key, spec, self, kit);
         if let Some(old) = there.insert(key, terminal) {
             // Each has a key of its own; should one be used twice, no process is orphaned.
             old.end();

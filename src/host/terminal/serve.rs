@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::super::Tools;
+use super::super::Kit;
 use super::super::ending::{Outcome, Step};
 use super::super::guard::guarded;
 use super::super::pipes::Pipe;
@@ -31,28 +31,28 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(in super::super) fn spawn_guarded(
     place: &'static str,
     terminal: &Arc<Terminal>,
-    tools: &Tools,
+    kit: &Kit,
     work: impl Future<Output = ()> + Send + 'static,
 ) -> JoinHandle<Option<()>> {
     let terminal = Arc::clone(terminal);
-    tools.spawn_or(place, work, move || terminal.end())
+    kit.spawn_or(place, work, move || terminal.end())
 }
 
 pub(super) fn spawn_reader(
     terminal: &Arc<Terminal>,
     pipe: Pipe,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<()>> {
-    let (key, inbox) = (terminal.key(), tools.inbox.clone());
+    let (key, inbox) = (terminal.key(), kit.inbox.clone());
     let work = async move { read_output(pipe, key, &inbox).await };
-    spawn_guarded("reading from a terminal", terminal, tools, work)
+    spawn_guarded("reading from a terminal", terminal, kit, work)
 }
 
 pub(super) fn spawn_writer(
     terminal: &Arc<Terminal>,
     master: &Arc<Receiver>,
     mut queue: UnboundedReceiver<Vec<u8>>,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<()>> {
     let (own, master) = (Arc::clone(terminal), Arc::clone(master));
     let work = async move {
@@ -67,7 +67,7 @@ pub(super) fn spawn_writer(
             let _ = write_input(&sender, first, queue, own.queued()).await;
         }
     };
-    spawn_guarded("typing into a terminal", terminal, tools, work)
+    spawn_guarded("typing into a terminal", terminal, kit, work)
 }
 
 /// Writes what is typed, until nobody reads it any more.
@@ -102,10 +102,10 @@ pub(super) fn spawn_end(
     group: Arc<Group>,
     exited: watch::Receiver<Option<Exit>>,
     sessions: Sessions,
-    tools: &Tools,
+    kit: &Kit,
 ) -> JoinHandle<Option<Outcome>> {
-    let (own, tools_here) = (Arc::clone(terminal), tools.clone());
-    tools.runtime.spawn(async move {
+    let (own, tools_here) = (Arc::clone(terminal), kit.clone());
+    kit.runtime.spawn(async move {
         let end = async {
             tokio::select! {
                 () = own.ending().wanted() => {}

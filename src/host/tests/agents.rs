@@ -27,7 +27,7 @@ fn check_failure(change: impl FnOnce(&mut AgentSpec), expected: &str) {
     }
     // It is forgotten, and nothing more is heard of it.
     wait_for("the agent to be forgotten", || {
-        run.host.tools.agent(AGENT).is_none()
+        run.host.kit.agent(AGENT).is_none()
     });
     assert!(run.outlet.try_recv().is_none());
 }
@@ -81,7 +81,7 @@ fn what_cannot_be_started_is_said_with_the_next_step() {
 fn path_of_the_agents_own_environment_decides() {
     let run = Run::new();
     let mut spec = run.script("exit 4");
-    let shell = command(&Program::of_agent(&spec), &run.host.tools.environment)
+    let shell = command(&Program::of_agent(&spec), &run.host.kit.environment)
         .expect("a shell")
         .get_program()
         .to_owned();
@@ -140,7 +140,7 @@ fn the_last_lines_of_stderr_are_kept_and_all_are_logged() {
     let life = run.whole_life("i=0; while [ $i -lt 250 ]; do echo line $i >&2; i=$((i+1)); done");
     let expected: Vec<String> = (150..250).map(|n| format!("line {n}")).collect();
     assert_eq!(life.stderr, expected);
-    run.host.tools.log.flush(DEADLINE);
+    run.host.kit.log.flush(DEADLINE);
     let log = read(&run.path("acp.log"));
     for n in 0..250 {
         assert!(log.contains(&format!(" tester: line {n}\n")), "line {n}");
@@ -178,9 +178,9 @@ fn a_panic_in_a_task_of_an_agent_ends_that_agent_only() {
     let run = Run::new();
     run.started("echo ready; while :; do sleep 1; done");
     assert_eq!(run.line(), "ready");
-    let agent = run.host.tools.agent(AGENT).expect("an agent");
+    let agent = run.host.kit.agent(AGENT).expect("an agent");
     let work = async { panic!("a test") };
-    spawn_guarded::<()>("a task", &agent, &run.host.tools, work);
+    spawn_guarded::<()>("a task", &agent, &run.host.kit, work);
     match run.next() {
         Event::Panicked { place, message } => {
             assert_eq!((place, message.as_str()), ("a task", "a test"));
@@ -213,7 +213,7 @@ fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
     };
     assert!(written() < 70, "{}", written());
     // The editor's lane is free.
-    run.host.tools.inbox.send(Event::Timer { token: Token(1) });
+    run.host.kit.inbox.send(Event::Timer { token: Token(1) });
     assert!(matches!(run.next(), Event::Timer { token: Token(1) }));
     for n in 0..LINES {
         assert!(run.outlet.agent_messages() <= 64);

@@ -89,7 +89,7 @@ impl Repo {
     fn check_silence(&self, files: usize, ask: impl FnOnce()) {
         let line = format!("asked git about {files} files: 0 news");
         let times = || {
-            self.run.host.tools.log.flush(DEADLINE);
+            self.run.host.kit.log.flush(DEADLINE);
             // There is none before the first line.
             let log = std::fs::read_to_string(self.run.path("acp.log"));
             log.unwrap_or_default().matches(&line).count()

@@ -156,7 +156,7 @@ impl Run {
 
     /// Waits until 64 messages of 1 MiB fill the agents' lane to the last unit.
     fn wait_for_full_lane(&self) {
-        let inbox = &self.host.tools.inbox;
+        let inbox = &self.host.kit.inbox;
         wait_for("the lane to be full", || {
             let room = std::pin::pin!(inbox.room(1));
             let mut context = Context::from_waker(Waker::noop());

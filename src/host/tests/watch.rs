@@ -125,7 +125,7 @@ impl Project {
 
     /// Returns how often it has looked at `what`.
     fn looks_at(&self, what: &str) -> usize {
-        self.run.host.tools.log.flush(DEADLINE);
+        self.run.host.kit.log.flush(DEADLINE);
         let (log, part) = (read(&self.run.path("acp.log")), format!("looked at {what}"));
         log.lines().filter(|line| line.contains(&part)).count()
     }
@@ -135,7 +135,7 @@ impl Project {
         let path = self.root.join(name);
         let mut file = fs::File::create(&path).expect("a file");
         file.write_all(b"half").expect("written");
-        let writers = &self.run.host.tools.writers;
+        let writers = &self.run.host.kit.writers;
         wait_for("the writer to be known", || writers.is_open(&path, 4));
         file
     }

@@ -176,7 +176,7 @@ fn a_panic_in_a_task_of_a_terminal_ends_that_command_only() {
     run.printed_until("ready");
     let terminal = run.host.terminals.get(TERMINAL).expect("a terminal");
     let work = async { panic!("a test") };
-    spawn_guarded("a task", &terminal, &run.host.tools, work);
+    spawn_guarded("a task", &terminal, &run.host.kit, work);
     match run.next() {
         Event::Panicked { place, message } => {
             assert_eq!((place, message.as_str()), ("a task", "a test"));

@@ -43,7 +43,7 @@ fn ten_megabytes_arrive_complete_and_in_order_in_large_pieces() {
 fn a_core_that_does_not_read_stops_the_command_and_loses_nothing() {
     let run = Run::new();
     run.terminal(&format!("{COUNT}; : > done"));
-    let inbox = &run.host.tools.inbox;
+    let inbox = &run.host.kit.inbox;
     let is_full = |room: std::pin::Pin<&mut dyn Future<Output = _>>| {
         room.poll(&mut Context::from_waker(Waker::noop()))
             .is_pending()
