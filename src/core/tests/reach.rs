@@ -44,6 +44,7 @@ fn asked(can: Value) -> (World, Value) {
             mcp: servers(),
             additional: vec!["/more".into()],
             allowed: vec!["/p".into(), "/lib".into(), "/more".into()],
+            tools: None,
             is_told: false,
         },
     });

@@ -275,6 +275,9 @@ impl World {
             | EditorEffect::Queued { .. }
             | EditorEffect::Candidates { .. }
             | EditorEffect::AskPermission { .. }
+            | EditorEffect::RunTool { .. }
+            | EditorEffect::ToolAnswer { .. }
+            | EditorEffect::StopTool { .. }
             | EditorEffect::Emit(_)
             | EditorEffect::Deleted { .. } => {}
         }
@@ -393,6 +396,9 @@ impl World {
                         self.log
                             .push(format!("permission {} is to be answered", id.0));
                     }
+                    EditorEffect::RunTool { .. }
+                    | EditorEffect::ToolAnswer { .. }
+                    | EditorEffect::StopTool { .. } => self.log.push(format!("{effect:?}")),
                     EditorEffect::Queued { session } => {
                         self.log.push(format!("a prompt of {} waits", session.0));
                     }
@@ -413,6 +419,12 @@ impl World {
 
     pub fn host_does(&mut self, effect: HostEffect) {
         match effect {
+            HostEffect::OfferTools(_)
+            | HostEffect::AdmitToTools { .. }
+            | HostEffect::ShutOutOfTools { .. }
+            | HostEffect::ServeToolsByHttp
+            | HostEffect::AnswerTool { .. }
+            | HostEffect::ReportTool { .. } => self.log.push(format!("{effect:?}")),
             HostEffect::Spawn { agent, spec } => {
                 self.log
                     .push(format!("spawn {} as a{}", spec.name, agent.0));
