@@ -1,0 +1,450 @@
+--- Runs the tools' handlers, each in a coroutine of its own.
+---
+--- Invariants: a call ends once, and whatever its handler does after that concerns nobody. A handler
+--- is only ever gone on with from Neovim's main loop, where it may do what it likes: never in a fast
+--- event, never while the text is locked.
+
+local M = {}
+
+--- What a handler knows of its call and may ask for.
+---
+--- `await`, `read`, `write` and `ask` let Neovim go on until there is an answer. When the call is
+--- cancelled they return nil and "cancelled".
+---@class acp.ToolContext
+---@field session acp.Session Whose agent calls.
+---@field cwd string The session's folder.
+---@field name string The tool's name.
+---@field id integer The call's number.
+---@field progress fun(done: number, total?: number, message?: string) Tells how far it is.
+---@field is_cancelled fun(): boolean
+---@field on_cancel fun(fn: fun()) Runs `fn` when the call is cancelled.
+---@field await fun(start: fun(resume: fun(...: any))): ... Returns what `resume` is called with.
+---@field read fun(path: string, range?: acp.ToolRange): string?, string? A file's text, or nil and why.
+---@field write fun(path: string, text: string): boolean?, string? true, or nil and why.
+---@field ask fun(form: acp.ToolForm): acp.ElicitationAction?, any What the user says, and the form's contents.
+---@field fail fun(message: string) Ends the handler: that is what the agent is told.
+
+---@class acp.ToolRange
+---@field line? integer The first line, counted from 1.
+---@field limit? integer How many lines.
+
+---@class acp.ToolForm
+---@field message string What the user is asked.
+---@field schema? table The fields, as a JSON Schema; without it: yes or no.
+
+--- What a call needs of the one who wants its result.
+---@class acp.tools.Link
+---@field ask fun(number: integer, kind: "read"|"write"|"form", what: table)
+---@field progress fun(done: number, total?: number, message?: string)
+---@field finish fun(is_ok: boolean, value: any) Of an error: its words.
+---@field log fun(text: string)
+
+---@class acp.tools.Call
+---@field id integer
+---@field name string
+---@field link acp.tools.Link
+---@field over? "cancelled"|"over" Why nobody listens any more.
+---@field asked table<integer, fun(value: any, why: string?)> What waits for an answer, by number.
+---@field last integer The number of what was asked for last.
+---@field waits table<fun(...: any), true> What goes on with whatever of it waits.
+---@field on_cancel fun()[]
+---@field in_vain integer How often it has asked for something since it was over.
+
+--- So often a handler may ask for something after its call is over; then it is ended by an error,
+--- because it may do so for ever.
+local IN_VAIN = 16
+
+--- When something is tried again that met a locked text, in milliseconds.
+local LOCKED_MS = 20
+
+--- The shortest time between two words about how far a call is, in milliseconds.
+local PROGRESS_MS = 50
+
+--- The calls that run, by their numbers.
+---@type table<integer, acp.tools.Call?>
+local calls = {}
+
+--- What a handler is ended with that has failed.
+---@class acp.tools.Failure
+---@field message string
+---@field trace? string Where it was, unless it has failed on purpose.
+local Failure = {}
+
+--- Returns whether nobody may change a text right now (|textlock|).
+---@return boolean
+local function is_locked()
+  -- No window has this number, but a locked text is what Neovim complains of first.
+  local _, why = pcall(vim.api.nvim_win_close, -1, false)
+  return type(why) == "string" and (why:find("E565:") or why:find("E523:")) ~= nil
+end
+
+--- Runs `work` from the main loop, once nothing is locked.
+---@param work fun()
+local function when_free(work)
+  vim.schedule(function()
+    if is_locked() then
+      vim.defer_fn(function()
+        when_free(work)
+      end, LOCKED_MS)
+    else
+      work()
+    end
+  end)
+end
+
+---@param call acp.tools.Call
+---@param text string
+local function log(call, text)
+  call.link.log(("tool %s, call %d: %s"):format(call.name, call.id, text))
+end
+
+--- Returns what an error says without the place that Lua puts before it.
+---@param text string
+---@return string
+local function without_place(text)
+  for level = 3, 8 do
+    local info = debug.getinfo(level, "Sl")
+    local place = info and ("%s:%d: "):format(info.short_src, info.currentline)
+    if place and vim.startswith(text, place) then
+      return text:sub(#place + 1)
+    end
+  end
+  return text
+end
+
+--- Returns a failure for whatever was raised; where it was raised.
+---@param problem any
+---@return acp.tools.Failure
+local function failure(problem)
+  if getmetatable(problem) == Failure then
+    return problem
+  end
+  local text = problem ---@type any
+  if type(problem) ~= "string" then
+    local meta = getmetatable(problem)
+    text = type(meta) == "table" and meta.__tostring and tostring(problem) or vim.inspect(problem)
+  end
+  local trace = debug.traceback(text, 2)
+  return setmetatable({ message = without_place(text), trace = trace }, Failure)
+end
+
+--- Ends a call, the first time.
+---@param call acp.tools.Call
+---@param why "cancelled"|"over"
+---@return boolean
+local function close(call, why)
+  if call.over then
+    return false
+  end
+  call.over = why
+  calls[call.id] = nil
+  local waits = vim.tbl_keys(call.waits)
+  when_free(function()
+    for _, resume in ipairs(waits) do
+      resume(nil, why)
+    end
+  end)
+  return true
+end
+
+---@param call acp.tools.Call
+---@param is_ok boolean
+---@param value any A failure, if it is not.
+local function finish(call, is_ok, value)
+  if not is_ok and value.trace and call.over ~= "cancelled" then
+    log(call, value.trace)
+  end
+  if close(call, "over") then
+    call.link.finish(is_ok, is_ok and value or value.message)
+  elseif is_ok and call.over == "over" then
+    log(call, "it has ended already, and this is passed over: " .. vim.inspect(value):sub(1, 200))
+  end
+end
+
+--- Goes on with a coroutine of a call.
+---@param call acp.tools.Call
+---@param co thread
+local function step(call, co)
+  local ok, problem = coroutine.resume(co)
+  if not ok then
+    finish(call, false, failure(problem))
+  elseif coroutine.status(co) == "suspended" and not call.over and not next(call.waits) then
+    log(call, "it waits, but not by its context: whoever it waits for has to go on with it")
+  end
+end
+
+--- Waits in the coroutine that runs until what `start` is given is called; returns its arguments.
+---@param call acp.tools.Call
+---@param name string Of the function of the context.
+---@param start fun(resume: fun(...: any))
+---@return ...
+local function await(call, name, start)
+  local co, is_main = coroutine.running()
+  if not co or is_main then
+    local text = "ctx.%s: only the handler itself can wait, and a callback is not part of it: "
+      .. "wait for the callback by ctx.await"
+    error(text:format(name), 3)
+  elseif call.over then
+    call.in_vain = call.in_vain + 1
+    if call.in_vain > IN_VAIN then
+      error(call.over, 0)
+    end
+    return nil, call.over
+  end
+  local answer ---@type {n: integer, [integer]: any}?
+  local is_waiting = false
+  local function resume(...)
+    if answer then
+      return
+    end
+    answer = { n = select("#", ...), ... }
+    call.waits[resume] = nil
+    if is_waiting then
+      when_free(function()
+        -- Somebody else may have gone on with it.
+        if is_waiting then
+          step(call, co)
+        end
+      end)
+    end
+  end
+  call.waits[resume] = true
+  start(resume)
+  is_waiting = true
+  -- Whoever goes on with it has to wait for the answer like everybody.
+  while not answer do
+    coroutine.yield()
+  end
+  is_waiting = false
+  return unpack(answer, 1, answer.n)
+end
+
+--- Asks the client for something; returns the answer, or nil and why there is none.
+---@param call acp.tools.Call
+---@param name string
+---@param kind "read"|"write"|"form"
+---@param what table
+---@return any
+---@return string?
+local function ask(call, name, kind, what)
+  return await(call, name, function(resume)
+    call.last = call.last + 1
+    call.asked[call.last] = resume
+    call.link.ask(call.last, kind, what)
+  end)
+end
+
+---@param name string
+---@param expected string
+---@param value any
+local function bad(name, expected, value)
+  error(("ctx.%s: expected %s, got %s"):format(name, expected, type(value)), 3)
+end
+
+--- Returns the absolute path of a file in the session's folder.
+---@param cwd string
+---@param path string
+---@return string
+local function absolute(cwd, path)
+  if not path:find("^[/~]") then
+    path = cwd .. "/" .. path
+  end
+  return vim.fs.normalize(path, { expand_env = false })
+end
+
+--- Returns the function that tells how far a call is: not more often than anybody can see.
+---@param call acp.tools.Call
+---@return fun(done: number, total?: number, message?: string)
+local function teller(call)
+  local told_at, newest, is_due = -PROGRESS_MS, nil, false ---@type number, any[]?, boolean
+  local function tell()
+    if newest and not call.over then
+      told_at = vim.uv.hrtime() / 1e6
+      call.link.progress(newest[1], newest[2], newest[3])
+    end
+    newest = nil
+  end
+  return function(done, total, message)
+    if type(done) ~= "number" then
+      bad("progress: done", "number", done)
+    elseif total ~= nil and type(total) ~= "number" then
+      bad("progress: total", "number or nil", total)
+    elseif message ~= nil and type(message) ~= "string" then
+      bad("progress: message", "string or nil", message)
+    end
+    newest = { done, total, message }
+    if vim.uv.hrtime() / 1e6 - told_at >= PROGRESS_MS then
+      tell()
+    elseif not is_due then
+      is_due = true
+      vim.defer_fn(function()
+        is_due = false
+        tell()
+      end, PROGRESS_MS)
+    end
+  end
+end
+
+--- Returns what a handler gets of its call.
+---@param call acp.tools.Call
+---@param session acp.Session
+---@param cwd string
+---@return acp.ToolContext
+local function context(call, session, cwd)
+  local ctx = { session = session, cwd = cwd, name = call.name, id = call.id }
+  ctx.progress = teller(call)
+  function ctx.is_cancelled()
+    return call.over == "cancelled"
+  end
+  function ctx.on_cancel(fn)
+    if type(fn) ~= "function" then
+      bad("on_cancel: fn", "function", fn)
+    elseif call.over == "cancelled" then
+      when_free(fn)
+    else
+      table.insert(call.on_cancel, fn)
+    end
+  end
+  function ctx.await(start)
+    if type(start) ~= "function" then
+      bad("await: start", "function", start)
+    end
+    return await(call, "await", start)
+  end
+  function ctx.read(path, range)
+    range = range == nil and {} or range
+    if type(path) ~= "string" or path == "" then
+      bad("read: path", "a path", path)
+    elseif type(range) ~= "table" then
+      bad("read: range", "table or nil", range)
+    end
+    local what = { path = absolute(cwd, path), line = range.line, limit = range.limit }
+    local answer, why = ask(call, "read", "read", what)
+    if type(answer) == "table" then
+      return answer.content or ""
+    end
+    return nil, why
+  end
+  function ctx.write(path, text)
+    if type(path) ~= "string" or path == "" then
+      bad("write: path", "a path", path)
+    elseif type(text) ~= "string" then
+      bad("write: text", "string", text)
+    end
+    local what = { path = absolute(cwd, path), content = text }
+    local answer, why = ask(call, "write", "write", what)
+    if answer ~= nil then
+      return true
+    end
+    return nil, why
+  end
+  function ctx.ask(form)
+    if type(form) ~= "table" then
+      bad("ask: form", "table", form)
+    elseif type(form.message) ~= "string" or form.message == "" then
+      bad("ask: form.message", "a text", form.message)
+    elseif form.schema ~= nil and type(form.schema) ~= "table" then
+      bad("ask: form.schema", "table or nil", form.schema)
+    end
+    local schema = form.schema or { type = "object", properties = vim.empty_dict() }
+    local answer, why = ask(call, "ask", "form", { message = form.message, schema = schema })
+    if type(answer) == "table" then
+      return answer.action, answer.content
+    end
+    return nil, why
+  end
+  function ctx.fail(message)
+    error(setmetatable({ message = tostring(message) }, Failure), 0)
+  end
+  return ctx
+end
+
+--- Runs a handler for a call; `link` hears what comes of it.
+---@param call {id: integer, session: acp.Session, cwd: string}
+---@param spec acp.Tool
+---@param args table
+---@param link acp.tools.Link
+function M.start(call, spec, args, link)
+  ---@type acp.tools.Call
+  local it = {
+    id = call.id,
+    name = spec.name,
+    link = link,
+    asked = {},
+    last = 0,
+    waits = {},
+    on_cancel = {},
+    in_vain = 0,
+  }
+  calls[it.id] = it
+  local ctx = context(it, call.session, call.cwd)
+  local handler = spec.handler
+  local is_async = type(handler) == "function" and debug.getinfo(handler, "u").nparams >= 3
+  local function done(value, why)
+    if value == nil and why ~= nil then
+      finish(it, false, setmetatable({ message = tostring(why) }, Failure))
+    else
+      finish(it, true, value)
+    end
+  end
+  local co = coroutine.create(function()
+    local ok, value, why = xpcall(function()
+      return handler(args, ctx, is_async and done or nil)
+    end, failure)
+    if not ok then
+      finish(it, false, value)
+    elseif not is_async then
+      done(value, why)
+    end
+  end)
+  when_free(function()
+    -- It may have been cancelled before it has begun.
+    if not it.over then
+      step(it, co)
+    end
+  end)
+end
+
+--- Hands a handler what it has asked for.
+---@param id integer
+---@param number integer
+---@param value any nil: there is no answer.
+---@param why? string Why there is none.
+function M.answer(id, number, value, why)
+  local call = calls[id]
+  local resume = call and call.asked[number]
+  if call and resume then
+    call.asked[number] = nil
+    resume(value, why)
+  end
+end
+
+--- Tells a handler that nobody waits for it any more.
+---@param id integer
+function M.stop(id)
+  local call = calls[id]
+  if not call or not close(call, "cancelled") then
+    return
+  end
+  when_free(function()
+    for _, fn in ipairs(call.on_cancel) do
+      local ok, problem = xpcall(fn, failure)
+      if not ok then
+        log(call, "on_cancel: " .. (problem.trace or problem.message))
+      end
+    end
+  end)
+end
+
+--- Returns how many calls run.
+---@return integer
+function M.count()
+  return vim.tbl_count(calls)
+end
+
+--- Stands in for the client where there is none: in the tests of tools.
+M.fake = function(...)
+  return require("acp.tools.fake").run(...)
+end
+
+return M
