@@ -89,7 +89,11 @@ pub(super) async fn serve(
         lost.cancel();
     });
     let service = Service::new(Arc::clone(&server), admission, gone);
-    let wire = Wire { inward, out };
+    let wire = Wire {
+        server: Arc::clone(&server),
+        inward,
+        out,
+    };
     match serve_server_with_ct(service, wire, end.clone()).await {
         // It waits for the end, however it comes.
         Ok(running) => drop(running.waiting().await),
@@ -164,6 +168,7 @@ async fn write(
 
 /// What rmcp has for a socket.
 struct Wire {
+    server: Arc<Server>,
     inward: Receiver<ClientJsonRpcMessage>,
     out: Out,
 }
@@ -177,9 +182,12 @@ impl Transport<RoleServer> for Wire {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let is_sent = serde_json::to_vec(&message)
             .map_err(io::Error::from)
-            .and_then(|line| match self.out.send(line) {
-                true => Ok(()),
-                false => Err(io::ErrorKind::BrokenPipe.into()),
+            .and_then(|line| {
+                log_message(&self.server, "<-", &line);
+                match self.out.send(line) {
+                    true => Ok(()),
+                    false => Err(io::ErrorKind::BrokenPipe.into()),
+                }
             });
         std::future::ready(is_sent)
     }
@@ -277,7 +285,7 @@ impl Reader {
         if line.is_empty() {
             return Ok(());
         }
-        self.log_message("->", line);
+        log_message(&self.server, "->", line);
         let Ok(outline) = serde_json::from_slice::<Outline<'_>>(line) else {
             let id = line::id(line, line);
             self.server
@@ -290,7 +298,7 @@ impl Reader {
                 let params = outline.params.map_or("{}", RawValue::get);
                 self.call(id.get(), params, line.len(), begun).await
             }
-            (method, id) => self.other(line, method, id).await,
+            _ => self.other(line, outline).await,
         }
     }
 
@@ -323,6 +331,7 @@ impl Reader {
             self.refuse(Some(raw_id), ErrorCode::INVALID_REQUEST, why);
             return Ok(());
         }
+        self.is_initialized = true;
         let (name, arguments) = (params.name.clone(), params.arguments);
         let take = self
             .server
@@ -345,15 +354,18 @@ impl Reader {
     }
 
     /// Passes on what is no call of a tool.
-    async fn other(
-        &mut self,
-        line: &[u8],
-        method: Option<&str>,
-        id: Option<&RawValue>,
-    ) -> Result<(), Over> {
-        if !self.is_initialized && id.is_none() {
-            // Nothing that is no request comes before the first.
-            return Ok(());
+    async fn other(&mut self, line: &[u8], outline: Outline<'_>) -> Result<(), Over> {
+        let (method, id) = (outline.method.as_deref(), outline.id);
+        if !self.is_initialized {
+            if method.is_none() || id.is_none() {
+                // Nothing that is no request comes before the first.
+                return Ok(());
+            }
+            let params = outline.params.map_or("{}", RawValue::get);
+            let meta = serde_json::from_str(params)
+                .ok()
+                .and_then(|Meta { meta }| meta);
+            self.is_initialized = self.is_ready(meta.as_ref());
         }
         let message = match line.len() > BIG_LINE {
             true => tokio::task::block_in_place(|| serde_json::from_slice(line)),
@@ -406,14 +418,14 @@ impl Reader {
         // A client that is gone needs no answer.
         self.out.send(line.into_bytes());
     }
+}
 
-    fn log_message(&self, way: &str, line: &[u8]) {
-        if self.server.kit.log.takes(Level::Debug) {
-            let line = line.get(..LOGGED_BYTES).unwrap_or(line);
-            let line = String::from_utf8_lossy(line);
-            let line = format!("{way} {}", cut(&line, LOGGED_BYTES));
-            self.server.log(Level::Debug, &line);
-        }
+fn log_message(server: &Server, way: &str, line: &[u8]) {
+    if server.kit.log.takes(Level::Debug) {
+        let line = line.get(..LOGGED_BYTES).unwrap_or(line);
+        let line = String::from_utf8_lossy(line);
+        let line = format!("{way} {}", cut(&line, LOGGED_BYTES));
+        server.log(Level::Debug, &line);
     }
 }
 
@@ -426,6 +438,13 @@ struct Outline<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+/// What a request says of itself.
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(rename = "_meta")]
+    meta: Option<RequestMetaObject>,
 }
 
 #[derive(Deserialize)]

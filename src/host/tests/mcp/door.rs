@@ -51,7 +51,8 @@ fn without_the_token_nobody_gets_a_byte() {
 
 #[test]
 fn a_client_that_says_nothing_is_sent_away() {
-    let run = Run::with_tools();
+    let run = Run::with(|config| config.limits.tools_hello = Duration::from_millis(50));
+    run.admit(SESSION, TOKEN);
     let mut half = run.connect();
     half.send(b"{\"token\":\"0123");
     let mut silent = run.connect();
