@@ -129,9 +129,9 @@ local function navigate(args, ctx)
   local line, path = args.line, paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
   if not line and (args.column or args.end_line) then
-    error("column and end_line are counted from a line: give line as well", 0)
+    ctx.fail("column and end_line belong to a line: give line as well.")
   elseif line and args.end_line and args.end_line < line then
-    error(("end_line (%d) is before line (%d)"):format(args.end_line, line), 0)
+    ctx.fail(("end_line (%d) is before line (%d)."):format(args.end_line, line))
   end
   local doing = wait_for_user(ctx)
   if doing then
@@ -146,7 +146,7 @@ local function navigate(args, ctx)
   end
   local buf, why = windows.buffer_to_show(path)
   if not buf then
-    error(("%s cannot be shown: %s"):format(name, why), 0)
+    ctx.fail(("%s cannot be shown: %s."):format(name, why))
   end
   local win, place = windows.show(buf, function()
     local total = vim.api.nvim_buf_line_count(buf)
@@ -174,8 +174,9 @@ local function navigate(args, ctx)
     path = name,
     line = place.first,
     end_line = place.last ~= place.first and place.last or nil,
-    note = line and line > total and ("The file has %d lines: the last one is shown."):format(total)
-      or nil,
+    note = line and line > total and ("The file has %d lines: the last one is shown."):format(
+      total
+    ) or nil,
   }
 end
 
@@ -185,8 +186,8 @@ return {
     title = "Cursor and selection",
     description = "Returns where the user is in Neovim: the file of their window (not the chat), "
       .. "the cursor, the lines on the screen, and the text they have selected (in visual mode, or "
-      .. "last). Use it when the user says \"this\", \"here\", \"the selected code\" or \"this "
-      .. "function\". Lines and columns are counted from 1, columns in bytes; the end of a "
+      .. 'last). Use it when the user says "this", "here", "the selected code" or "this '
+      .. 'function". Lines and columns are counted from 1, columns in bytes; the end of a '
       .. "selection is its last character.",
     kind = "read",
     read_only = true,
