@@ -122,7 +122,7 @@ end
 ---@return boolean is_cut
 local function fitting(text)
   local cut, is_cut = texts.cut(text, MAX_BYTES)
-  local last = is_cut and cut:match(".*()\n")
+  local last = is_cut and cut:match("^.*()\n")
   return last and cut:sub(1, last) or cut, is_cut
 end
 

@@ -15,23 +15,27 @@ local LOOKS, PAUSE = 50, 100
 --- Kinds of selections, by Neovim's names of the modes.
 local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
 
---- Two ends and the mode of a visual selection; nil where there was none. The window is current.
----@return integer[]? from
----@return integer[]? to
----@return string mode
----@return boolean is_active
+--- The ends of a visual selection as |getpos()| has them.
+---@class acp.tools.Ends
+---@field from integer[]
+---@field to integer[]
+---@field mode "v"|"V"|"\22"
+---@field is_active boolean
+
+--- Returns the ends of the selection that is in a window, else of the last one in its buffer.
+---@param win integer
+---@return acp.tools.Ends?
 local function ends(win)
   local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
-  local as_visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
-  if KINDS[as_visual] and vim.api.nvim_get_current_win() == win then
-    return vim.fn.getpos("v"), vim.fn.getpos("."), as_visual, true
+  local visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
+  if KINDS[visual] and vim.api.nvim_get_current_win() == win then
+    return { from = vim.fn.getpos("v"), to = vim.fn.getpos("."), mode = visual, is_active = true }
   end
   return vim.api.nvim_win_call(win, function()
     local from, to, last = vim.fn.getpos("'<"), vim.fn.getpos("'>"), vim.fn.visualmode()
-    if from[2] == 0 or to[2] == 0 or not KINDS[last] then
-      return nil, nil, "", false
+    if from[2] > 0 and to[2] > 0 and KINDS[last] then
+      return { from = from, to = to, mode = last, is_active = false }
     end
-    return from, to, last, false
   end)
 end
 
@@ -44,12 +48,11 @@ end
 
 --- Returns the visual selection of a window, the one that is there or the last one.
 local function selection_of(win)
-  local from, to, mode, is_active = ends(win)
-  if not from or not to then
+  local known, buf = ends(win), vim.api.nvim_win_get_buf(win)
+  if not known then
     return nil
   end
-  local buf = vim.api.nvim_win_get_buf(win)
-  from, to = clamped(buf, from), clamped(buf, to)
+  local mode, from, to = known.mode, clamped(buf, known.from), clamped(buf, known.to)
   if to[2] < from[2] or to[2] == from[2] and to[3] < from[3] then
     from, to = to, from
   end
@@ -68,7 +71,7 @@ local function selection_of(win)
   local is_lines = mode == "V"
   return {
     kind = KINDS[mode],
-    active = is_active,
+    active = known.is_active,
     start = { line = from[2], column = is_lines and 1 or from[3] },
     ["end"] = { line = to[2], column = not is_lines and to[3] or nil },
     text = text,
