@@ -5,7 +5,6 @@
 
 local M = {}
 
---- The modules, in the order in which agents are told of their tools.
 M.modules = {
   "buffers",
   "questions",
