@@ -3,7 +3,7 @@
 // Each line of a prompt is done after the one before it; lines that begin with `&` at the same
 // time as their neighbours. What a line comes to is said as `LINE'S WORDS = JSON`.
 //
-//   list | tool NAME | call NAME {json} | many COUNT NAME {json} | ping      see calls.mjs
+//   list, tool NAME, call NAME {json}, …: see calls.mjs
 //   names                     the names of the tools, sorted
 //   announce call NAME {json} the same, told as a tool call of the agent's own, as Claude Code does
 //   progress call NAME {json} the same, and how far it is

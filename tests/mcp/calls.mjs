@@ -1,8 +1,8 @@
 // Owns the way from a line of words to the client of the official MCP SDK, and what it answers.
 //
 // A line is `list`, `tool NAME` (its definition), `call NAME {json}`, `many COUNT NAME {json}`
-// (one after another) or `ping`. Each gives one value, never an exception: what the SDK throws
-// is `{ "failed": "words", "code": … }`.
+// (one after another), `big BYTES NAME FIELD` (with so long a string) or `ping`. Each gives one
+// value, never an exception: what the SDK throws is `{ "failed": "words", "code": … }`.
 //
 // MCP_SDK names the client's file in the SDK (tools/mcp-sdk.sh prints it).
 
@@ -62,6 +62,10 @@ export async function run(client, line, options = {}) {
         return await call(client, rest[0], parse(rest.slice(1)), options);
       case "many":
         return await many(client, Number(rest[0]), rest[1], parse(rest.slice(2)));
+      case "big": {
+        const [bytes, name, field] = rest;
+        return await call(client, name, { [field]: "x".repeat(Number(bytes)) }, options);
+      }
       default:
         return { failed: `no such word: ${word}` };
     }

@@ -93,7 +93,7 @@ pub fn binary() -> PathBuf {
     }
 }
 
-/// Returns the library that Cargo built along with this test, the tutor beside it.
+/// Returns the library that Cargo built along with this test, its programs beside it.
 ///
 /// It is the one in `deps`: only `cargo build` puts it where users find it, so that one may be
 /// older than the test.
@@ -106,6 +106,9 @@ fn library(project: &Project) -> PathBuf {
         let tutor = env!("CARGO_BIN_EXE_acp-tutor");
         symlink(built().join("deps").join(&name), &library).expect("the link is new");
         symlink(tutor, folder.join("acp-tutor")).expect("the link is new");
+        if let Some(proxy) = option_env!("CARGO_BIN_EXE_acp-mcp") {
+            symlink(proxy, folder.join("acp-mcp")).expect("the link is new");
+        }
     }
     library
 }
