@@ -3,6 +3,8 @@
 //! Invariants: a call that was heard of is answered once, whatever becomes of its turn, its
 //! session, its handler or the user; no handler runs that the user has not let run.
 
+pub mod schema;
+
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json, json};

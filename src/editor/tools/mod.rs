@@ -1,5 +1,7 @@
 //! The tools' handlers: Lua functions that are run for agents.
 
+pub mod door;
+
 use nvim_oxi::mlua;
 use serde_json::{Map, Value as Json};
 
