@@ -25,7 +25,7 @@ fn ask(nvim: &Nvim) {
 fn the_users_answer_decides_what_the_agent_does_next() {
     let nvim = start(project());
     for (keys, confirmed, said) in [
-        ("y", json!(true), "doing it: delete the branch"),
+        ("<C-s>", json!(true), "doing it: delete the branch"),
         ("D", json!(false), "left alone: delete the branch"),
         ("X", json!(false), "left alone: delete the branch"),
     ] {
