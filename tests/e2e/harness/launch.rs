@@ -104,11 +104,10 @@ fn library(project: &Project) -> PathBuf {
     if !folder.exists() {
         fs::create_dir(&folder).expect("the folder can be made");
         let tutor = env!("CARGO_BIN_EXE_acp-tutor");
+        let proxy = env!("CARGO_BIN_EXE_acp-mcp");
         symlink(built().join("deps").join(&name), &library).expect("the link is new");
         symlink(tutor, folder.join("acp-tutor")).expect("the link is new");
-        if let Some(proxy) = option_env!("CARGO_BIN_EXE_acp-mcp") {
-            symlink(proxy, folder.join("acp-mcp")).expect("the link is new");
-        }
+        symlink(proxy, folder.join("acp-mcp")).expect("the link is new");
     }
     library
 }
