@@ -6,16 +6,17 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::asker::Asker;
 use super::effect::{Announcement, Level};
 use super::form::Form;
 use super::ids::{AgentKey, ElicitationId, PermissionId, SessionKey};
 use super::model::{Call, Effects, Model, emit, log, notify};
 use super::page::Page;
-use super::permission::{Permission, unknown_session};
+use super::permission::{Permission, unknown_session, was_cancelled};
 use super::toolview;
 use super::view::{ElicitationView, Line};
 use crate::acp::{
-    ElicitationMode, ElicitationScope, RequestId, RpcError, SessionId, ToolCallId, client, rpc,
+    ElicitationMode, ElicitationScope, RequestId, RpcError, SessionId, ToolCallId, client,
 };
 
 /// Open requests. An agent waits for its answers, so there are few.
@@ -36,8 +37,7 @@ pub struct Elicitations {
 pub struct Elicitation {
     pub id: ElicitationId,
     pub session: SessionKey,
-    pub agent: AgentKey,
-    pub request: RequestId,
+    pub asker: Asker,
     /// What it is asked for.
     tool: Option<ToolCallId>,
     pub message: String,
@@ -139,8 +139,7 @@ impl Model {
         self.elicitations.queue.push(Elicitation {
             id,
             session,
-            agent,
-            request: asked.request,
+            asker: Asker::Agent(agent, asked.request),
             tool: asked.tool,
             message: asked.message,
             ask: match asked.mode {
@@ -225,19 +224,12 @@ impl Model {
         }
     }
 
-    /// The agent takes back a request; tells whether it was one of these.
-    pub(super) fn elicitation_taken_back(
-        &mut self,
-        agent: AgentKey,
-        request: &RequestId,
-        fx: &mut Effects,
-    ) -> bool {
-        let mine = |open: &Elicitation| open.agent == agent && open.request == *request;
-        let Some(open) = self.elicitations.take(mine) else {
+    /// A request is taken back; tells whether it was one of these.
+    pub(super) fn elicitation_taken_back(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
+        let Some(open) = self.elicitations.take(|open| open.asker == *asker) else {
             return false;
         };
-        let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-        self.refuse(agent, request, error, fx);
+        self.reply_error(asker, was_cancelled(), fx);
         self.elicitation_is_over(&open, None, fx);
         true
     }
@@ -249,7 +241,7 @@ impl Model {
             |open: &Elicitation| matches!(&open.ask, Ask::Page { id: page, .. } if page == id);
         if let Some(open) = self
             .elicitations
-            .take(|open| open.agent == agent && is_it(open))
+            .take(|open| open.asker.agent() == Some(agent) && is_it(open))
         {
             let answer = ElicitationAnswer::Accept(Map::new());
             self.settle_elicitation(open, &answer, fx);
@@ -273,30 +265,31 @@ impl Model {
         answer: &ElicitationAnswer,
         fx: &mut Effects,
     ) {
-        let (agent, request) = (open.agent, &open.request);
         match (answer, &open.ask) {
             (ElicitationAnswer::Accept(content), Ask::Form(_)) => {
                 let answer = client::elicitation_accepted(Some(content));
-                self.respond(agent, request, Ok(answer), fx);
+                self.reply(&open.asker, Ok(answer), fx);
             }
             (ElicitationAnswer::Accept(_), Ask::Page { page, id }) => {
-                self.respond(agent, request, Ok(client::elicitation_accepted(None)), fx);
+                let answer = client::elicitation_accepted(None);
+                self.reply(&open.asker, Ok(answer), fx);
                 let opened = &mut self.elicitations.opened;
                 if opened.len() >= OPENED {
                     opened.remove(0);
                 }
-                opened.push(Opened {
+                // Only agents ask for pages.
+                opened.extend(open.asker.agent().map(|agent| Opened {
                     agent,
                     session: open.session,
                     id: id.clone(),
                     host: page.host.clone(),
-                });
+                }));
             }
             (ElicitationAnswer::Decline, _) => {
-                self.respond(agent, request, Ok(client::elicitation_declined()), fx);
+                self.reply(&open.asker, Ok(client::elicitation_declined()), fx);
             }
             (ElicitationAnswer::Cancel, _) => {
-                self.respond(agent, request, Ok(client::elicitation_cancelled()), fx);
+                self.reply(&open.asker, Ok(client::elicitation_cancelled()), fx);
             }
         }
         self.elicitation_is_over(&open, Some(answer.action()), fx);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
+pub mod asker;
 pub mod attachment;
 mod catalog;
 mod changes;

@@ -5,6 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use super::asker::Asker;
 use super::effect::{Announcement, Level};
 use super::ids::{AgentKey, PermissionId, SessionKey, Token};
 use super::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
@@ -37,8 +38,7 @@ pub struct Permissions {
 pub struct Permission {
     pub id: PermissionId,
     pub session: SessionKey,
-    pub agent: AgentKey,
-    pub request: RequestId,
+    pub asker: Asker,
     pub tool: ToolCallId,
     /// What it is about, where the agent has used the same id for another question since.
     own: Option<Box<ToolCall>>,
@@ -202,8 +202,7 @@ impl Model {
         self.permissions.queue.push_back(Permission {
             id,
             session: key,
-            agent,
-            request,
+            asker: Asker::Agent(agent, request),
             tool: tool.clone(),
             own: None,
             options,
@@ -324,20 +323,23 @@ impl Model {
         id: &RequestId,
         fx: &mut Effects,
     ) -> bool {
-        let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
         if let Some(state) = self.agents.get_mut(&agent) {
             let held = &mut state.early_questions;
             let taken = held.extract_if(.., |question| question.request == *id);
             if taken.count() > 0 {
-                self.refuse(agent, id, error, fx);
+                self.refuse(agent, id, was_cancelled(), fx);
                 return true;
             }
         }
-        let mine = |open: &Permission| open.agent == agent && open.request == *id;
-        let Some(open) = self.permissions.take(mine) else {
+        self.question_taken_back(&Asker::Agent(agent, id.clone()), fx)
+    }
+
+    /// A request that waits is taken back; tells whether there was one.
+    pub(super) fn question_taken_back(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
+        let Some(open) = self.permissions.take(|open| open.asker == *asker) else {
             return false;
         };
-        self.settle(open, (None, None), Err::<(), _>(error), fx);
+        self.settle(open, (None, None), Err::<(), _>(was_cancelled()), fx);
         true
     }
 
@@ -348,7 +350,7 @@ impl Model {
         result: Result<impl serde::Serialize, RpcError>,
         fx: &mut Effects,
     ) {
-        self.respond(open.agent, &open.request, result, fx);
+        self.reply(&open.asker, result, fx);
         self.frame.permission_dirty = true;
         if let Some(session) = self.sessions.get_mut(&open.session) {
             let history = &mut session.history;
@@ -419,6 +421,11 @@ impl Model {
 pub(super) fn unknown_session(session: &SessionId) -> RpcError {
     let message = format!("params.sessionId: no session \"{}\" here", session.0);
     RpcError::new(rpc::INVALID_PARAMS, message)
+}
+
+/// Returns the error for a request that was taken back.
+pub(super) fn was_cancelled() -> RpcError {
+    RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled")
 }
 
 /// Tells whether a title says no more than the command, which is shown in full anyway.

@@ -4,6 +4,7 @@
 //! agent answers to it all the same is dropped. A request that the agent takes back gets its one
 //! answer as every other: the error for it where it still waits, else what became of it.
 
+use super::asker::Asker;
 use super::effect::{Effect, HostEffect};
 use super::ids::AgentKey;
 use super::model::{Call, Effects, Model};
@@ -32,9 +33,10 @@ impl Model {
 
     /// The agent takes back one of its own requests.
     pub(super) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
+        let asker = Asker::Agent(agent, id.clone());
         let is_done = self.permission_taken_back(agent, id, fx)
-            || self.elicitation_taken_back(agent, id, fx)
-            || self.file_taken_back(agent, id, fx);
+            || self.elicitation_taken_back(&asker, fx)
+            || self.file_taken_back(&asker, fx);
         if !is_done {
             self.waiter_cancelled(agent, id, fx);
         }

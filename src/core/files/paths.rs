@@ -12,16 +12,18 @@ use crate::core::model::Model;
 use crate::core::permission::unknown_session;
 
 impl Model {
-    /// Finds the session and the file an agent means, or says what is wrong with them.
-    pub(super) fn file_of(
+    /// Finds the session an agent means.
+    pub(super) fn session_meant(
         &self,
         agent: AgentKey,
         session: &SessionId,
-        path: &Path,
-    ) -> Result<(SessionKey, PathBuf), RpcError> {
-        let Some(key) = self.session_of(agent, session) else {
-            return Err(unknown_session(session));
-        };
+    ) -> Result<SessionKey, RpcError> {
+        let found = self.session_of(agent, session);
+        found.ok_or_else(|| unknown_session(session))
+    }
+
+    /// Finds the file that is meant in a session, or says what is wrong with it.
+    pub(super) fn file_of(&self, key: SessionKey, path: &Path) -> Result<PathBuf, RpcError> {
         if !path.is_absolute() {
             let why = format!(
                 "params.path: \"{}\" is not an absolute path",
@@ -31,7 +33,7 @@ impl Model {
         }
         let path = normalized(path);
         self.check_root(key, &path)?;
-        Ok((key, path))
+        Ok(path)
     }
 
     /// Refuses a path outside the session's folders.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::FileJob;
 use super::paths::rows;
 use crate::acp::{RequestId, RpcError, SessionId, client, rpc};
+use crate::core::asker::Asker;
 use crate::core::effect::{Effect, HostEffect};
 use crate::core::event::DiskFile;
 use crate::core::ids::{AgentKey, BufId, SessionKey};
@@ -18,8 +19,7 @@ use crate::core::text::Text;
 
 #[derive(Debug)]
 pub struct Read {
-    pub(super) agent: AgentKey,
-    pub(super) request: RequestId,
+    pub(super) asker: Asker,
     session: SessionKey,
     pub(super) path: PathBuf,
     line: Option<u32>,
@@ -38,14 +38,29 @@ impl Model {
         range: (Option<u32>, Option<u32>),
         fx: &mut Effects,
     ) {
-        let (key, path) = match self.file_of(agent, session, path) {
-            Ok(found) => found,
-            Err(error) => return self.refuse(agent, &request, error, fx),
+        let asker = Asker::Agent(agent, request);
+        match self.session_meant(agent, session) {
+            Ok(key) => self.read_file(asker, key, path, range, fx),
+            Err(error) => self.reply_error(&asker, error, fx),
+        }
+    }
+
+    /// Reads a file for a session.
+    pub(in crate::core) fn read_file(
+        &mut self,
+        asker: Asker,
+        key: SessionKey,
+        path: &Path,
+        range: (Option<u32>, Option<u32>),
+        fx: &mut Effects,
+    ) {
+        let path = match self.file_of(key, path) {
+            Ok(path) => path,
+            Err(error) => return self.reply_error(&asker, error, fx),
         };
         self.follow_read(key, &path, range.0);
         let read = Read {
-            agent,
-            request,
+            asker,
             session: key,
             path,
             line: range.0,
@@ -87,7 +102,7 @@ impl Model {
             .and_then(|disk| self.check_root(read.session, &disk.real).map(|()| disk));
         let disk = match checked {
             Ok(disk) => disk,
-            Err(error) => return self.refuse(read.agent, &read.request, error, fx),
+            Err(error) => return self.reply_error(&read.asker, error, fx),
         };
         if self.documents.is_loading(&disk.real) {
             return self.held.push(FileJob::Read(read));
@@ -106,7 +121,7 @@ impl Model {
                 format!("Resource not found: {}", read.path.display()),
             );
             error.data = Some(json!({ "uri": client::file_uri(&read.path) }));
-            return self.refuse(read.agent, &read.request, error, fx);
+            return self.reply_error(&read.asker, error, fx);
         };
         let rows = rows(content.text.len(), &read.path, read.line, read.limit);
         let answer = rows.map(|rows| content.format.to_wire(&content.text, rows));
@@ -118,7 +133,7 @@ impl Model {
             return;
         };
         if let Err(error) = self.check_root(read.session, &document.real) {
-            return self.refuse(read.agent, &read.request, error, fx);
+            return self.reply_error(&read.asker, error, fx);
         }
         let rows = rows(document.text.len(), &read.path, read.line, read.limit);
         let answer = rows.map(|rows| document.to_wire(rows));
@@ -148,6 +163,6 @@ impl Model {
             session.seen.insert(real, text);
         }
         let result = answer.map(client::file_content);
-        self.respond(read.agent, &read.request, result, fx);
+        self.reply(&read.asker, result, fx);
     }
 }

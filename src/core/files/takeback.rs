@@ -1,21 +1,20 @@
-//! Reads and writes that the agent takes back.
+//! Reads and writes that are taken back.
 //!
 //! Invariant: what has begun to change a file goes on and is answered by what came of it; all
 //! else is answered with the error for it and changes nothing.
 
 use super::write::Stage;
 use super::{FileJob, Read, Write};
-use crate::acp::{RequestId, RpcError, rpc};
-use crate::core::ids::AgentKey;
+use crate::core::asker::Asker;
 use crate::core::model::{Effects, Model};
+use crate::core::permission::was_cancelled;
 
 impl FileJob {
-    fn is_of(&self, agent: AgentKey, request: &RequestId) -> bool {
-        let (by, id) = match self {
-            FileJob::Read(read) => (read.agent, &read.request),
-            FileJob::Write(write) => (write.agent, &write.request),
-        };
-        by == agent && id == request
+    fn is_of(&self, asker: &Asker) -> bool {
+        match self {
+            FileJob::Read(read) => read.asker == *asker,
+            FileJob::Write(write) => write.asker == *asker,
+        }
     }
 
     /// Lets the disk's answer change nothing any more; tells whether that was still possible.
@@ -33,14 +32,9 @@ impl FileJob {
 }
 
 impl Model {
-    /// The agent takes back a request; tells whether it was one of these.
-    pub(in crate::core) fn file_taken_back(
-        &mut self,
-        agent: AgentKey,
-        request: &RequestId,
-        fx: &mut Effects,
-    ) -> bool {
-        let is_it = |job: &FileJob| job.is_of(agent, request);
+    /// A request is taken back; tells whether it was one of these.
+    pub(in crate::core) fn file_taken_back(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
+        let is_it = |job: &FileJob| job.is_of(asker);
         let mut go_on = None;
         if let Some(at) = self.held.iter().position(is_it) {
             if let FileJob::Write(write) = self.held.remove(at) {
@@ -53,8 +47,7 @@ impl Model {
                 None => return false,
             }
         }
-        let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-        self.refuse(agent, request, error, fx);
+        self.reply_error(asker, was_cancelled(), fx);
         if let Some(path) = go_on {
             self.go_on_after(&path, fx);
         }

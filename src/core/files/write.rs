@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::read::Read;
 use super::{FileJob, Hand};
 use crate::acp::{RequestId, RpcError, SessionId, client, rpc};
+use crate::core::asker::Asker;
 use crate::core::changes::DiskMerge;
 use crate::core::effect::{Effect, HostEffect, Level};
 use crate::core::event::DiskFile;
@@ -23,8 +24,7 @@ pub(super) const MAX_TRIES: u32 = 100;
 
 #[derive(Debug)]
 pub struct Write {
-    pub(super) agent: AgentKey,
-    pub(super) request: RequestId,
+    pub(super) asker: Asker,
     pub(super) session: SessionKey,
     pub(super) path: PathBuf,
     pub(super) content: String,
@@ -113,13 +113,28 @@ impl Model {
         content: String,
         fx: &mut Effects,
     ) {
-        let (key, path) = match self.file_of(agent, session, path) {
-            Ok(found) => found,
-            Err(error) => return self.refuse(agent, &request, error, fx),
+        let asker = Asker::Agent(agent, request);
+        match self.session_meant(agent, session) {
+            Ok(key) => self.write_file(asker, key, path, content, fx),
+            Err(error) => self.reply_error(&asker, error, fx),
+        }
+    }
+
+    /// Writes to a file for a session.
+    pub(in crate::core) fn write_file(
+        &mut self,
+        asker: Asker,
+        key: SessionKey,
+        path: &Path,
+        content: String,
+        fx: &mut Effects,
+    ) {
+        let path = match self.file_of(key, path) {
+            Ok(path) => path,
+            Err(error) => return self.reply_error(&asker, error, fx),
         };
         let write = Write {
-            agent,
-            request,
+            asker,
             session: key,
             path: path.clone(),
             content,
@@ -205,7 +220,7 @@ impl Model {
             self.notice(write.session, Level::Warn, line);
         }
         let result = result.map(|()| client::file_written());
-        self.respond(write.agent, &write.request, result, fx);
+        self.reply(&write.asker, result, fx);
         self.go_on_after(&write.path, fx);
     }
 

@@ -3,6 +3,7 @@
 use super::agent::Life;
 use super::screen::{Chat, check_line};
 use super::world::{FRAME, World};
+use crate::core::asker::Asker;
 use crate::core::attachment::Attachment;
 use crate::core::effect::{Announcement, EditorEffect, Effect};
 use crate::core::event::Event;
@@ -54,19 +55,24 @@ pub fn check_model(model: &Model) {
     check_openings(model);
     for open in model.elicitations.iter() {
         assert!(
-            model.agents.contains_key(&open.agent) && model.sessions.contains_key(&open.session),
-            "{open:?} has no agent or no session"
+            waits(model, &open.asker) && model.sessions.contains_key(&open.session),
+            "{open:?} has nobody who asks, or no session"
         );
     }
     for open in model.permissions.iter() {
-        assert!(
-            model.agents.contains_key(&open.agent),
-            "{open:?} has no agent"
-        );
+        assert!(waits(model, &open.asker), "{open:?} has nobody who asks");
         assert!(
             model.sessions.contains_key(&open.session),
             "{open:?} has no session"
         );
+    }
+}
+
+/// Tells whether whoever has asked is still there.
+fn waits(model: &Model, asker: &Asker) -> bool {
+    match asker {
+        Asker::Agent(agent, _) => model.agents.contains_key(agent),
+        Asker::Tool(..) => true,
     }
 }
 
@@ -255,15 +261,13 @@ fn check_answered(world: &World, when: &str) {
         if agent.life == Life::Gone {
             continue;
         }
-        let open = world
-            .model
-            .permissions
-            .iter()
-            .filter(|open| open.agent == *key);
-        let mut open: Vec<String> = open.map(|open| open.request.0.get().to_owned()).collect();
-        let elicited = world.model.elicitations.iter();
-        let elicited = elicited.filter(|open| open.agent == *key);
-        open.extend(elicited.map(|open| open.request.0.get().to_owned()));
+        let open = world.model.permissions.iter().map(|open| &open.asker);
+        let elicited = world.model.elicitations.iter().map(|open| &open.asker);
+        let of_agent = |asker: &Asker| match asker {
+            Asker::Agent(agent, request) if agent == key => Some(request.0.get().to_owned()),
+            _ => None,
+        };
+        let mut open: Vec<String> = open.chain(elicited).filter_map(of_agent).collect();
         open.extend(world.model.terminals.waiting(*key));
         open.sort();
         assert_eq!(agent.waiting(), open, "requests without a response {when}");

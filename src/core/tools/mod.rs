@@ -3,12 +3,16 @@
 //! Invariants: a call that was heard of is answered once, whatever becomes of its turn, its
 //! session, its handler or the user; no handler runs that the user has not let run.
 
+pub mod schema;
+
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::asker::Step;
 use super::ids::{SessionKey, ToolUseId};
 use super::model::{Effects, Model};
+use crate::acp::RpcError;
 
 /// What an agent sees of the server, and its calls begin with.
 pub const SERVER: &str = "neovim";
@@ -115,6 +119,15 @@ pub enum ToolAsk {
 }
 
 impl Model {
+    pub(super) fn tool_is_answered(
+        &mut self,
+        _id: ToolUseId,
+        _step: Step,
+        _result: Result<Json, RpcError>,
+        _fx: &mut Effects,
+    ) {
+    }
+
     pub(super) fn tool_door(&mut self, _door: Door) {}
 
     pub(super) fn tools_defined(&mut self, _tools: Vec<ToolSpec>, _fx: &mut Effects) {}

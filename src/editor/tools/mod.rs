@@ -2,6 +2,7 @@
 //!
 //! Invariant: a call that cannot even be begun is answered, by what was wrong.
 
+pub mod door;
 pub mod json;
 pub mod result;
 
