@@ -70,7 +70,10 @@ pub fn check_schema(parameters: &Json) -> Result<(), String> {
 
 fn line(path: &str, words: &str) -> String {
     let path = if path.is_empty() { "arguments" } else { path };
-    let words: String = words.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
+    let words: String = words
+        .chars()
+        .map(|c| if c == '\n' { ' ' } else { c })
+        .collect();
     let mut line = format!("{path}: {words}");
     if line.len() > LINE_BYTES {
         let mut end = LINE_BYTES;

@@ -280,7 +280,8 @@ impl Reader {
         self.log_message("->", line);
         let Ok(outline) = serde_json::from_slice::<Outline<'_>>(line) else {
             let id = line::id(line, line);
-            self.server.log(Level::Warn, "A client has sent what is no message.");
+            self.server
+                .log(Level::Warn, "A client has sent what is no message.");
             self.refuse(id, ErrorCode::PARSE_ERROR, "This is no JSON message.");
             return Ok(());
         };
@@ -312,7 +313,11 @@ impl Reader {
         let (name, meta, taken) = match params {
             Err(error) => {
                 let why = format!("This is no call of a tool: {error}");
-                (String::new(), None, Err(ErrorData::invalid_params(why, None)))
+                (
+                    String::new(),
+                    None,
+                    Err(ErrorData::invalid_params(why, None)),
+                )
             }
             Ok(Params { name, meta, .. }) if !self.knows(meta.as_ref()) => {
                 let why = "The server must be initialized first.";
@@ -323,7 +328,9 @@ impl Reader {
         let taken = match taken {
             Ok(arguments) => {
                 let name = name.clone();
-                let take = self.server.take(&self.admission, begun, name, arguments, bytes);
+                let take = self
+                    .server
+                    .take(&self.admission, begun, name, arguments, bytes);
                 take.await
             }
             Err(error) => Taken::Refused(error),

@@ -93,7 +93,8 @@ impl Lines {
             };
             over.add(&self.open);
             over.add(piece);
-            self.open.extend_from_slice(piece.get(..END_BYTES).unwrap_or(piece));
+            self.open
+                .extend_from_slice(piece.get(..END_BYTES).unwrap_or(piece));
             self.open.truncate(END_BYTES);
             self.open.shrink_to_fit();
             self.over = Some(over);
@@ -105,7 +106,8 @@ impl Over {
     fn add(&mut self, piece: &[u8]) {
         self.bytes += piece.len();
         let last = piece.len().saturating_sub(END_BYTES);
-        self.tail.extend_from_slice(piece.get(last..).unwrap_or_default());
+        self.tail
+            .extend_from_slice(piece.get(last..).unwrap_or_default());
         let old = self.tail.len().saturating_sub(END_BYTES);
         self.tail.drain(..old);
     }

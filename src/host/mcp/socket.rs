@@ -98,7 +98,11 @@ fn sweep(own: &Path) {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        let is_ours = || entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
+        let is_ours = || {
+            entry
+                .metadata()
+                .is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw())
+        };
         let name = entry.file_name();
         if path != own && is_dead(&name.to_string_lossy()) && is_ours() {
             remove(&path.join(SOCKET));
@@ -138,7 +142,10 @@ async fn accept(listener: UnixListener, server: Arc<Server>) {
             continue;
         }
         let Some(stranger) = Share::take(&strangers, STRANGERS) else {
-            server.log(Level::Warn, "Too many clients connect at once: one was sent away.");
+            server.log(
+                Level::Warn,
+                "Too many clients connect at once: one was sent away.",
+            );
             continue;
         };
         let welcoming = welcome(stream, stranger, Arc::clone(&server));
@@ -152,7 +159,10 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
     let (token, rest) = match timeout(HELLO, hello(&mut reading)).await {
         Ok(Some(hello)) => hello,
         Ok(None) => {
-            server.log(Level::Warn, "A client has shown no token and was sent away.");
+            server.log(
+                Level::Warn,
+                "A client has shown no token and was sent away.",
+            );
             return;
         }
         Err(_) => {
@@ -161,7 +171,10 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
         }
     };
     let Some(admission) = server.who(&token) else {
-        server.log(Level::Warn, "A client has shown a wrong token and was sent away.");
+        server.log(
+            Level::Warn,
+            "A client has shown a wrong token and was sent away.",
+        );
         sleep(WRONG).await;
         return;
     };
