@@ -111,9 +111,10 @@ function M.run(spec, args, opts)
   end
   run.start({ id = id, session = opts.session or 1, cwd = opts.cwd or vim.fn.getcwd() }, spec, args or {}, {
     ask = function(number, kind, what)
-      vim.schedule(function()
+      -- A handler that asks again and again must not keep all else from happening.
+      vim.defer_fn(function()
         run.answer(id, number, deeds[kind](what))
-      end)
+      end, 1)
     end,
     progress = function(...)
       table.insert(outcome.progress, { ... })
