@@ -15,23 +15,27 @@ local LOOKS, PAUSE = 50, 100
 --- Kinds of selections, by Neovim's names of the modes.
 local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
 
---- Two ends and the mode of a visual selection; nil where there was none. The window is current.
----@return integer[]? from
----@return integer[]? to
----@return string mode
----@return boolean is_active
+--- The ends of a visual selection as |getpos()| has them.
+---@class acp.tools.Ends
+---@field from integer[]
+---@field to integer[]
+---@field mode string One of KINDS.
+---@field is_active boolean
+
+--- Returns the ends of the selection that is in a window, else of the last one in its buffer.
+---@param win integer
+---@return any ends An acp.tools.Ends, or nil.
 local function ends(win)
   local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
-  local as_visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
-  if KINDS[as_visual] and vim.api.nvim_get_current_win() == win then
-    return vim.fn.getpos("v"), vim.fn.getpos("."), as_visual, true
+  local visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
+  if KINDS[visual] and vim.api.nvim_get_current_win() == win then
+    return { from = vim.fn.getpos("v"), to = vim.fn.getpos("."), mode = visual, is_active = true }
   end
   return vim.api.nvim_win_call(win, function()
     local from, to, last = vim.fn.getpos("'<"), vim.fn.getpos("'>"), vim.fn.visualmode()
-    if from[2] == 0 or to[2] == 0 or not KINDS[last] then
-      return nil, nil, "", false
+    if from[2] > 0 and to[2] > 0 and KINDS[last] then
+      return { from = from, to = to, mode = last, is_active = false }
     end
-    return from, to, last, false
   end)
 end
 
@@ -44,12 +48,12 @@ end
 
 --- Returns the visual selection of a window, the one that is there or the last one.
 local function selection_of(win)
-  local from, to, mode, is_active = ends(win)
-  if not from or not to then
+  local buf = vim.api.nvim_win_get_buf(win)
+  local known = ends(win) ---@type acp.tools.Ends?
+  if not known then
     return nil
   end
-  local buf = vim.api.nvim_win_get_buf(win)
-  from, to = clamped(buf, from), clamped(buf, to)
+  local mode, from, to = known.mode, clamped(buf, known.from), clamped(buf, known.to)
   if to[2] < from[2] or to[2] == from[2] and to[3] < from[3] then
     from, to = to, from
   end
@@ -68,7 +72,7 @@ local function selection_of(win)
   local is_lines = mode == "V"
   return {
     kind = KINDS[mode],
-    active = is_active,
+    active = known.is_active,
     start = { line = from[2], column = is_lines and 1 or from[3] },
     ["end"] = { line = to[2], column = not is_lines and to[3] or nil },
     text = text,
@@ -84,11 +88,15 @@ local function selection(_, ctx)
   local buf = vim.api.nvim_win_get_buf(win)
   local name, is_here = vim.api.nvim_buf_get_name(buf), vim.api.nvim_get_current_win() == win
   local cursor = vim.api.nvim_win_get_cursor(win)
-  local line = vim.api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], false)[1] or ""
+  local row, column = cursor[1] or 1, cursor[2] or 0
+  local line = vim.api.nvim_buf_get_lines(buf, row - 1, row, false)[1] or ""
   local chosen = selection_of(win)
-  local note = not chosen and "Nothing has been selected in this file yet."
-    or not chosen.active and "The selection is the last one; it is not active any more."
-    or nil
+  local note = nil ---@type string?
+  if not chosen then
+    note = "Nothing has been selected in this file yet."
+  elseif not chosen.active then
+    note = "The selection is the last one; it is not active any more."
+  end
   if chosen and chosen.truncated then
     note = (note and note .. " " or "")
       .. ("Its text is cut: read the rest with read_buffer, up to line %d."):format(
@@ -102,7 +110,7 @@ local function selection(_, ctx)
     modified = vim.bo[buf].modified,
     mode = is_here and vim.api.nvim_get_mode().mode or "n",
     has_focus = is_here,
-    cursor = { line = cursor[1], column = cursor[2] + 1 },
+    cursor = { line = row, column = column + 1 },
     line_text = (texts.cut(line, MAX_LINE)),
     visible = { line = vim.fn.line("w0", win), end_line = vim.fn.line("w$", win) },
     selection = chosen,
@@ -124,14 +132,15 @@ local function wait_for_user(ctx)
   return windows.busy()
 end
 
+---@param ctx acp.ToolContext
 ---@param args { path: string, line?: integer, column?: integer, end_line?: integer, highlight?: boolean }
 local function navigate(args, ctx)
   local line, path = args.line, paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
   if not line and (args.column or args.end_line) then
-    error("column and end_line are counted from a line: give line as well", 0)
+    ctx.fail("column and end_line belong to a line: give line as well.")
   elseif line and args.end_line and args.end_line < line then
-    error(("end_line (%d) is before line (%d)"):format(args.end_line, line), 0)
+    ctx.fail(("end_line (%d) is before line (%d)."):format(args.end_line, line))
   end
   local doing = wait_for_user(ctx)
   if doing then
@@ -146,15 +155,17 @@ local function navigate(args, ctx)
   end
   local buf, why = windows.buffer_to_show(path)
   if not buf then
-    error(("%s cannot be shown: %s"):format(name, why), 0)
+    return ctx.fail(("%s cannot be shown: %s."):format(name, why))
   end
   local win, place = windows.show(buf, function()
     local total = vim.api.nvim_buf_line_count(buf)
     -- Without a line the buffer is shown where the user has left it.
-    local first = math.min(line or vim.api.nvim_buf_get_mark(buf, '"')[1], total)
+    local left_at = vim.api.nvim_buf_get_mark(buf, '"')[1] or 1
+    local first = math.max(math.min(line or left_at, total), 1)
+    ---@type acp.tools.Place
     return {
-      first = math.max(first, 1),
-      last = math.max(math.min(args.end_line or first, total), 1),
+      first = math.floor(first),
+      last = math.floor(math.max(math.min(args.end_line or first, total), first)),
       column = line and args.column or 1,
     }
   end)
@@ -174,8 +185,9 @@ local function navigate(args, ctx)
     path = name,
     line = place.first,
     end_line = place.last ~= place.first and place.last or nil,
-    note = line and line > total and ("The file has %d lines: the last one is shown."):format(total)
-      or nil,
+    note = line and line > total and ("The file has %d lines: the last one is shown."):format(
+      total
+    ) or nil,
   }
 end
 
@@ -185,8 +197,8 @@ return {
     title = "Cursor and selection",
     description = "Returns where the user is in Neovim: the file of their window (not the chat), "
       .. "the cursor, the lines on the screen, and the text they have selected (in visual mode, or "
-      .. "last). Use it when the user says \"this\", \"here\", \"the selected code\" or \"this "
-      .. "function\". Lines and columns are counted from 1, columns in bytes; the end of a "
+      .. 'last). Use it when the user says "this", "here", "the selected code" or "this '
+      .. 'function". Lines and columns are counted from 1, columns in bytes; the end of a '
       .. "selection is its last character.",
     kind = "read",
     read_only = true,
