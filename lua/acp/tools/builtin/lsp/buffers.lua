@@ -6,6 +6,8 @@
 
 local M = {}
 
+local uv = vim.uv ---@type any
+
 --- The largest file that is loaded, in bytes: Neovim stands still meanwhile.
 local MAX_LOADED = 1024 * 1024
 
@@ -35,7 +37,7 @@ end
 ---@param buf integer
 local function keep(buf)
   forget(buf)
-  table.insert(kept, { buf = buf, used = vim.uv.now() })
+  table.insert(kept, { buf = buf, used = uv.now() })
 end
 
 --- Wipes out what was not asked for lately, if it is nobody's.
@@ -43,7 +45,7 @@ local function tidy()
   for _, it in ipairs(vim.list_slice(kept, 1, math.max(#kept - MAX_KEPT, 0))) do
     if not vim.api.nvim_buf_is_valid(it.buf) then
       forget(it.buf)
-    elseif vim.uv.now() - it.used > KEPT_MS then
+    elseif uv.now() - it.used > KEPT_MS then
       local is_in_use = vim.bo[it.buf].modified
         or vim.bo[it.buf].buflisted
         or #vim.fn.win_findbuf(it.buf) > 0
@@ -111,7 +113,7 @@ end
 ---@param path string Absolute.
 ---@return integer?
 function M.loaded(path)
-  local real = vim.uv.fs_realpath(path) or path
+  local real = uv.fs_realpath(path) or path
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) or ""
     if name ~= "" and vim.bo[buf].buftype == "" then
@@ -119,7 +121,7 @@ function M.loaded(path)
       local is_it = name == path or name == real
       if
         is_it
-        or vim.fs.basename(name) == vim.fs.basename(real) and vim.uv.fs_realpath(name) == real
+        or vim.fs.basename(name) == vim.fs.basename(real) and uv.fs_realpath(name) == real
       then
         return buf
       end
@@ -131,7 +133,7 @@ end
 ---@param path string
 ---@return string?
 local function refusal(path)
-  local stat = vim.uv.fs_stat(path)
+  local stat = uv.fs_stat(path)
   if not stat then
     return ("There is no file %s."):format(path)
   elseif stat.type ~= "file" then
@@ -148,7 +150,7 @@ end
 ---@param path string As the agent names it.
 ---@return acp.lsp.File
 function M.open(ctx, path)
-  path = require("acp.tools.builtin.lsp.place").absolute(ctx.cwd, path)
+  path = require("acp.tools.builtin.paths").absolute(ctx.cwd, path)
   local there = M.loaded(path)
   if there then
     for _, it in ipairs(kept) do

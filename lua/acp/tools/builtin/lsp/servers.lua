@@ -37,7 +37,7 @@ function M.wait(ctx, start, stop)
     end
   end
   ctx.on_cancel(finish)
-  local problem
+  local problem ---@type any
   local function pack(...)
     return { n = select("#", ...), ... }
   end
@@ -103,9 +103,9 @@ end
 ---@return boolean
 function M.can(client, method, buf)
   if is_old then
-    return M.call(client, "supports_method", method, { bufnr = buf })
+    return (M.call(client, "supports_method", method, { bufnr = buf }))
   end
-  return M.call(client, "supports_method", method, buf)
+  return (M.call(client, "supports_method", method, buf))
 end
 
 --- Returns the servers that are being started for a buffer.
@@ -238,7 +238,7 @@ end
 ---@param got fun(problem: any, result: any)
 ---@return fun() cancel
 local function send(client, method, params, got)
-  local tries, id, is_over = 0, nil, false ---@type integer, integer?, boolean
+  local tries, id, is_over = 0, nil, false ---@type integer, integer?, any
   local function try()
     tries = tries + 1
     id = nil
@@ -327,6 +327,19 @@ function M.ask(ctx, clients, method, params_of)
     end
   end)
   return answers
+end
+
+--- Asks one server.
+---@param ctx acp.ToolContext
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@return acp.lsp.Answer
+function M.ask_one(ctx, client, method, params)
+  local answers = M.ask(ctx, { client }, method, function()
+    return params
+  end)
+  return answers[1] or { client = client, why = "it has no answer" }
 end
 
 --- Asks servers; ends the call if none of them has an answer but errors. Returns the answers that

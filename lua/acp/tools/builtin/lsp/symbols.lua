@@ -4,6 +4,7 @@ local M = {}
 
 local buffers = require("acp.tools.builtin.lsp.buffers")
 local found = require("acp.tools.builtin.lsp.found")
+local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
 local servers = require("acp.tools.builtin.lsp.servers")
 
@@ -171,7 +172,7 @@ local function in_file(args, ctx)
   if args.query and args.query ~= "" then
     symbols = fitting(symbols, args.query)
   end
-  return listed(symbols, args, notes, file.path)
+  return listed(symbols, args, notes, paths.shown(ctx.cwd, file.path))
 end
 
 --- Returns whether a server works on what the session is about.
@@ -222,7 +223,7 @@ local function in_workspace(args, ctx)
       local symbol = {
         name = item.name,
         kind = kind_name(item.kind),
-        path = path or item.location.uri,
+        path = path and paths.shown(ctx.cwd, path) or item.location.uri,
         line = start and start.line + 1 or 1,
         column = (text and place.from_server(text, units, answer.client.offset_encoding) or units)
           + 1,
