@@ -390,6 +390,46 @@ return function(add)
     )
   end)
 
+  test("a server that gets to know a project is asked again when it does", function()
+    local dir = project({ ["a.lua"] = TEXT })
+    local path = dir .. "/a.lua"
+    local server
+    local autocmd = vim.api.nvim_create_autocmd("BufReadPost", {
+      pattern = dir .. "/*.lua",
+      callback = function(event)
+        local function tell(kind, done)
+          server.dispatchers.notification(
+            "$/progress",
+            { token = 1, value = { kind = kind, title = "Loading" } }
+          )
+          vim.schedule(done)
+        end
+        server = lsp_server.start({
+          capabilities = all,
+          bufs = { event.buf },
+          answers = {
+            ["textDocument/references"] = function(_, reply)
+              local here = { { uri = uri(path), range = range(0, 6, 7) } }
+              if #lsp_server.heard(server, "textDocument/references") > 1 then
+                return vim.list_extend(here, { { uri = uri(path), range = range(2, 7, 8) } })
+              end
+              tell("begin", function()
+                reply(here)
+                vim.defer_fn(function()
+                  tell("end", function() end)
+                end, 50)
+              end)
+            end,
+          },
+        })
+      end,
+    })
+    local outcome = run("references", { path = path, line = 1, symbol = "é" })
+    vim.api.nvim_del_autocmd(autocmd)
+    same(2, data_of(outcome).total)
+    same(nil, data_of(outcome).notes)
+  end)
+
   test("a cancelled call cancels its requests and says no more", function()
     local held
     local server, path = served({
@@ -735,14 +775,10 @@ return function(add)
     contains("which is there already", renamed({ kind = "create", uri = uri(path) }, change).error)
     contains("which is no file", renamed({ textDocument = { uri = "jdt://x" }, edits = {} }).error)
     local new = dir .. "/new/x.lua"
-    local created = renamed(
-      { kind = "create", uri = uri(new) },
-      {
-        textDocument = { uri = uri(new), version = vim.NIL },
-        edits = { edit(0, 0, 0, "return 1\n") },
-      },
-      change
-    )
+    local created = renamed({ kind = "create", uri = uri(new) }, {
+      textDocument = { uri = uri(new), version = vim.NIL },
+      edits = { edit(0, 0, 0, "return 1\n") },
+    }, change)
     same("return 1\n", created.written[new])
     same(2, data_of(created).edits)
   end)
@@ -1055,6 +1091,24 @@ return function(add)
     })
     same("C\n", both.written[dir .. "/c.lua"])
     contains("What should follow was not done", text_of(both))
+  end)
+
+  test("a command behind an edit may ask for nothing; if it fails, the edit is told of", function()
+    local dir = project({ ["c.lua"] = { "c" } })
+    local action = { edit = { changes = { [uri(dir .. "/c.lua")] = { edit(0, 0, 1, "C") } } } }
+    local quiet = commanded(function(_, _, reply)
+      reply(vim.NIL)
+    end, action)
+    same("C\n", quiet.written[dir .. "/c.lua"])
+    same(nil, data_of(quiet).notes)
+    local failed = commanded(function(_, _, reply)
+      reply(nil, { code = 1, message = "no" })
+    end, action)
+    same("C\n", failed.written[dir .. "/c.lua"])
+    same(
+      { 'What should follow was not done: fake has failed to run "server.fix": no.' },
+      data_of(failed).notes
+    )
   end)
 
   test(

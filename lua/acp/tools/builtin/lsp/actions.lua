@@ -109,7 +109,7 @@ local function all(ctx, args)
   local clients = servers.of(ctx, file, method, "offer code actions")
   wait_for_complaints(ctx, file)
   local range, ticks = range_of(ctx, file, args), edits.ticks()
-  local answers, notes = servers.query(ctx, clients, method, function(client)
+  local answers, notes = servers.query(ctx, file, clients, method, function(client)
     return {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       range = {
@@ -260,7 +260,13 @@ function M.code_action(args, ctx)
   if refusal then
     table.insert(notes, "What should follow was not done: " .. refusal .. ".")
   elseif to_run then
-    command.run(ctx, it.client, to_run, written)
+    local ok, problem = pcall(command.run, ctx, it.client, to_run, written)
+    if not ok and (#written.files == 0 or ctx.is_cancelled()) then
+      error(problem, 0)
+    elseif not ok then
+      local why = type(problem) == "table" and problem.message or problem ---@type any
+      table.insert(notes, "What should follow was not done: " .. tostring(why))
+    end
   end
   local text = ('"%s" is done (%s): %s'):format(it.title, it.client.name, edits.summary(written))
   return found.result(text, {

@@ -14,14 +14,18 @@ local MAX_LOADED = 1024 * 1024
 --- How many files stay loaded for the next question, at least so long (a call takes no longer).
 local MAX_KEPT, KEPT_MS = 16, 60 * 1000
 
+--- How long a server may still be getting to know a project, in milliseconds.
+local YOUNG_MS = 60 * 1000
+
 --- A file that is loaded.
 ---@class acp.lsp.File
 ---@field path string Absolute.
 ---@field buf integer
 ---@field is_fresh boolean It was loaded for this call: its servers may not be there yet.
+---@field is_young boolean It was loaded not long ago: its servers may not know the project yet.
 
 --- Buffers that nobody but agents has asked for, the one used last at the end.
----@type {buf: integer, used: number}[]
+---@type {buf: integer, used: number, loaded: number}[]
 local kept = {}
 
 ---@param buf integer
@@ -35,9 +39,10 @@ local function forget(buf)
 end
 
 ---@param buf integer
-local function keep(buf)
+---@param loaded number When it was.
+local function keep(buf, loaded)
   forget(buf)
-  table.insert(kept, { buf = buf, used = uv.now() })
+  table.insert(kept, { buf = buf, used = uv.now(), loaded = loaded })
 end
 
 --- Wipes out what was not asked for lately, if it is nobody's.
@@ -153,13 +158,15 @@ function M.open(ctx, path)
   path = require("acp.tools.builtin.paths").absolute(ctx.cwd, path)
   local there = M.loaded(path)
   if there then
+    local is_young = false
     for _, it in ipairs(kept) do
       if it.buf == there then
-        keep(there)
+        is_young = uv.now() - it.loaded < YOUNG_MS
+        keep(there, it.loaded)
         break
       end
     end
-    return { path = path, buf = there, is_fresh = false }
+    return { path = path, buf = there, is_fresh = false, is_young = is_young }
   end
   local why = refusal(path)
   if why then
@@ -177,9 +184,9 @@ function M.open(ctx, path)
   end
   hand_over(buf)
   if is_new then
-    keep(buf)
+    keep(buf, uv.now())
   end
-  return { path = path, buf = buf, is_fresh = true }
+  return { path = path, buf = buf, is_fresh = true, is_young = true }
 end
 
 --- Returns the buffers that are kept for agents alone.

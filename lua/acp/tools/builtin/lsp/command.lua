@@ -245,7 +245,7 @@ function M.run(ctx, client, command, written)
     local why = run.answer.why
     local text = '%s has failed to run "%s": %s.'
     ctx.fail(text:format(client.name, command.command, type(why) == "table" and why.message or why))
-  elseif run.asked == 0 then
+  elseif run.asked == 0 and #written.files == 0 then
     local text =
       '%s has run "%s", and asked for no change of a file. Nothing was changed by Neovim.'
     ctx.fail(text:format(client.name, command.command))

@@ -25,7 +25,7 @@ local function ask(ctx, args, method, what, more)
   place.of(ctx, file, args)
   local clients = servers.of(ctx, file, method, what)
   local there = place.of(ctx, file, args)
-  local answers, notes = servers.query(ctx, clients, method, function(client)
+  local answers, notes = servers.query(ctx, file, clients, method, function(client)
     return vim.tbl_extend("error", {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       position = place.position(there, client),

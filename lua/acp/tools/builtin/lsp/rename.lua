@@ -62,16 +62,19 @@ function M.rename(args, ctx)
     local ticks = edits.ticks()
     local why = refusal(ctx, client, file, there)
     if not why then
-      local to_ask = params(client, file, there, { newName = args.new_name })
-      local answer = servers.ask_one(ctx, client, "textDocument/rename", to_ask)
+      local answers = servers.ask_settled(ctx, file, { client }, "textDocument/rename", function()
+        return params(client, file, there, { newName = args.new_name })
+      end)
+      local answer = answers[1] or { client = client }
       if is_any(answer.result) then
+        local notes = servers.at_work({ client })
         local written = edits.write(ctx, answer.result, client, ticks)
         local head = ('"%s" is now "%s" (%s): '):format(there.word, args.new_name, client.name)
         return found.result(head .. edits.summary(written), {
           files = written.files,
           edits = written.edits,
           server = client.name,
-        })
+        }, notes)
       end
       why = ("%s: %s"):format(client.name, answer.why or "it has nothing to change")
     end

@@ -160,7 +160,7 @@ local function in_file(args, ctx)
   local method = "textDocument/documentSymbol"
   local file = buffers.open(ctx, args.path)
   local clients = servers.of(ctx, file, method, "list symbols")
-  local answers, notes = servers.query(ctx, clients, method, function()
+  local answers, notes = servers.query(ctx, file, clients, method, function()
     return { textDocument = { uri = vim.uri_from_bufnr(file.buf) } }
   end)
   local symbols, seen = {}, {}
@@ -208,9 +208,10 @@ local function in_workspace(args, ctx)
       .. "please name a file of the project as `path` first, or search the files instead."
     ctx.fail(text:format(cwd))
   end
-  local answers, notes = servers.query(ctx, clients, method, function()
+  local all = servers.ask(ctx, clients, method, function()
     return { query = args.query }
   end)
+  local answers, notes = servers.good(ctx, all)
   local symbols, seen = {}, {}
   local line_of = found.reader(ctx)
   for _, answer in ipairs(answers) do
