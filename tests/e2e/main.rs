@@ -40,5 +40,6 @@ mod talk;
 mod terminal_window;
 mod terminals;
 mod tool_calls;
+mod tools;
 mod turns;
 mod tutor;
