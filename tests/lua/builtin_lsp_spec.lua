@@ -250,12 +250,12 @@ return function(add)
     end)
     local outcome = run("references", { path = "a.lua", line = 1, symbol = "é" }, { cwd = dir })
     same({
-      { path = path, line = 1, column = 7, text = TEXT[1] },
-      { path = path, line = 2, column = 25, text = TEXT[2] },
-      { path = dir .. "/b.lua", line = 2, column = 7, text = "print(é)" },
+      { path = "a.lua", line = 1, column = 7, text = TEXT[1] },
+      { path = "a.lua", line = 2, column = 25, text = TEXT[2] },
+      { path = "b.lua", line = 2, column = 7, text = "print(é)" },
       { path = "zipfile:///x.zip::y.lua", line = 5, column = 3 },
     }, data_of(outcome).locations)
-    contains('4 references of "é":\n' .. path .. ":1:7: local é = 1\n", text_of(outcome))
+    contains('4 references of "é":\n' .. "a.lua:1:7: local é = 1\n", text_of(outcome))
     same(0, vim.fn.bufexists(dir .. "/b.lua"))
     same(
       { includeDeclaration = true },
@@ -388,6 +388,46 @@ return function(add)
       "fake is still at work (Indexing)",
       text_of(run("definition", { path = path, line = 1, symbol = "é" }))
     )
+  end)
+
+  test("a server that gets to know a project is asked again when it does", function()
+    local dir = project({ ["a.lua"] = TEXT })
+    local path = dir .. "/a.lua"
+    local server
+    local autocmd = vim.api.nvim_create_autocmd("BufReadPost", {
+      pattern = dir .. "/*.lua",
+      callback = function(event)
+        local function tell(kind, done)
+          server.dispatchers.notification(
+            "$/progress",
+            { token = 1, value = { kind = kind, title = "Loading" } }
+          )
+          vim.schedule(done)
+        end
+        server = lsp_server.start({
+          capabilities = all,
+          bufs = { event.buf },
+          answers = {
+            ["textDocument/references"] = function(_, reply)
+              local here = { { uri = uri(path), range = range(0, 6, 7) } }
+              if #lsp_server.heard(server, "textDocument/references") > 1 then
+                return vim.list_extend(here, { { uri = uri(path), range = range(2, 7, 8) } })
+              end
+              tell("begin", function()
+                reply(here)
+                vim.defer_fn(function()
+                  tell("end", function() end)
+                end, 50)
+              end)
+            end,
+          },
+        })
+      end,
+    })
+    local outcome = run("references", { path = path, line = 1, symbol = "é" })
+    vim.api.nvim_del_autocmd(autocmd)
+    same(2, data_of(outcome).total)
+    same(nil, data_of(outcome).notes)
   end)
 
   test("a cancelled call cancels its requests and says no more", function()
@@ -620,10 +660,10 @@ return function(add)
     end)
     local outcome = run("symbols", { query = "é" }, { cwd = dir })
     same({
-      { name = "é1", kind = "function", path = path, line = 2, column = 25, container = "K" },
+      { name = "é1", kind = "function", path = "a.lua", line = 2, column = 25, container = "K" },
       { name = "far", kind = "function", path = "/nowhere/x.lua", line = 1, column = 1 },
     }, data_of(outcome).symbols)
-    contains("function é1 in K  " .. path .. ":2:25", text_of(outcome))
+    contains("function é1 in K  a.lua:2:25", text_of(outcome))
     same({}, lsp_server.heard(stranger, "workspace/symbol"))
     contains(
       "No language server that can search symbols",
@@ -735,14 +775,10 @@ return function(add)
     contains("which is there already", renamed({ kind = "create", uri = uri(path) }, change).error)
     contains("which is no file", renamed({ textDocument = { uri = "jdt://x" }, edits = {} }).error)
     local new = dir .. "/new/x.lua"
-    local created = renamed(
-      { kind = "create", uri = uri(new) },
-      {
-        textDocument = { uri = uri(new), version = vim.NIL },
-        edits = { edit(0, 0, 0, "return 1\n") },
-      },
-      change
-    )
+    local created = renamed({ kind = "create", uri = uri(new) }, {
+      textDocument = { uri = uri(new), version = vim.NIL },
+      edits = { edit(0, 0, 0, "return 1\n") },
+    }, change)
     same("return 1\n", created.written[new])
     same(2, data_of(created).edits)
   end)
@@ -1055,6 +1091,24 @@ return function(add)
     })
     same("C\n", both.written[dir .. "/c.lua"])
     contains("What should follow was not done", text_of(both))
+  end)
+
+  test("a command behind an edit may ask for nothing; if it fails, the edit is told of", function()
+    local dir = project({ ["c.lua"] = { "c" } })
+    local action = { edit = { changes = { [uri(dir .. "/c.lua")] = { edit(0, 0, 1, "C") } } } }
+    local quiet = commanded(function(_, _, reply)
+      reply(vim.NIL)
+    end, action)
+    same("C\n", quiet.written[dir .. "/c.lua"])
+    same(nil, data_of(quiet).notes)
+    local failed = commanded(function(_, _, reply)
+      reply(nil, { code = 1, message = "no" })
+    end, action)
+    same("C\n", failed.written[dir .. "/c.lua"])
+    same(
+      { 'What should follow was not done: fake has failed to run "server.fix": no.' },
+      data_of(failed).notes
+    )
   end)
 
   test(

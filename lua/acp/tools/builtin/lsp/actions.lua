@@ -30,7 +30,7 @@ local MAX_LISTED, COMPLAIN_MS = 100, 2000
 
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
----@param args table
+---@param args {line: integer, end_line?: integer, column?: integer, symbol?: string}
 ---@return acp.lsp.Range
 local function range_of(ctx, file, args)
   if args.column or args.symbol and args.symbol ~= "" then
@@ -77,7 +77,7 @@ local function wait_for_complaints(ctx, file)
   if not file.is_fresh or #vim.diagnostic.get(file.buf) > 0 then
     return
   end
-  local autocmd, timer ---@type integer?, uv.uv_timer_t?
+  local autocmd, timer ---@type integer?, any
   servers.wait(ctx, function(resume)
     autocmd = vim.api.nvim_create_autocmd("DiagnosticChanged", {
       buffer = file.buf,
@@ -109,7 +109,7 @@ local function all(ctx, args)
   local clients = servers.of(ctx, file, method, "offer code actions")
   wait_for_complaints(ctx, file)
   local range, ticks = range_of(ctx, file, args), edits.ticks()
-  local answers, notes = servers.query(ctx, clients, method, function(client)
+  local answers, notes = servers.query(ctx, file, clients, method, function(client)
     return {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       range = {
@@ -202,11 +202,11 @@ local function chosen(ctx, list, title)
   local fitting = vim.tbl_filter(function(it)
     return it.title == title
   end, list)
-  local first = fitting[1]
-  if not first then
+  if #fitting == 0 then
     local there = #list == 0 and "Nothing is offered there." or "There are:\n" .. shown_all(list)
     ctx.fail(('No code action there is called "%s". %s'):format(title, there))
   end
+  local first = assert(fitting[1], "there is one")
   for _, it in ipairs(fitting) do
     if it.client ~= first.client or not vim.deep_equal(it.action, first.action) then
       local text = '%d code actions are called "%s": narrow it by `kind`, `symbol` or `column`.\n%s'
@@ -229,9 +229,7 @@ local function resolved(ctx, it)
   if is_bare or action.edit or not servers.can(it.client, "codeAction/resolve") then
     return action
   end
-  local answer = servers.ask(ctx, { it.client }, "codeAction/resolve", function()
-    return it.raw
-  end)[1]
+  local answer = servers.ask_one(ctx, it.client, "codeAction/resolve", it.raw)
   if answer.result then
     it.raw = answer.raw
     return answer.result
@@ -256,15 +254,19 @@ function M.code_action(args, ctx)
   elseif not action.edit and refusal then
     ctx.fail(("Nothing was changed: %s."):format(refusal))
   end
-  local written = { files = {}, edits = 0 } ---@type acp.lsp.Written
-  if action.edit then
-    written = edits.write(ctx, action.edit, it.client, ticks)
-  end
+  local written = action.edit and edits.write(ctx, action.edit, it.client, ticks)
+    or { files = {}, edits = 0 }
   local notes = {}
   if refusal then
     table.insert(notes, "What should follow was not done: " .. refusal .. ".")
   elseif to_run then
-    command.run(ctx, it.client, to_run, written)
+    local ok, problem = pcall(command.run, ctx, it.client, to_run, written)
+    if not ok and (#written.files == 0 or ctx.is_cancelled()) then
+      error(problem, 0)
+    elseif not ok then
+      local why = type(problem) == "table" and problem.message or problem ---@type any
+      table.insert(notes, "What should follow was not done: " .. tostring(why))
+    end
   end
   local text = ('"%s" is done (%s): %s'):format(it.title, it.client.name, edits.summary(written))
   return found.result(text, {

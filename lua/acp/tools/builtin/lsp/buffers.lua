@@ -6,20 +6,26 @@
 
 local M = {}
 
+local uv = vim.uv ---@type any
+
 --- The largest file that is loaded, in bytes: Neovim stands still meanwhile.
 local MAX_LOADED = 1024 * 1024
 
 --- How many files stay loaded for the next question, at least so long (a call takes no longer).
 local MAX_KEPT, KEPT_MS = 16, 60 * 1000
 
+--- How long a server may still be getting to know a project, in milliseconds.
+local YOUNG_MS = 60 * 1000
+
 --- A file that is loaded.
 ---@class acp.lsp.File
 ---@field path string Absolute.
 ---@field buf integer
 ---@field is_fresh boolean It was loaded for this call: its servers may not be there yet.
+---@field is_young boolean It was loaded not long ago: its servers may not know the project yet.
 
 --- Buffers that nobody but agents has asked for, the one used last at the end.
----@type {buf: integer, used: number}[]
+---@type {buf: integer, used: number, loaded: number}[]
 local kept = {}
 
 ---@param buf integer
@@ -33,9 +39,10 @@ local function forget(buf)
 end
 
 ---@param buf integer
-local function keep(buf)
+---@param loaded number When it was.
+local function keep(buf, loaded)
   forget(buf)
-  table.insert(kept, { buf = buf, used = vim.uv.now() })
+  table.insert(kept, { buf = buf, used = uv.now(), loaded = loaded })
 end
 
 --- Wipes out what was not asked for lately, if it is nobody's.
@@ -43,7 +50,7 @@ local function tidy()
   for _, it in ipairs(vim.list_slice(kept, 1, math.max(#kept - MAX_KEPT, 0))) do
     if not vim.api.nvim_buf_is_valid(it.buf) then
       forget(it.buf)
-    elseif vim.uv.now() - it.used > KEPT_MS then
+    elseif uv.now() - it.used > KEPT_MS then
       local is_in_use = vim.bo[it.buf].modified
         or vim.bo[it.buf].buflisted
         or #vim.fn.win_findbuf(it.buf) > 0
@@ -111,7 +118,7 @@ end
 ---@param path string Absolute.
 ---@return integer?
 function M.loaded(path)
-  local real = vim.uv.fs_realpath(path) or path
+  local real = uv.fs_realpath(path) or path
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) or ""
     if name ~= "" and vim.bo[buf].buftype == "" then
@@ -119,7 +126,7 @@ function M.loaded(path)
       local is_it = name == path or name == real
       if
         is_it
-        or vim.fs.basename(name) == vim.fs.basename(real) and vim.uv.fs_realpath(name) == real
+        or vim.fs.basename(name) == vim.fs.basename(real) and uv.fs_realpath(name) == real
       then
         return buf
       end
@@ -131,7 +138,7 @@ end
 ---@param path string
 ---@return string?
 local function refusal(path)
-  local stat = vim.uv.fs_stat(path)
+  local stat = uv.fs_stat(path)
   if not stat then
     return ("There is no file %s."):format(path)
   elseif stat.type ~= "file" then
@@ -148,16 +155,18 @@ end
 ---@param path string As the agent names it.
 ---@return acp.lsp.File
 function M.open(ctx, path)
-  path = require("acp.tools.builtin.lsp.place").absolute(ctx.cwd, path)
+  path = require("acp.tools.builtin.paths").absolute(ctx.cwd, path)
   local there = M.loaded(path)
   if there then
+    local is_young = false
     for _, it in ipairs(kept) do
       if it.buf == there then
-        keep(there)
+        is_young = uv.now() - it.loaded < YOUNG_MS
+        keep(there, it.loaded)
         break
       end
     end
-    return { path = path, buf = there, is_fresh = false }
+    return { path = path, buf = there, is_fresh = false, is_young = is_young }
   end
   local why = refusal(path)
   if why then
@@ -175,9 +184,9 @@ function M.open(ctx, path)
   end
   hand_over(buf)
   if is_new then
-    keep(buf)
+    keep(buf, uv.now())
   end
-  return { path = path, buf = buf, is_fresh = true }
+  return { path = path, buf = buf, is_fresh = true, is_young = true }
 end
 
 --- Returns the buffers that are kept for agents alone.

@@ -19,6 +19,20 @@ local APPLY = "workspace/applyEdit"
 ---@type table<integer, boolean?>
 local busy = {}
 
+--- A command that is being run.
+---@class acp.lsp.Run
+---@field client vim.lsp.Client
+---@field queue acp.lsp.Request[] What the server has asked for.
+---@field asked integer How much of that was begun with.
+---@field answer? {why: any} What the server has said of the command.
+---@field is_late boolean Nothing more is waited for.
+---@field resume? fun() Goes on with who waits.
+---@field id? integer The request's number.
+---@field timer? any
+---@field handler fun(problem: any, params: table): table
+---@field former? function What was there in its place.
+---@field is_over boolean
+
 --- A change that a server asks for.
 ---@class acp.lsp.Request
 ---@field edit table
@@ -42,38 +56,16 @@ end
 ---@return string?
 function M.refusal(client, command)
   local name = command.command
-  if (client.commands or {})[name] or vim.lsp.commands[name] then
+  local own = (client.commands or {})[name] or vim.lsp.commands[name] ---@type any
+  if own then
     return ('the command "%s" runs in Neovim, and may do anything: ask the user to do it'):format(
       name
     )
   end
-  local provider = client.server_capabilities.executeCommandProvider
+  local provider = (client.server_capabilities or {}).executeCommandProvider
   local known = type(provider) == "table" and provider.commands or {}
   if not vim.list_contains(known, name) then
     return ('%s does not run the command "%s" itself'):format(client.name, name)
-  end
-end
-
---- Returns a handler that puts what a server asks for into a queue.
----@param queue acp.lsp.Request[]
----@param wake fun()
----@return fun(problem: any, params: table): table
-local function handler(queue, wake)
-  return function(_, params)
-    local co, is_main = coroutine.running()
-    local request = { edit = servers.plain(params).edit or {}, reply = function() end }
-    table.insert(queue, request)
-    if not co or is_main then
-      -- Nobody can wait here: that it will be done is all that can be said.
-      wake()
-      return { applied = true }
-    end
-    function request.reply(is_applied, why)
-      request.reply = function() end
-      coroutine.resume(co, { applied = is_applied, failureReason = why })
-    end
-    wake()
-    return coroutine.yield()
   end
 end
 
@@ -82,14 +74,123 @@ end
 local function add(to, more)
   to.edits = to.edits + more.edits
   for _, file in ipairs(more.files) do
-    local known = vim.iter(to.files):find(function(it)
-      return it.path == file.path
-    end)
-    if known then
-      known.edits = known.edits + file.edits
-    else
+    local is_known = false
+    for _, it in ipairs(to.files) do
+      if it.path == file.path then
+        it.edits = it.edits + file.edits
+        is_known = true
+      end
+    end
+    if not is_known then
       table.insert(to.files, file)
     end
+  end
+end
+
+---@param run acp.lsp.Run
+local function wake(run)
+  if run.resume then
+    run.resume()
+  end
+end
+
+--- Returns a handler that puts what a server asks for into a run's queue.
+---@param run acp.lsp.Run
+---@return fun(problem: any, params: table): table
+local function handler(run)
+  return function(_, params)
+    local co, is_main = coroutine.running()
+    local request = { edit = servers.plain(params).edit or {}, reply = function() end }
+    table.insert(run.queue, request)
+    if not co or is_main then
+      -- Nobody can wait here: that it will be done is all that can be said.
+      wake(run)
+      return { applied = true }
+    end
+    function request.reply(is_applied, why)
+      request.reply = function() end
+      coroutine.resume(co, { applied = is_applied, failureReason = why })
+    end
+    wake(run)
+    ---@diagnostic disable-next-line: await-in-sync
+    return coroutine.yield()
+  end
+end
+
+--- Ends a run: its client is as before, and whoever waits for an answer gets one.
+---@param run acp.lsp.Run
+local function finish(run)
+  if run.is_over then
+    return
+  end
+  run.is_over = true
+  busy[run.client.id] = nil
+  if run.client.handlers[APPLY] == run.handler then
+    run.client.handlers[APPLY] = run.former
+  end
+  if run.timer and not run.timer:is_closing() then
+    run.timer:close()
+  end
+  if run.id and not run.answer and not run.client.rpc.is_closing() then
+    servers.call(run.client, "cancel_request", run.id)
+  end
+  for _, request in ipairs(run.queue) do
+    request.reply(false, "cancelled")
+  end
+end
+
+--- Takes note of what the server has said of the command.
+---@param run acp.lsp.Run
+---@param problem any
+local function answered(run, problem)
+  run.answer = { why = problem }
+  -- One that has asked for nothing yet may be about to.
+  run.is_late = run.asked > 0 or problem ~= nil or run.is_over
+  if not run.is_late then
+    run.timer = vim.defer_fn(function()
+      run.is_late = true
+      wake(run)
+    end, LATE_MS)
+  end
+  wake(run)
+end
+
+--- Returns what the server asks for next; nil when there is nothing more.
+---@param ctx acp.ToolContext
+---@param run acp.lsp.Run
+---@return acp.lsp.Request?
+local function next_request(ctx, run)
+  while #run.queue == 0 and not run.is_late do
+    servers.wait(ctx, function(resume)
+      run.resume = resume
+    end, function()
+      run.resume = nil
+    end)
+  end
+  return table.remove(run.queue, 1)
+end
+
+--- Writes what the server asks for until it has no more to ask for.
+---@param ctx acp.ToolContext
+---@param run acp.lsp.Run
+---@param written acp.lsp.Written
+local function carry_out(ctx, run, written)
+  local ticks = edits.ticks()
+  local request = next_request(ctx, run)
+  while request do
+    run.asked = run.asked + 1
+    local is_applied, result = pcall(edits.write, ctx, request.edit, run.client, ticks)
+    if not is_applied then
+      local problem = result ---@type any
+      local why = type(problem) == "table" and problem.message or problem
+      request.reply(false, tostring(why))
+      error(problem, 0)
+    end
+    request.reply(true)
+    add(written, result)
+    ticks = edits.ticks()
+    run.is_late = run.is_late or run.answer ~= nil
+    request = next_request(ctx, run)
   end
 end
 
@@ -102,94 +203,49 @@ function M.run(ctx, client, command, written)
   if busy[client.id] then
     ctx.fail(("%s is running another command: please try again."):format(client.name))
   end
-  local queue = {} ---@type acp.lsp.Request[]
-  local state = { asked = 0 } ---@type {asked: integer, answer?: {why: any}, is_late?: boolean, resume?: fun()}
-  local function wake()
-    if state.resume then
-      state.resume()
-    end
-  end
-  local timer ---@type uv.uv_timer_t?
-  local ours = handler(queue, wake)
-  local former = rawget(client.handlers, APPLY)
-  local id ---@type integer?
-  local function restore()
-    if not busy[client.id] then
-      return
-    end
-    busy[client.id] = nil
-    if client.handlers[APPLY] == ours then
-      client.handlers[APPLY] = former
-    end
-    if timer and not timer:is_closing() then
-      timer:close()
-    end
-    if id and not state.answer and not client.rpc.is_closing() then
-      servers.call(client, "cancel_request", id)
-    end
-    for _, request in ipairs(queue) do
-      request.reply(false, "cancelled")
-    end
-  end
-  local function next_request()
-    while #queue == 0 and not state.is_late do
-      servers.wait(ctx, function(resume)
-        state.resume = resume
-      end, function()
-        state.resume = nil
-      end)
-    end
-    return table.remove(queue, 1)
-  end
-  local function answered(problem)
-    state.answer = { why = problem }
-    -- One that has asked for nothing yet may be about to.
-    state.is_late = state.asked > 0 or problem ~= nil
-    if not state.is_late then
-      timer = vim.defer_fn(function()
-        state.is_late = true
-        wake()
-      end, LATE_MS)
-    end
-    wake()
-  end
+  ---@type acp.lsp.Run
+  local run = {
+    client = client,
+    queue = {},
+    asked = 0,
+    is_late = false,
+    is_over = false,
+    handler = function()
+      return {}
+    end,
+    former = rawget(client.handlers, APPLY),
+  }
+  run.handler = handler(run)
   busy[client.id] = true
-  client.handlers[APPLY] = ours
-  ctx.on_cancel(restore)
-  local ticks = edits.ticks()
+  client.handlers[APPLY] = run.handler
+  ctx.on_cancel(function()
+    finish(run)
+  end)
   local ok, problem = pcall(function()
     local params = { command = command.command, arguments = command.arguments }
-    local is_sent, request_id =
-      servers.call(client, "request", "workspace/executeCommand", params, answered)
-    id = request_id
+    local is_sent, id = servers.call(
+      client,
+      "request",
+      "workspace/executeCommand",
+      params,
+      function(why)
+        answered(run, why)
+      end
+    )
+    run.id = id
     if not is_sent then
-      answered({ message = "it has ended" })
+      answered(run, { message = "it has ended" })
     end
-    while true do
-      local request = next_request()
-      if not request then
-        break
-      end
-      state.asked = state.asked + 1
-      local is_applied, result = pcall(edits.write, ctx, request.edit, client, ticks)
-      local why = not is_applied and (type(result) == "table" and result.message or result) or nil
-      request.reply(is_applied, why and tostring(why))
-      if not is_applied then
-        error(result, 0)
-      end
-      add(written, result)
-      ticks = edits.ticks()
-      state.is_late = state.is_late or state.answer ~= nil
-    end
+    carry_out(ctx, run, written)
   end)
-  restore()
+  finish(run)
   if not ok then
     error(problem, 0)
-  elseif state.answer and state.answer.why then
-    local why = state.answer.why
+  elseif run.answer and run.answer.why then
+    local why = run.answer.why
     local text = '%s has failed to run "%s": %s.'
     ctx.fail(text:format(client.name, command.command, type(why) == "table" and why.message or why))
-  elseif state.asked == 0 then
+  elseif run.asked == 0 and #written.files == 0 then
     local text =
       '%s has run "%s", and asked for no change of a file. Nothing was changed by Neovim.'
     ctx.fail(text:format(client.name, command.command))

@@ -6,6 +6,7 @@
 local M = {}
 
 local buffers = require("acp.tools.builtin.lsp.buffers")
+local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
 local servers = require("acp.tools.builtin.lsp.servers")
 
@@ -50,7 +51,7 @@ local function offset(lines, starts, position, encoding, size)
     return size
   end
   local text = line:sub(-1) == "\r" and line:sub(1, -2) or line
-  return starts[position.line + 1] + place.from_server(text, position.character, encoding)
+  return (starts[position.line + 1] or 0) + place.from_server(text, position.character, encoding)
 end
 
 --- Returns a text with edits in it, all of which are about the text as it is; or nil and why not.
@@ -150,7 +151,7 @@ local function targets(ctx, edit)
     target.count = target.count + #edits
   end
   for _, change in ipairs(edit.documentChanges or {}) do
-    local refuse = refused[change.kind]
+    local refuse = refused[change.kind] ---@type any
     if refuse then
       local text = "Nothing was changed: the server would also %s, which this tool cannot."
       ctx.fail(text:format(refuse(change)))
@@ -251,10 +252,10 @@ end
 ---@param first integer
 ---@param last integer
 ---@return string
-local function paths(list, first, last)
+local function named(list, first, last)
   local found = {}
-  for i = first, last do
-    table.insert(found, list[i].path)
+  for _, target in ipairs(vim.list_slice(list, first, last)) do
+    table.insert(found, target.path)
   end
   return #found == 0 and "none" or table.concat(found, ", ")
 end
@@ -289,12 +290,12 @@ function M.write(ctx, edit, client, ticks)
         text:format(
           target.path,
           why or "nobody says why",
-          paths(list, 1, i - 1),
-          paths(list, i, #list)
+          named(list, 1, i - 1),
+          named(list, i, #list)
         )
       )
     end
-    table.insert(written.files, { path = target.path, edits = target.count })
+    table.insert(written.files, { path = paths.shown(ctx.cwd, target.path), edits = target.count })
     written.edits = written.edits + target.count
     ctx.progress(i, #list, target.path)
   end

@@ -5,8 +5,11 @@
 
 local M = {}
 
+local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
 local servers = require("acp.tools.builtin.lsp.servers")
+
+local uv = vim.uv ---@type any
 
 --- The largest file that is read for the text of its lines, and how much of a line is shown, in
 --- bytes.
@@ -14,7 +17,7 @@ local MAX_READ, MAX_LINE = 4 * 1024 * 1024, 300
 
 --- A place in a file.
 ---@class acp.lsp.Found
----@field path string Absolute; an address of what is no file.
+---@field path string As agents are told of it; an address of what is no file.
 ---@field line integer 1-based.
 ---@field column integer Bytes, 1-based.
 ---@field end_line? integer Where what is defined there ends.
@@ -34,19 +37,19 @@ local MAX_READ, MAX_LINE = 4 * 1024 * 1024, 300
 ---@return string?
 local function read(ctx, path)
   return servers.wait(ctx, function(resume)
-    vim.uv.fs_open(path, "r", 0, function(_, fd)
+    uv.fs_open(path, "r", 0, function(_, fd)
       if not fd then
         return resume(nil)
       end
       local function done(text)
-        vim.uv.fs_close(fd, function() end)
+        uv.fs_close(fd, function() end)
         resume(text)
       end
-      vim.uv.fs_fstat(fd, function(_, stat)
+      uv.fs_fstat(fd, function(_, stat)
         if not stat or stat.type ~= "file" or stat.size > MAX_READ then
           return done(nil)
         end
-        vim.uv.fs_read(fd, stat.size, 0, function(_, text)
+        uv.fs_read(fd, stat.size, 0, function(_, text)
           done(text)
         end)
       end)
@@ -54,21 +57,28 @@ local function read(ctx, path)
   end)
 end
 
+--- Where the lines of a file are.
+---@class acp.lsp.Lines
+---@field buf? integer
+---@field lines? string[]
+
+---@param ctx acp.ToolContext
+---@param path string
+---@return acp.lsp.Lines
+local function lines_of(ctx, path)
+  local buf = require("acp.tools.builtin.lsp.buffers").loaded(path)
+  local text = not buf and read(ctx, path)
+  return { buf = buf, lines = text and vim.split(text:gsub("\r\n", "\n"), "\n") or nil }
+end
+
 --- Returns a function that knows the lines of files: of their buffers, else of the disk.
 ---@param ctx acp.ToolContext
 ---@return fun(path: string, row: integer): string?
 function M.reader(ctx)
-  local known = {} ---@type table<string, {buf?: integer, lines?: string[]}>
+  local known = {} ---@type table<string, acp.lsp.Lines>
   return function(path, row)
+    known[path] = known[path] or lines_of(ctx, path)
     local it = known[path]
-    if not it then
-      it = { buf = require("acp.tools.builtin.lsp.buffers").loaded(path) }
-      if not it.buf then
-        local text = read(ctx, path)
-        it.lines = text and vim.split(text:gsub("\r\n", "\n"), "\n")
-      end
-      known[path] = it
-    end
     if it.buf and vim.api.nvim_buf_is_loaded(it.buf) then
       return vim.api.nvim_buf_get_lines(it.buf, row, row + 1, false)[1]
     end
@@ -151,7 +161,7 @@ function M.places(ctx, answers, limit)
       total = total + 1
       if is_shown then
         table.insert(found, {
-          path = it.path,
+          path = it.is_file and paths.shown(ctx.cwd, it.path) or it.path,
           line = it.row + 1,
           column = column + 1,
           end_line = it.end_row and it.end_row > it.row and it.end_row + 1 or nil,

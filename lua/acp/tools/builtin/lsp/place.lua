@@ -1,4 +1,4 @@
---- Places in files: paths, and columns as Neovim counts them (bytes) and as servers do.
+--- Places in files: addresses, and columns as Neovim counts them (bytes) and as servers do.
 ---
 --- Invariant: a column never lies inside a character, whatever a server or an agent says.
 
@@ -6,19 +6,6 @@ local M = {}
 
 --- How many other lines with a symbol are named.
 local MAX_LINES = 5
-
---- Returns the absolute path of what an agent calls a file.
----@param cwd string
----@param path string
----@return string
-function M.absolute(cwd, path)
-  if vim.startswith(path, "file:") then
-    path = vim.uri_to_fname(path)
-  elseif not path:find("^[/~]") then
-    path = cwd .. "/" .. path
-  end
-  return vim.fs.normalize(path, { expand_env = false })
-end
 
 --- Returns the path of a file's address; nil of what is no file.
 ---@param uri string
@@ -106,7 +93,7 @@ local function occurrences(line, symbol)
   local found, from = {}, 1
   while true do
     local first, last = line:find(symbol, from, true)
-    if not first then
+    if not first or not last then
       return found
     end
     local joins_before = is_word(symbol, 1) and is_word(line, first - 1)
@@ -153,7 +140,7 @@ function M.line(ctx, file, line)
     local text = "%s has %d line%s, counted from 1: there is no line %d."
     ctx.fail(text:format(file.path, count, count == 1 and "" or "s", line))
   end
-  return vim.api.nvim_buf_get_lines(file.buf, line - 1, line, false)[1]
+  return vim.api.nvim_buf_get_lines(file.buf, line - 1, line, false)[1] or ""
 end
 
 --- Returns the column of a symbol on a line, 0-based: of its last word, of `a.b` that of `b`.

@@ -25,7 +25,7 @@ local function ask(ctx, args, method, what, more)
   place.of(ctx, file, args)
   local clients = servers.of(ctx, file, method, what)
   local there = place.of(ctx, file, args)
-  local answers, notes = servers.query(ctx, clients, method, function(client)
+  local answers, notes = servers.query(ctx, file, clients, method, function(client)
     return vim.tbl_extend("error", {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       position = place.position(there, client),
@@ -55,21 +55,21 @@ local function listed(ctx, answers, notes, limit, one, where)
 end
 
 --- What else than a definition may be asked for: the method's name, and what the answer is called.
----@type table<string, string[]>
+---@type table<string, {method: string, name: string}>
 local kinds = {
-  definition = { "definition", "definition" },
-  declaration = { "declaration", "declaration" },
-  type_definition = { "typeDefinition", "type definition" },
-  implementation = { "implementation", "implementation" },
+  definition = { method = "definition", name = "definition" },
+  declaration = { method = "declaration", name = "declaration" },
+  type_definition = { method = "typeDefinition", name = "type definition" },
+  implementation = { method = "implementation", name = "implementation" },
 }
 
 ---@param args table
 ---@param ctx acp.ToolContext
 function M.definition(args, ctx)
-  local kind = kinds[args.kind or "definition"]
-  local what = ("find %ss"):format(kind[2])
-  local answers, notes, where = ask(ctx, args, "textDocument/" .. kind[1], what)
-  return listed(ctx, answers, notes, args.limit, kind[2], where)
+  local kind = kinds[args.kind or "definition"] or kinds.definition
+  local what = ("find %ss"):format(kind.name)
+  local answers, notes, where = ask(ctx, args, "textDocument/" .. kind.method, what)
+  return listed(ctx, answers, notes, args.limit, kind.name, where)
 end
 
 ---@param args table

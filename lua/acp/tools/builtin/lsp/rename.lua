@@ -30,9 +30,8 @@ local function refusal(ctx, client, file, there)
   if not servers.can(client, "textDocument/prepareRename", file.buf) then
     return nil
   end
-  local answer = servers.ask(ctx, { client }, "textDocument/prepareRename", function()
-    return params(client, file, there)
-  end)[1]
+  local to_ask = params(client, file, there)
+  local answer = servers.ask_one(ctx, client, "textDocument/prepareRename", to_ask)
   if answer.why then
     return ("%s: %s"):format(client.name, answer.why)
   elseif not answer.result then
@@ -63,17 +62,19 @@ function M.rename(args, ctx)
     local ticks = edits.ticks()
     local why = refusal(ctx, client, file, there)
     if not why then
-      local answer = servers.ask(ctx, { client }, "textDocument/rename", function()
+      local answers = servers.ask_settled(ctx, file, { client }, "textDocument/rename", function()
         return params(client, file, there, { newName = args.new_name })
-      end)[1]
+      end)
+      local answer = answers[1] or { client = client }
       if is_any(answer.result) then
+        local notes = servers.at_work({ client })
         local written = edits.write(ctx, answer.result, client, ticks)
         local head = ('"%s" is now "%s" (%s): '):format(there.word, args.new_name, client.name)
         return found.result(head .. edits.summary(written), {
           files = written.files,
           edits = written.edits,
           server = client.name,
-        })
+        }, notes)
       end
       why = ("%s: %s"):format(client.name, answer.why or "it has nothing to change")
     end

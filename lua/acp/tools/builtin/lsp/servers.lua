@@ -9,6 +9,9 @@ local M = {}
 --- has turned up may take to be ready, in milliseconds.
 local TURN_UP_MS, READY_MS = 2000, 30000
 
+--- How long one is waited for that gets to know a project, in milliseconds.
+local SETTLE_MS = 10000
+
 --- How often a server is asked anew that says its state has changed meanwhile, and after how long.
 local RETRIES, RETRY_MS = 5, 200
 
@@ -37,7 +40,7 @@ function M.wait(ctx, start, stop)
     end
   end
   ctx.on_cancel(finish)
-  local problem
+  local problem ---@type any
   local function pack(...)
     return { n = select("#", ...), ... }
   end
@@ -103,9 +106,9 @@ end
 ---@return boolean
 function M.can(client, method, buf)
   if is_old then
-    return M.call(client, "supports_method", method, { bufnr = buf })
+    return (M.call(client, "supports_method", method, { bufnr = buf }))
   end
-  return M.call(client, "supports_method", method, buf)
+  return (M.call(client, "supports_method", method, buf))
 end
 
 --- Returns the servers that are being started for a buffer.
@@ -238,7 +241,7 @@ end
 ---@param got fun(problem: any, result: any)
 ---@return fun() cancel
 local function send(client, method, params, got)
-  local tries, id, is_over = 0, nil, false ---@type integer, integer?, boolean
+  local tries, id, is_over = 0, nil, false ---@type integer, integer?, any
   local function try()
     tries = tries + 1
     id = nil
@@ -329,33 +332,106 @@ function M.ask(ctx, clients, method, params_of)
   return answers
 end
 
---- Asks servers; ends the call if none of them has an answer but errors. Returns the answers that
---- are none.
+--- Asks one server.
 ---@param ctx acp.ToolContext
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@return acp.lsp.Answer
+function M.ask_one(ctx, client, method, params)
+  local answers = M.ask(ctx, { client }, method, function()
+    return params
+  end)
+  return answers[1] or { client = client, why = "it has no answer" }
+end
+
+--- Returns what servers are at work on.
+---@param clients vim.lsp.Client[]
+---@return string[] notes What the agent should know of it.
+function M.at_work(clients)
+  local notes = {}
+  for _, client in ipairs(clients) do
+    local _, task = next(client.progress.pending or {})
+    if task then
+      local text = "%s is still at work (%s): this may not be all, please ask again later."
+      table.insert(notes, text:format(client.name, tostring(task)))
+    end
+  end
+  return notes
+end
+
+--- Waits until servers are done with what they are at, but not long.
+---@param ctx acp.ToolContext
+---@param clients vim.lsp.Client[]
+local function settle(ctx, clients)
+  local autocmd, timer ---@type integer?, any
+  M.wait(ctx, function(resume)
+    autocmd = vim.api.nvim_create_autocmd({ "LspProgress", "LspDetach" }, {
+      callback = function()
+        if #M.at_work(clients) == 0 then
+          resume()
+        end
+      end,
+    })
+    timer = vim.defer_fn(resume, SETTLE_MS)
+  end, function()
+    if autocmd then
+      pcall(vim.api.nvim_del_autocmd, autocmd)
+    end
+    if timer and not timer:is_closing() then
+      timer:close()
+    end
+  end)
+end
+
+--- Asks servers about a project that they may just be getting to know: once more then, when they do.
+---@param ctx acp.ToolContext
+---@param file acp.lsp.File
 ---@param clients vim.lsp.Client[]
 ---@param method string
 ---@param params_of fun(client: vim.lsp.Client): table
 ---@return acp.lsp.Answer[]
+function M.ask_settled(ctx, file, clients, method, params_of)
+  local answers = M.ask(ctx, clients, method, params_of)
+  if not file.is_young or #M.at_work(clients) == 0 then
+    return answers
+  end
+  settle(ctx, clients)
+  return M.ask(ctx, clients, method, params_of)
+end
+
+--- Returns the answers that are no errors; ends the call if all of them are.
+---@param ctx acp.ToolContext
+---@param answers acp.lsp.Answer[]
+---@return acp.lsp.Answer[]
 ---@return string[] notes What the agent should know about the answers.
-function M.query(ctx, clients, method, params_of)
-  local good, notes, problems = {}, {}, {}
-  for _, answer in ipairs(M.ask(ctx, clients, method, params_of)) do
-    local name = answer.client.name
+function M.good(ctx, answers)
+  local good, clients, problems = {}, {}, {}
+  for _, answer in ipairs(answers) do
     if answer.why then
-      table.insert(problems, ("The language server %s has failed: %s"):format(name, answer.why))
+      local text = "The language server %s has failed: %s"
+      table.insert(problems, text:format(answer.client.name, answer.why))
     else
       table.insert(good, answer)
-      local _, task = next(answer.client.progress.pending or {})
-      if task then
-        local text = "%s is still at work (%s): this may not be all, please ask again later."
-        table.insert(notes, text:format(name, tostring(task)))
-      end
+      table.insert(clients, answer.client)
     end
   end
   if #good == 0 then
     ctx.fail(table.concat(problems, "\n"))
   end
-  return good, vim.list_extend(notes, problems)
+  return good, vim.list_extend(M.at_work(clients), problems)
+end
+
+--- Asks servers about a file; returns what `good` does.
+---@param ctx acp.ToolContext
+---@param file acp.lsp.File
+---@param clients vim.lsp.Client[]
+---@param method string
+---@param params_of fun(client: vim.lsp.Client): table
+---@return acp.lsp.Answer[]
+---@return string[] notes
+function M.query(ctx, file, clients, method, params_of)
+  return M.good(ctx, M.ask_settled(ctx, file, clients, method, params_of))
 end
 
 return M

@@ -4,6 +4,7 @@ local M = {}
 
 local buffers = require("acp.tools.builtin.lsp.buffers")
 local found = require("acp.tools.builtin.lsp.found")
+local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
 local servers = require("acp.tools.builtin.lsp.servers")
 
@@ -159,7 +160,7 @@ local function in_file(args, ctx)
   local method = "textDocument/documentSymbol"
   local file = buffers.open(ctx, args.path)
   local clients = servers.of(ctx, file, method, "list symbols")
-  local answers, notes = servers.query(ctx, clients, method, function()
+  local answers, notes = servers.query(ctx, file, clients, method, function()
     return { textDocument = { uri = vim.uri_from_bufnr(file.buf) } }
   end)
   local symbols, seen = {}, {}
@@ -171,7 +172,7 @@ local function in_file(args, ctx)
   if args.query and args.query ~= "" then
     symbols = fitting(symbols, args.query)
   end
-  return listed(symbols, args, notes, file.path)
+  return listed(symbols, args, notes, paths.shown(ctx.cwd, file.path))
 end
 
 --- Returns whether a server works on what the session is about.
@@ -207,9 +208,10 @@ local function in_workspace(args, ctx)
       .. "please name a file of the project as `path` first, or search the files instead."
     ctx.fail(text:format(cwd))
   end
-  local answers, notes = servers.query(ctx, clients, method, function()
+  local all = servers.ask(ctx, clients, method, function()
     return { query = args.query }
   end)
+  local answers, notes = servers.good(ctx, all)
   local symbols, seen = {}, {}
   local line_of = found.reader(ctx)
   for _, answer in ipairs(answers) do
@@ -222,7 +224,7 @@ local function in_workspace(args, ctx)
       local symbol = {
         name = item.name,
         kind = kind_name(item.kind),
-        path = path or item.location.uri,
+        path = path and paths.shown(ctx.cwd, path) or item.location.uri,
         line = start and start.line + 1 or 1,
         column = (text and place.from_server(text, units, answer.client.offset_encoding) or units)
           + 1,
