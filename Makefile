@@ -16,13 +16,14 @@ MATRIX := trixie testing
 MATRIX_FIRST = '$(NVIM)'
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test check bench matrix matrix-setup agents nvim sdk-agent picture clean \
+.PHONY: help build release try test lives check bench matrix matrix-setup agents nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
 	@echo 'make try      opens Neovim with the plugin and its tutor; nothing is installed'
 	@echo 'make build    builds the plugin for development; make release: for daily use'
 	@echo 'make test     runs all tests'
+	@echo 'make lives    runs the property tests again and again, each time with new random lives'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
 	@echo 'make picture  takes the picture of the README anew'
 	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
@@ -40,8 +41,19 @@ try: build
 	@TARGET='$(TARGET)' sh tools/try.sh $(ARGS)
 
 # Snapshots are compared, never written: `cargo insta` or INSTA_UPDATE=always writes them.
+# Random lives are the same ones each time, so that a change is what makes the difference; `make
+# lives` looks for new ones.
+SEED = 1
 test: $(NVIM_READY) sdk-agent
-	INSTA_UPDATE=no cargo test $(ARGS)
+	PROPTEST_RNG_SEED=$(SEED) INSTA_UPDATE=no cargo test $(ARGS)
+
+# The property tests with new seeds, so many times over; the first failure ends it.
+ROUNDS = 20
+lives:
+	cargo test --lib --no-run
+	for round in $$(seq $(ROUNDS)); do \
+		INSTA_UPDATE=no PROPTEST_CASES=2000 cargo test -q --lib -- props:: random:: || exit 1; \
+	done
 
 # The picture of the README, as the end-to-end tests' Neovim draws it.
 picture: $(NVIM_READY)

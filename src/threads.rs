@@ -39,10 +39,15 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 ///
 /// # Errors
 /// A sentence, when the system gives no threads.
-pub fn start(log_path: PathBuf, state_path: PathBuf, log_level: Level) -> Result<Wiring, String> {
+pub fn start(
+    log_path: PathBuf,
+    state_path: PathBuf,
+    tools_socket: PathBuf,
+    log_level: Level,
+) -> Result<Wiring, String> {
     quiet_panics();
     let (inbox, outlet) = inbox();
-    let config = HostConfig::new(log_path, state_path, log_level);
+    let config = HostConfig::new(log_path, state_path, tools_socket, log_level);
     *ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(config.environment.clone());
     let host = Host::start(inbox.clone(), config)
         .map_err(|error| format!("acp.nvim could not start its threads: {error}"))?;

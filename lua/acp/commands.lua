@@ -2,12 +2,6 @@
 
 local M = {}
 
---- Subcommands that are reserved: what this version cannot do yet, and what to do instead.
----@type table<string, {[1]: string, [2]: string?}>
-local reserved = {
-  tools = { "list tools" },
-}
-
 --- What `:Acp follow` takes, and what it means.
 ---@type table<string, acp.Follow>
 local follows = { on = true, off = false, edits = "edits" }
@@ -19,14 +13,6 @@ local scopes = { "hunk", "file", "turn", "all" }
 ---@field rest string The same, as typed.
 ---@field context? acp.Context The lines of the command's range.
 ---@field bang boolean
-
---- Says what this version cannot do.
----@param what string
----@param instead? string
-function M.not_yet(what, instead)
-  local text = ("acp.nvim %s cannot %s yet"):format(require("acp.version"), what)
-  vim.notify(text .. (instead and ": " .. instead or "") .. ".", vim.log.levels.WARN)
-end
 
 ---@param text string
 local function usage(text)
@@ -246,6 +232,9 @@ local subcommands = {
   sessions = function(call)
     require("acp.sessions").command(call.args, call.bang)
   end,
+  tools = function(call)
+    require("acp.tools.command").run(call.args)
+  end,
   export = function(call)
     local file = call.rest ~= "" and call.rest or nil
     require("acp.sessions").export({}, file, call.bang)
@@ -307,8 +296,6 @@ function M.run(command)
         context = context_of(command),
         bang = bang == "!",
       })
-    elseif reserved[name] then
-      M.not_yet(unpack(reserved[name]))
     else
       local names = vim.tbl_keys(subcommands)
       table.sort(names)
@@ -387,6 +374,8 @@ function M.complete(lead, line, position)
     return vim.fn.getcompletion(lead, "file")
   elseif name == "follow" and not rest:find("%s") then
     return starting_with(lead, { "edits", "off", "on" })
+  elseif name == "tools" then
+    return starting_with(lead, require("acp.tools.command").words(rest))
   elseif name == "login" and not rest:find("%s") then
     return starting_with(lead, require("acp.login").ids())
   end

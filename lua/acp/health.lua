@@ -11,6 +11,7 @@ local function bare(text)
 end
 
 ---@return acp.Native?
+---@return string? path Of the library.
 local function library()
   health.start("acp.nvim " .. require("acp.version"))
   local loader = require("acp.native")
@@ -28,7 +29,7 @@ local function library()
     return nil
   end
   health.ok(("library %s: %s"):format(native.version, path))
-  return native
+  return native, path
 end
 
 local function git()
@@ -104,6 +105,38 @@ local function configuration()
   end
 end
 
+--- What agents are offered, and whether they can get there.
+---@param library_path string?
+local function tools(library_path)
+  health.start("acp.nvim: tools for agents")
+  local config = require("acp.config").get()
+  if not config.tools.enabled then
+    health.info("they are switched off: `tools.enabled` in the configuration is false")
+    return
+  end
+  local registry = require("acp.tools")
+  local on, own = 0, 0
+  local list = registry.list()
+  for _, tool in ipairs(list) do
+    on = on + (tool.enabled and 1 or 0)
+    own = own + (tool.builtin and 0 or 1)
+  end
+  health.ok(("%d tools, %d of them offered, %d your own"):format(#list, on, own))
+  for _, path in ipairs(registry.unknown()) do
+    health.warn(("%s: there is no such tool now; `:Acp tools` lists them"):format(path))
+  end
+  local proxy = library_path and require("acp.tools.door").proxy(library_path)
+  if proxy then
+    health.ok(("the program that agents start to get there: %s"):format(proxy))
+  elseif library_path then
+    health.warn(
+      ("`acp-mcp` is not beside the library, so no agent gets there: run `make release` in %s"):format(
+        require("acp.native").root()
+      )
+    )
+  end
+end
+
 ---@param native acp.Native?
 local function log(native)
   if not native then
@@ -122,7 +155,7 @@ local function log(native)
 end
 
 function M.check()
-  local native = library()
+  local native, path = library()
   if not native and require("acp.native").unsupported() then
     return
   end
@@ -130,6 +163,7 @@ function M.check()
   watches()
   log(native)
   agents()
+  tools(path)
   configuration()
 end
 

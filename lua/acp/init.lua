@@ -425,13 +425,62 @@ function M.detach(number, opts)
   require("acp.native").load().detach(session_of("detach", opts), number)
 end
 
---- Offers a tool to the agents. Not in this version: it says so.
----@param spec table
+--- Offers a tool to the agents, in the place of one that has the same name.
+---@param spec acp.Tool
+---@return fun() remove Takes it out again.
 function M.tool(spec)
   if type(spec) ~= "table" then
     bad("tool: spec", "table", spec)
   end
-  require("acp.commands").not_yet("offer tools to the agents")
+  local path, expected, value = require("acp.tools.check").wrong(spec)
+  if path and expected then
+    bad("tool: spec." .. path, expected, value)
+  end
+  local remove, why = require("acp.tools").define(spec)
+  if not remove then
+    error("acp.tool: spec.parameters: " .. why, 2)
+  end
+  return remove
+end
+
+M.tools = {}
+
+--- Returns the tools that Neovim offers to agents, by name.
+---@return acp.ToolInfo[]
+function M.tools.list()
+  return require("acp.tools").list()
+end
+
+--- Calls `deed` with a tool's name; raises where there is no such tool.
+---@param name string The function's.
+---@param tool any
+---@param deed fun(tool: string): boolean
+local function with_tool(name, tool, deed)
+  if type(tool) ~= "string" or not deed(tool) then
+    bad(("tools.%s: name"):format(name), "the name of a tool", tool, 1)
+  end
+end
+
+--- Offers a tool again that was switched off, until Neovim ends.
+---@param name string
+function M.tools.enable(name)
+  with_tool("enable", name, function(tool)
+    return require("acp.tools").switch(tool, true)
+  end)
+end
+
+--- Offers a tool no more, until Neovim ends.
+---@param name string
+function M.tools.disable(name)
+  with_tool("disable", name, function(tool)
+    return require("acp.tools").switch(tool, false)
+  end)
+end
+
+--- Takes a tool out; one of the plugin that it has stood in for comes back.
+---@param name string
+function M.tools.remove(name)
+  with_tool("remove", name, require("acp.tools").remove)
 end
 
 M.queue = {}

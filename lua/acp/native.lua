@@ -51,6 +51,12 @@ local M = {}
 ---@field permission_focus fun()
 ---@field elicitation_list fun(): acp.Elicitation[]
 ---@field elicitation_answer fun(id: integer, action: acp.ElicitationAction, content: table?)
+---@field tools_define fun(tools: acp.native.Tool[]): {name: string, why: string}[] Those it does not take.
+---@field tool_switch fun(name: string, on: boolean)
+---@field tool_ask fun(id: integer, number: integer, kind: "read"|"write"|"form", what: table)
+---@field tool_progress fun(id: integer, done: number, total?: number, message?: string)
+---@field tool_done fun(id: integer, is_ok: boolean, value: any)
+---@field tool_log fun(text: string)
 ---@field log_path fun(): string
 ---@field highlights fun(): {name: string, link: string}[]
 
@@ -71,9 +77,22 @@ local M = {}
 ---@field cwd string Absolute.
 ---@field mcp_servers? acp.native.McpServer[]
 ---@field additional_dirs? string[] Absolute.
+---@field tools? "stdio"|"http" How the agent reaches Neovim's tools, if it does.
 ---@field new boolean
 ---@field session_id? string
 ---@field context? acp.Context
+
+---@class acp.native.Tool
+---@field name string
+---@field title? string
+---@field description string
+---@field parameters table
+---@field read_only boolean
+---@field permission acp.ToolPermission
+---@field enabled boolean
+---@field time_limit? number In seconds.
+---@field kind string
+---@field builtin boolean
 
 ---@type acp.Native?
 local library
@@ -107,6 +126,7 @@ function M.configure()
   local config = require("acp.config")
   local found = library.setup(config.get())
   is_set_up = true
+  require("acp.tools").offer(library)
   local problems = config.report().problems
   vim.list_extend(problems, found or {})
   if #problems > 0 then

@@ -52,6 +52,7 @@ for name, preset in pairs(require("acp.presets")) do
     install = preset.install,
     additional_dirs = {},
     mcp_servers = {},
+    tools = "stdio",
   }
 end
 
@@ -151,6 +152,13 @@ local agent = {
         .. "as there.",
       true
     ),
+    field("tools", {
+      kind = "enum",
+      values = { "stdio", "http", false },
+      default = "stdio",
+      doc = "How its sessions reach the tools of Neovim (|acp-tools|): by a program that the agent "
+        .. "starts, or over HTTP on 127.0.0.1, for agents that start none; `false`: not at all.",
+    }),
     field("missing_file", {
       kind = "enum",
       values = { "error", "empty" },
@@ -480,6 +488,47 @@ local parts = {
 }
 
 ---@type acp.schema.Node
+local tools = {
+  kind = "record",
+  class = "acp.Config.Tools",
+  doc = "The tools that Neovim offers to agents. See |acp-tools|.",
+  fields = {
+    field("enabled", {
+      kind = "boolean",
+      default = true,
+      doc = "They are offered, in sessions that are opened from now on.",
+    }),
+    field("builtin", {
+      kind = "boolean",
+      default = true,
+      doc = "Those that come with the plugin (|acp-tools-builtin|) are among them.",
+    }),
+    field("permissions", {
+      kind = "map",
+      placeholder = "name",
+      item = { kind = "enum", values = { "allow", "ask", "reject" } },
+      default = {},
+      doc = "Who lets a tool run, by its name, whatever the tool itself says: nobody is asked, you "
+        .. "are, or it never runs.",
+    }),
+    field("disabled", {
+      kind = "list",
+      item = { kind = "string" },
+      default = {},
+      doc = "The names of tools that agents are not told of. `:Acp tools` switches them on and off "
+        .. "until Neovim ends.",
+    }),
+    field("time_limit", {
+      kind = "number",
+      above_zero = true,
+      default = 60,
+      doc = "How many seconds a tool may take that says nothing of it, the time you take to answer "
+        .. "not counted.",
+    }),
+  },
+}
+
+---@type acp.schema.Node
 local root = {
   kind = "record",
   class = "acp.Config",
@@ -669,6 +718,7 @@ local root = {
         .. "See |acp-mcp|.",
       false
     ),
+    field("tools", tools),
     field("keymaps", {
       kind = "record",
       class = "acp.Config.Keymaps",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::attachment::{Attachment, Image};
+use super::effect::Level;
 use super::elicitation::ElicitationAnswer;
 use super::follow::Follow;
 use super::format::Format;
@@ -245,6 +246,11 @@ pub enum Event {
     },
 
     // From the editor itself.
+    /// Something that is for the log alone.
+    Log {
+        level: Level,
+        line: String,
+    },
     /// The main thread is ready for a frame, which may bring so much of what terminals print.
     FrameWanted {
         output: Output,

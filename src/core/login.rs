@@ -12,8 +12,8 @@ use super::effect::{Announcement, Level};
 use super::event::{AgentSpec, Prompt};
 use super::ids::{AgentKey, SessionKey};
 use super::model::{AgentState, Call, Effects, Model, emit, notify};
-use crate::acp::RpcError;
 use crate::acp::client::{self, AuthKind, AuthMethod};
+use crate::acp::{RpcError, rpc};
 
 /// How a log-in goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -399,7 +399,7 @@ impl Model {
         }
     }
 
-    fn auth_methods(&self, agent: AgentKey) -> Vec<AuthMethod> {
+    pub(super) fn auth_methods(&self, agent: AgentKey) -> Vec<AuthMethod> {
         let agent = self.agents.get(&agent);
         let info = agent.and_then(|agent| agent.info.as_ref());
         info.map(|info| info.auth_methods.clone())
@@ -415,10 +415,17 @@ impl Model {
 }
 
 fn needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
-    let mut text = format!(
-        "The agent \"{name}\" asks you to log in first ({}).",
-        error.message
-    );
+    let mut text = match error.code {
+        rpc::AUTH_REQUIRED => format!(
+            "The agent \"{name}\" asks you to log in first ({}).",
+            error.message
+        ),
+        // Some say it in words of their own, or notice when they have asked their model only.
+        _ => format!(
+            "The agent \"{name}\" could not open a session: {error}. It may want you to log in \
+             first."
+        ),
+    };
     for method in methods {
         text.push_str(&format!("\n  {}", method.name));
         if let Some(description) = &method.description {

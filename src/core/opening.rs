@@ -207,8 +207,10 @@ impl Model {
         let name = session.spec.name.clone();
         let created = match result {
             Ok(value) => client::session_created(&value),
-            Err(error) if error.code == rpc::AUTH_REQUIRED => {
-                session.opening.close();
+            Err(error) if self.may_be_for_a_login(agent, &error) => {
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.opening.close();
+                }
                 return self.login_needed(agent, key, &error, fx);
             }
             Err(error) => Err(format!(
@@ -220,6 +222,16 @@ impl Model {
             Ok(created) => self.is_open(agent, key, created, fx),
             Err(text) if self.serves_others(agent, key) => self.part(key, &text, fx),
             Err(text) => self.is_not_open(agent, key, text, fx),
+        }
+    }
+
+    /// Tells whether an agent may have refused a session because nobody has logged in: then its
+    /// process is kept, for that is what logs in.
+    fn may_be_for_a_login(&self, agent: AgentKey, error: &RpcError) -> bool {
+        match error.code {
+            rpc::AUTH_REQUIRED => true,
+            rpc::INVALID_PARAMS | rpc::METHOD_NOT_FOUND => false,
+            _ => !self.auth_methods(agent).is_empty(),
         }
     }
 

@@ -214,6 +214,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         | Event::TerminalResized { .. }
         | Event::TerminalKill { .. } => model.terminal_event(event, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
+        Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { token, .. }
         | Event::DiskRead { token, .. }

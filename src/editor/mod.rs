@@ -75,9 +75,9 @@ pub struct Wiring {
     pub shut_down: fn(),
 }
 
-/// Starts the threads: given the log file, the folder for what is kept and the log's level, returns
-/// the wires to them.
-pub type Start = fn(PathBuf, PathBuf, Level) -> Result<Wiring, String>;
+/// Starts the threads: given the log file, the folder for what is kept, the tools' socket and the
+/// log's level, returns the wires to them.
+pub type Start = fn(PathBuf, PathBuf, PathBuf, Level) -> Result<Wiring, String>;
 
 thread_local! {
     static START: Cell<Option<Start>> = const { Cell::new(None) };
@@ -121,7 +121,9 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         // faster: so it is made here, on Neovim's own. Where it cannot be, nothing is logged.
         let _ = std::fs::create_dir_all(folder);
     }
-    let wiring = start(log, state_path(), config.log_level).map_err(mlua::Error::runtime)?;
+    let socket = tools::door::tools_socket_path();
+    let wiring =
+        start(log, state_path(), socket.clone(), config.log_level).map_err(mlua::Error::runtime)?;
     SHUT_DOWN.set(Some(wiring.shut_down));
     state::install(state::Editor {
         inbox: wiring.inbox,
@@ -142,6 +144,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         applying: Cell::new(None),
         refresh_environment: wiring.refresh_environment,
     });
+    tools::door::open(socket);
     state::send(configure);
     state::send(place_plans);
     state::send(keep);

@@ -64,6 +64,8 @@ pub struct HostConfig {
     pub log_path: PathBuf,
     /// The folder for what outlives this Neovim: contents, checkpoints, reviews.
     pub state_path: PathBuf,
+    /// Where the server of Neovim's tools is to listen, in a folder that is not there yet.
+    pub tools_socket: PathBuf,
     /// Lines below this level are not written; `Debug` includes what goes over the wire.
     pub log_level: Level,
     /// What agents see of the user's environment.
@@ -77,10 +79,16 @@ pub struct HostConfig {
 impl HostConfig {
     /// Returns a config with the usual limits; captures the environment, so call it on Neovim's
     /// main thread.
-    pub fn new(log_path: PathBuf, state_path: PathBuf, log_level: Level) -> Self {
+    pub fn new(
+        log_path: PathBuf,
+        state_path: PathBuf,
+        tools_socket: PathBuf,
+        log_level: Level,
+    ) -> Self {
         Self {
             log_path,
             state_path,
+            tools_socket,
             log_level,
             environment: Environment::capture(),
             limits: Limits::default(),
@@ -176,7 +184,7 @@ impl Host {
             projects,
             terminals: Terminals::default(),
             history,
-            mcp: McpServer::default(),
+            mcp: McpServer::new(config.tools_socket),
             prompts: Arc::new(Semaphore::new(PROMPTS as usize)),
             state_path: config.state_path,
             kit,

@@ -21,7 +21,7 @@ fn greets_and_lists_the_lessons() {
     let other = user.prompt("what is\nthis?");
     other.check("end_turn", &["> what is\n> this?", "`help`"]);
     assert!(!other.said.contains("# Hello!"));
-    user.prompt("hello").check("end_turn", &["11. **finish**"]);
+    user.prompt("hello").check("end_turn", &["12. **finish**"]);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn offers_the_lessons_as_commands() {
     let update = client.recv()["params"]["update"].clone();
     assert_eq!(update["sessionUpdate"], "available_commands_update");
     assert_eq!(update["availableCommands"][0]["name"], "help");
-    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 12);
+    assert_eq!(update["availableCommands"].as_array().unwrap().len(), 13);
     // The greeting is there before anything is asked.
     let mut kinds = (0..2).map(|_| client.recv()["params"]["update"]["sessionUpdate"].clone());
     assert_eq!(kinds.next(), Some(json!("session_info_update")));
@@ -442,6 +442,7 @@ fn says_so_when_the_client_has_no_files_and_runs_no_commands() {
         ("edit", "fs.readTextFile"),
         ("follow", "fs.readTextFile"),
         ("terminal", "`terminal`"),
+        ("tools", "`tools.enabled`"),
     ] {
         let id = client.request("session/prompt", text(&session, lesson));
         let mut said = String::new();

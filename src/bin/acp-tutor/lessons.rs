@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::prompt::Prompt;
 use crate::turn::{Step, Stop, Turn};
-use crate::{changes, commands, files, talk};
+use crate::{changes, commands, files, talk, tools};
 
 /// One lesson: its name is also its command (`/name`).
 struct Lesson {
@@ -15,7 +15,7 @@ struct Lesson {
     give: fn(&mut Turn<'_>, &Prompt) -> Step,
 }
 
-const LESSONS: [Lesson; 11] = [
+const LESSONS: [Lesson; 12] = [
     Lesson {
         name: "stream",
         about: "watch a thought and an answer arrive, word by word",
@@ -60,6 +60,11 @@ const LESSONS: [Lesson; 11] = [
         name: "follow",
         about: "I name each line I look at",
         give: files::follow,
+    },
+    Lesson {
+        name: "tools",
+        about: "I call tools of your editor's, and one of them asks you",
+        give: tools::tools,
     },
     Lesson {
         name: "cancel",
@@ -177,14 +182,14 @@ mod tests {
     #[test]
     fn a_wish_is_a_number_or_a_name() {
         check("1", 0, Wish::Lesson(0));
-        check("11", 0, Wish::Lesson(10));
-        check("12", 0, Wish::Other);
+        check("12", 0, Wish::Lesson(11));
+        check("13", 0, Wish::Other);
         check("0", 0, Wish::Other);
         check("plan", 0, Wish::Lesson(1));
         check("streams", 0, Wish::Lesson(0));
         check("next", 0, Wish::Lesson(0));
         check("next", 3, Wish::Lesson(3));
-        check("next", 11, Wish::Lesson(10));
+        check("next", 12, Wish::Lesson(11));
         check("again", 3, Wish::Lesson(2));
         check("help", 0, Wish::Help);
         check("", 0, Wish::Hello);

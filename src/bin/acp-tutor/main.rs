@@ -10,9 +10,11 @@ mod changes;
 mod commands;
 mod files;
 mod lessons;
+mod mcp;
 mod practice;
 mod prompt;
 mod talk;
+mod tools;
 mod turn;
 mod wire;
 
@@ -24,6 +26,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::mcp::Server;
 use crate::prompt::Prompt;
 use crate::turn::Turn;
 use crate::wire::{Session, Start, Wire};
@@ -126,7 +129,9 @@ fn new_session(wire: &Wire, id: &Value, params: &Value) {
             wire.refuse(id, INVALID_PARAMS, "mcpServers must be a list");
         }
         Some(cwd) => {
-            let session = wire.open(Session::new(PathBuf::from(cwd)));
+            let servers = params.get("mcpServers").unwrap_or(&Value::Null);
+            let server = Server::find(servers, tools::SERVER);
+            let session = wire.open(Session::new(PathBuf::from(cwd), server));
             wire.reply(id, &json!({"sessionId": session}));
             for update in lessons::welcome() {
                 wire.update(&session, &update);

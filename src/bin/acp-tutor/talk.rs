@@ -10,7 +10,7 @@ use crate::wire::Remembered;
 pub const GREETING: &str = "# Hello!\n\n\
     I am the tutor: a small agent that lives in this plugin. No network, no account, no model. \
     What I do here, any agent can do.\n\n\
-    Write `help` in the window below and send it with `<CR>`: there are eleven short lessons. \
+    Write `help` in the window below and send it with `<CR>`: there are twelve short lessons. \
     `next` takes you from one to the next.\n";
 
 /// Lists the lessons to somebody who says hello.
@@ -198,6 +198,7 @@ pub fn finish(turn: &mut Turn<'_>, _: &Prompt) -> Step {
          - `:Acp review`: all hunks, in the quickfix list\n\
          - `:Acp permission`: to the open question\n\
          - `:Acp terminal`: to the commands that agents run\n\
+         - `:Acp tools`: what of Neovim's own agents may call\n\
          - `:Acp cancel`, or `<C-c>` in the chat: stop\n\
          - `:Acp log`, `:checkhealth acp`: when something is odd\n\n\
          ## A real agent\n\n\

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::mcp::Server;
 use crate::practice::Review;
 
 /// The connection to the client.
@@ -43,6 +44,8 @@ pub struct Session {
     /// "Always" or "never" was the answer to the permission lesson.
     pub remembered: Option<Remembered>,
     pub tools: u64,
+    /// What the editor's own tools are reached by.
+    pub server: Option<Server>,
     running: bool,
     cancelled: bool,
 }
@@ -66,9 +69,10 @@ pub enum Start {
 pub struct Cancelled;
 
 impl Session {
-    pub fn new(cwd: PathBuf) -> Session {
+    pub fn new(cwd: PathBuf, server: Option<Server>) -> Session {
         Session {
             cwd,
+            server,
             ..Session::default()
         }
     }

@@ -58,6 +58,25 @@ impl World {
 }
 
 #[test]
+fn an_agent_that_refuses_in_its_own_words_is_kept_for_the_log_in() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    let error = json!({ "code": -32603, "message": "no network" });
+    w.answers(A1, "session/new", Err(error));
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+    let log = w.log.join("\n");
+    let told = "could not open a session: no network (-32603). It may want you to log in first.";
+    assert!(log.contains(told), "{log}");
+    w.skip();
+    w.logs_in("web", LoginStep::Ask);
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.opens_it(A1, "one");
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+}
+
+#[test]
 fn what_an_agent_wants_is_said_with_what_to_do() {
     let mut w = World::new();
     w.holds(Part::Agents);

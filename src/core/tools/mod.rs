@@ -8,6 +8,7 @@ mod clock;
 mod door;
 mod permit;
 mod registry;
+pub mod schema;
 mod shown;
 mod twin;
 mod uses;
@@ -166,5 +167,12 @@ impl Tools {
     pub(super) fn is_open(&self, id: ToolUseId) -> bool {
         let of = self.uses.get(&id);
         of.is_some_and(|of| of.is_complete())
+    }
+
+    /// Tells whether a call's handler runs for a session.
+    #[cfg(test)]
+    pub(super) fn runs_in(&self, id: ToolUseId, session: SessionKey) -> bool {
+        let of = self.uses.get(&id);
+        of.is_some_and(|of| of.session == session && of.is_running())
     }
 }

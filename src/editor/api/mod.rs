@@ -13,6 +13,7 @@ mod reach;
 mod reviews;
 mod sessions;
 mod terminals;
+mod tools;
 
 use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
 
@@ -48,6 +49,7 @@ pub fn module() -> mlua::Result<Table> {
     terminals::add(&module)?;
     elicitations::add(&module)?;
     permissions(&module)?;
+    tools::add(&module)?;
     module.set(
         "log_path",
         function("log_path", |()| Ok(super::log_path()))?,

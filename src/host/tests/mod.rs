@@ -53,7 +53,9 @@ impl Run {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let state = folder.path().join("acp.state");
         let (inbox, outlet) = inbox();
-        let mut config = HostConfig::new(folder.path().join("acp.log"), state, Level::Debug);
+        let socket = folder.path().join("acp.nvim.1.test/mcp.sock");
+        let log = folder.path().join("acp.log");
+        let mut config = HostConfig::new(log, state, socket, Level::Debug);
         change(&mut config);
         let host = Host::start(inbox, config).expect("a host");
         host.run(HostEffect::Timer {

@@ -25,6 +25,7 @@ pub struct Calls {
     used: BTreeMap<ToolUseId, (SessionKey, String)>,
     answered: BTreeSet<ToolUseId>,
     ran: BTreeSet<ToolUseId>,
+    complete: BTreeSet<ToolUseId>,
     told: BTreeSet<(ToolUseId, u32)>,
     /// What the user has allowed.
     allowed: BTreeSet<ToolUseId>,
@@ -37,6 +38,20 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Notes that a call is complete, or will never be.
+    pub fn uses(&mut self, id: ToolUseId) {
+        self.complete.insert(id);
+    }
+
+    pub fn is_used(&self, id: ToolUseId) -> bool {
+        self.complete.contains(&id)
+    }
+
+    /// Tells whether a handler is at work, as far as the editor knows.
+    pub fn runs(&self, id: ToolUseId) -> bool {
+        self.ran.contains(&id)
+    }
+
     /// Notes what happens.
     pub fn happens(&mut self, model: &Model, event: &Event) {
         match event {

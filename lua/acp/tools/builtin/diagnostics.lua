@@ -1,0 +1,158 @@
+--- `diagnostics`: what language servers and linters say, as Neovim shows it.
+---
+--- Invariant: that nothing is told of a file is never passed off as that nothing is wrong with it.
+
+local paths = require("acp.tools.builtin.paths")
+local texts = require("acp.tools.builtin.texts")
+
+--- How many come back unless the agent says more, and how long a message may be, in bytes.
+local LIMIT, MAX_MESSAGE = 100, 2000
+
+--- The names of the severities, by Neovim's numbers.
+local NAMES = { "error", "warning", "information", "hint" }
+
+--- Returns the buffers that an agent means; nil for all.
+---@return table<integer, boolean>? bufs
+local function meant(path)
+  local bufs, folder = {}, path:gsub("/*$", "/")
+  if vim.fn.isdirectory(path) == 0 then
+    local buf = paths.buffer(path)
+    return buf and { [buf] = true } or {}
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.startswith(vim.api.nvim_buf_get_name(buf), folder) then
+      bufs[buf] = true
+    end
+  end
+  return bufs
+end
+
+--- Returns what there is to know when nothing is told of a file.
+---@return string
+local function why_none(path, name, bufs)
+  local buf = next(bufs)
+  if path and vim.fn.isdirectory(path) == 0 then
+    if not vim.uv.fs_stat(path) and not buf then
+      return ("There is no file %s; paths are relative to the session's folder."):format(name)
+    elseif not buf or not vim.api.nvim_buf_is_loaded(buf) then
+      return ("%s is not open in Neovim: there are diagnostics only of files that a language "):format(
+        name
+      ) .. "server or linter has looked at. Navigate there to have it checked, or run the checks yourself."
+    elseif #vim.lsp.get_clients({ bufnr = buf }) == 0 then
+      return ("No language server is attached to %s: that there are no diagnostics does not mean "):format(
+        name
+      ) .. "that nothing is wrong."
+    end
+    return ("Nothing is reported for %s."):format(name)
+  end
+  return "Nothing is reported for the files that language servers and linters have looked at; of "
+    .. "others nothing is known."
+end
+
+---@param found vim.Diagnostic[]
+---@param names table<integer, string>
+local function sort(found, names)
+  table.sort(found, function(a, b)
+    if a.severity ~= b.severity then
+      return a.severity < b.severity
+    elseif names[a.bufnr] ~= names[b.bufnr] then
+      return names[a.bufnr] < names[b.bufnr]
+    elseif a.lnum ~= b.lnum then
+      return a.lnum < b.lnum
+    elseif a.col ~= b.col then
+      return a.col < b.col
+    end
+    return a.message < b.message
+  end)
+end
+
+---@param diagnostic vim.Diagnostic
+local function told(diagnostic, name)
+  local message = texts.cut(diagnostic.message, MAX_MESSAGE)
+  return {
+    path = name,
+    line = diagnostic.lnum + 1,
+    column = diagnostic.col + 1,
+    end_line = diagnostic.end_lnum and diagnostic.end_lnum + 1 or nil,
+    end_column = diagnostic.end_col and diagnostic.end_col + 1 or nil,
+    severity = NAMES[diagnostic.severity],
+    message = message,
+    source = diagnostic.source,
+    code = diagnostic.code and tostring(diagnostic.code) or nil,
+  }
+end
+
+---@param args { path?: string, severity?: string, limit?: integer }
+local function diagnostics(args, ctx)
+  local path = args.path and paths.absolute(ctx.cwd, args.path)
+  local bufs = path and meant(path)
+  local least = args.severity and vim.fn.index(NAMES, args.severity) + 1 or #NAMES
+  local counts, found, names = { error = 0, warning = 0, information = 0, hint = 0 }, {}, {}
+  for _, diagnostic in ipairs(vim.diagnostic.get()) do
+    local buf = diagnostic.bufnr
+    if (not bufs or bufs[buf]) and vim.api.nvim_buf_is_valid(buf) then
+      local kind = NAMES[diagnostic.severity]
+      counts[kind] = counts[kind] + 1
+      names[buf] = names[buf] or paths.shown(ctx.cwd, vim.api.nvim_buf_get_name(buf))
+      if diagnostic.severity <= least then
+        table.insert(found, diagnostic)
+      end
+    end
+  end
+  sort(found, names)
+  local out = {}
+  for at = 1, math.min(#found, args.limit or LIMIT) do
+    out[at] = told(found[at], names[found[at].bufnr])
+  end
+  local note
+  if not next(names) then
+    note = why_none(path, path and paths.shown(ctx.cwd, path), bufs or {})
+  elseif #found == 0 then
+    note = "There are some, but none as severe as that: see counts."
+  elseif #found > #out then
+    note = ("The %d most severe of %d are here: ask for a path, a severity or a higher limit."):format(
+      #out,
+      #found
+    )
+  end
+  return { diagnostics = out, total = #found, counts = counts, note = note }
+end
+
+return {
+  {
+    name = "diagnostics",
+    title = "Diagnostics",
+    description = "Returns the errors and warnings that language servers and linters report in the "
+      .. "user's Neovim, the most severe first. Use it after you have changed code, before you say "
+      .. "that it is right, and when the user speaks of an error they see. Unsaved text is "
+      .. "checked, too. Right after a change the servers need a moment: what comes back may still "
+      .. "be of the text before. Of files that are not open little is known: the answer says so.",
+    kind = "read",
+    read_only = true,
+    parameters = {
+      type = "object",
+      properties = {
+        path = {
+          type = "string",
+          minLength = 1,
+          description = "A file, or a folder for all files in it: absolute, or relative to the "
+            .. "session's folder. Default: all files.",
+        },
+        severity = {
+          type = "string",
+          enum = NAMES,
+          description = "The least severe kind that is wanted; the more severe ones come along. "
+            .. "Default: hint, which is all.",
+        },
+        limit = {
+          type = "integer",
+          minimum = 1,
+          maximum = 1000,
+          description = ("How many come back at most. Default: %d."):format(LIMIT),
+        },
+      },
+      additionalProperties = false,
+    },
+    handler = diagnostics,
+  },
+}

@@ -1,0 +1,266 @@
+--- `edit`: changes a file by exact replacements, or as a whole, where the user reviews it.
+---
+--- Invariant: a text is replaced only if it is there exactly once, or all of them are meant; when
+--- one of several edits does not fit, nothing is written.
+
+local paths = require("acp.tools.builtin.paths")
+local texts = require("acp.tools.builtin.texts")
+
+--- How many lines are named in a message, how long a quoted text may be, and up to which size it is
+--- told which lines have changed.
+local MAX_NAMED, MAX_QUOTED, MAX_COMPARED = 10, 400, 1024 * 1024
+
+--- Returns where a text begins in another, each time, none over another.
+---@return integer[]
+local function places(text, part)
+  local found, from = {}, 1
+  while true do
+    local first, last = text:find(part, from, true)
+    if not first then
+      return found
+    end
+    table.insert(found, first)
+    from = last + 1
+  end
+end
+
+--- Returns "3, 7 and 12".
+local function named(text, found)
+  local lines = {}
+  for at = 1, math.min(#found, MAX_NAMED) do
+    lines[at] = tostring(texts.line_of(text, found[at]))
+  end
+  if #found > MAX_NAMED then
+    return table.concat(lines, ", ") .. (" and %d more"):format(#found - MAX_NAMED)
+  end
+  local last = table.remove(lines)
+  return #lines > 0 and table.concat(lines, ", ") .. " and " .. last or last
+end
+
+--- Returns the line at which lines stand that differ in white space only, and as they are.
+---@return integer? line
+---@return string? exact
+local function by_words(text, old)
+  local function bare(line)
+    return (vim.trim(line):gsub("%s+", " "))
+  end
+  local wanted = vim.tbl_map(bare, vim.split(vim.trim(old), "\n", { plain = true }))
+  local lines = vim.split(text, "\n", { plain = true })
+  local is_one = #wanted == 1
+  for at = 1, #lines - #wanted + 1 do
+    local fits = true
+    for offset, want in ipairs(wanted) do
+      local line = bare(lines[at + offset - 1])
+      fits = line == want or is_one and want ~= "" and line:find(want, 1, true) ~= nil
+      if not fits then
+        break
+      end
+    end
+    if fits then
+      return at, table.concat(lines, "\n", at, at + #wanted - 1)
+    end
+  end
+end
+
+--- Returns why a text was not found, as far as it can be told, and what to do.
+local function hint(text, edit)
+  local line, exact = by_words(text, edit.old_text)
+  if line then
+    local quoted, is_cut = texts.cut(exact, MAX_QUOTED)
+    return ("At line %d it differs only in white space; the text there is exactly:\n%s%s"):format(
+      line,
+      quoted,
+      is_cut and " …" or ""
+    )
+  end
+  local new = edit.new_text ~= "" and places(text, edit.new_text) or {}
+  if #new == 1 then
+    return ("The new text is there already, at line %d: was this edit made before?"):format(
+      texts.line_of(text, new[1])
+    )
+  end
+  local first = vim.trim(edit.old_text):match("^[^\n]*")
+  local starts = #first >= 8 and first ~= vim.trim(edit.old_text) and places(text, first) or {}
+  if #starts > 0 then
+    return ("Its first line is at line %s, but what follows differs. Read it with read_buffer."):format(
+      named(text, starts)
+    )
+  end
+  return "The file may have changed since you read it: read it again with read_buffer."
+end
+
+--- Returns the text after an edit, or raises why there is none.
+---@param text string
+---@param edit { old_text: string, new_text: string, all?: boolean }
+---@param where string What the edit is called.
+---@return string
+local function replaced(text, edit, where, name)
+  if edit.old_text == edit.new_text then
+    error(("%s: old_text and new_text are the same. Nothing was written."):format(where), 0)
+  end
+  local found = places(text, edit.old_text)
+  if #found == 0 then
+    local words = "%s: old_text is not in %s. Nothing was written. %s"
+    error(words:format(where, name, hint(text, edit)), 0)
+  elseif #found > 1 and not edit.all then
+    local words = "%s: old_text is %d times in %s, at lines %s. Nothing was written. Add lines "
+      .. "around it until it is there once, or set all to replace each."
+    error(words:format(where, #found, name, named(text, found)), 0)
+  end
+  local out, from = {}, 1
+  for _, at in ipairs(found) do
+    table.insert(out, text:sub(from, at - 1))
+    table.insert(out, edit.new_text)
+    from = at + #edit.old_text
+  end
+  table.insert(out, text:sub(from))
+  return table.concat(out)
+end
+
+--- Returns which lines of a file have changed, for people and agents; nil where that takes long.
+---@return { line: integer, end_line: integer, removed: integer, added: integer }[]?
+local function changes(old, new)
+  if #old > MAX_COMPARED or #new > MAX_COMPARED then
+    return nil
+  end
+  local diff = vim.text and vim.text.diff or vim.diff
+  local out = {}
+  local hunks = diff(old, new, { result_type = "indices" })
+  for _, hunk in ipairs(type(hunks) == "table" and hunks or {}) do
+    local _, removed, start, added = unpack(hunk)
+    table.insert(out, {
+      line = math.max(start, 1),
+      end_line = math.max(start + math.max(added, 1) - 1, 1),
+      removed = removed,
+      added = added,
+    })
+  end
+  return out
+end
+
+local function summary(name, is_new, changed)
+  local words = is_new and ("%s is created."):format(name) or ("%s is changed."):format(name)
+  if changed and not is_new then
+    local removed, added = 0, 0
+    for _, change in ipairs(changed) do
+      removed, added = removed + change.removed, added + change.added
+    end
+    words = ("%s is changed: %s added, %d removed, in %s."):format(
+      name,
+      texts.count(added, "line"),
+      removed,
+      texts.count(#changed, "place")
+    )
+  end
+  return words .. " The user can review it, and take it or not: read the file again before you "
+    .. "rely on it later."
+end
+
+--- Reads a file that may not be there yet.
+---@return string? text nil: there is none.
+local function read(ctx, path, name, may_be_new)
+  local text, why = ctx.read(path)
+  local is_there = vim.uv.fs_stat(path) ~= nil or paths.buffer(path) ~= nil
+  if not text and why == "cancelled" then
+    error("the call was cancelled; nothing was written", 0)
+  elseif text and (is_there or text ~= "") then
+    return text
+  elseif is_there then
+    error(("%s cannot be read: %s"):format(name, why or "the client does not say why"), 0)
+  elseif not may_be_new then
+    error(
+      ("There is no file %s: give its content to create it, or mend the path."):format(name),
+      0
+    )
+  end
+end
+
+---@param args { path: string, edits?: table[], content?: string }
+local function edit(args, ctx)
+  local path = paths.absolute(ctx.cwd, args.path)
+  local name = paths.shown(ctx.cwd, path)
+  if (args.edits == nil) == (args.content == nil) then
+    error("Give either edits or content: edits change parts of a file, content is all of it.", 0)
+  elseif vim.fn.isdirectory(path) == 1 then
+    error(("%s is a folder, not a file."):format(name), 0)
+  end
+  local before = read(ctx, path, name, args.content ~= nil)
+  local old, line_end = texts.with_lf(before or "")
+  local new = args.content and texts.with_lf(args.content) or old
+  for number, one in ipairs(args.edits or {}) do
+    local where = ("edits[%d]"):format(number - 1)
+    -- Where the file's own line ends are taken out, so are those of the edit.
+    local given = line_end == "\n" and one
+      or vim.tbl_extend("force", one, {
+        old_text = (texts.with_lf(one.old_text)),
+        new_text = (texts.with_lf(one.new_text)),
+      })
+    new = replaced(new, given, where, name)
+  end
+  if before and new == old then
+    return { path = name, changed = false, note = name .. " is like that already." }
+  end
+  local is_written, why = ctx.write(path, line_end == "\n" and new or (new:gsub("\n", line_end)))
+  if not is_written then
+    error(("%s was not written: %s"):format(name, why or "the client does not say why"), 0)
+  end
+  local changed = before and changes(old, new)
+  return {
+    path = name,
+    changed = true,
+    created = not before or nil,
+    lines = changed,
+    note = summary(name, not before, changed),
+  }
+end
+
+return {
+  {
+    name = "edit",
+    title = "Edit a file",
+    description = "Changes a file through the user's Neovim: their unsaved text is kept, the change "
+      .. "is merged into it and saved, and the user reviews it hunk by hunk. Prefer it to writing "
+      .. "to the disk, above all for files that are open. Give edits, each with a text that is in "
+      .. "the file exactly once (with its white space, and as many lines as it takes), or content "
+      .. "for a new or a wholly new file. Edits are made one after another; if one does not fit, "
+      .. "nothing is written.",
+    kind = "edit",
+    permission = "ask",
+    parameters = {
+      type = "object",
+      properties = {
+        path = { type = "string", minLength = 1, description = paths.WORDS },
+        edits = {
+          type = "array",
+          minItems = 1,
+          maxItems = 200,
+          description = "What is to be replaced. Not together with content.",
+          items = {
+            type = "object",
+            properties = {
+              old_text = {
+                type = "string",
+                minLength = 1,
+                description = "The text as it is in the file, with its white space; lines end with LF.",
+              },
+              new_text = { type = "string", description = "What takes its place; may be empty." },
+              all = {
+                type = "boolean",
+                description = "Replace it wherever it is, not only if it is there once. Default: false.",
+              },
+            },
+            required = { "old_text", "new_text" },
+            additionalProperties = false,
+          },
+        },
+        content = {
+          type = "string",
+          description = "All of the file, new or in place of what it has. Not together with edits.",
+        },
+      },
+      required = { "path" },
+      additionalProperties = false,
+    },
+    handler = edit,
+  },
+}

@@ -1,0 +1,233 @@
+--- `selection` and `navigate`: where the user is, and where an agent would like them to look.
+---
+--- Invariant: nobody who types, selects or answers a prompt is disturbed.
+
+local paths = require("acp.tools.builtin.paths")
+local texts = require("acp.tools.builtin.texts")
+local windows = require("acp.tools.builtin.windows")
+
+--- How much of a selection is told, in lines and in bytes, and how much of the cursor's line.
+local MAX_LINES, MAX_BYTES, MAX_LINE = 2000, 64 * 1024, 1000
+
+--- How often, and after how many milliseconds each, it is looked whether the user has time.
+local LOOKS, PAUSE = 50, 100
+
+--- Kinds of selections, by Neovim's names of the modes.
+local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
+
+--- Two ends and the mode of a visual selection; nil where there was none. The window is current.
+---@return integer[]? from
+---@return integer[]? to
+---@return string mode
+---@return boolean is_active
+local function ends(win)
+  local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
+  local as_visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
+  if KINDS[as_visual] and vim.api.nvim_get_current_win() == win then
+    return vim.fn.getpos("v"), vim.fn.getpos("."), as_visual, true
+  end
+  return vim.api.nvim_win_call(win, function()
+    local from, to, last = vim.fn.getpos("'<"), vim.fn.getpos("'>"), vim.fn.visualmode()
+    if from[2] == 0 or to[2] == 0 or not KINDS[last] then
+      return nil, nil, "", false
+    end
+    return from, to, last, false
+  end)
+end
+
+--- Returns a position that is in the text, whatever has become of it.
+local function clamped(buf, position)
+  local line = math.min(position[2], vim.api.nvim_buf_line_count(buf))
+  local text = vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
+  return { buf, line, math.max(1, math.min(position[3], #text + 1)), position[4] }
+end
+
+--- Returns the visual selection of a window, the one that is there or the last one.
+local function selection_of(win)
+  local from, to, mode, is_active = ends(win)
+  if not from or not to then
+    return nil
+  end
+  local buf = vim.api.nvim_win_get_buf(win)
+  from, to = clamped(buf, from), clamped(buf, to)
+  if to[2] < from[2] or to[2] == from[2] and to[3] < from[3] then
+    from, to = to, from
+  end
+  local bound, is_cut = vim.deepcopy(to), false
+  if to[2] - from[2] >= MAX_LINES then
+    is_cut = true
+    bound[2] = from[2] + MAX_LINES - 1
+    -- All of the last line that is told; of a block its columns.
+    bound[3] = mode == "v" and vim.v.maxcol or bound[3]
+    bound = mode == "v" and clamped(buf, bound) or bound
+  end
+  local lines = vim.api.nvim_win_call(win, function()
+    return vim.fn.getregion(from, bound, { type = mode })
+  end)
+  local text, is_too_long = texts.cut(table.concat(lines, "\n"), MAX_BYTES)
+  local is_lines = mode == "V"
+  return {
+    kind = KINDS[mode],
+    active = is_active,
+    start = { line = from[2], column = is_lines and 1 or from[3] },
+    ["end"] = { line = to[2], column = not is_lines and to[3] or nil },
+    text = text,
+    truncated = (is_cut or is_too_long) and true or nil,
+  }
+end
+
+local function selection(_, ctx)
+  local win = windows.of_user()
+  if not win then
+    return { note = "The user has no file in any window; buffers lists what is open." }
+  end
+  local buf = vim.api.nvim_win_get_buf(win)
+  local name, is_here = vim.api.nvim_buf_get_name(buf), vim.api.nvim_get_current_win() == win
+  local cursor = vim.api.nvim_win_get_cursor(win)
+  local line = vim.api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], false)[1] or ""
+  local chosen = selection_of(win)
+  local note = not chosen and "Nothing has been selected in this file yet."
+    or not chosen.active and "The selection is the last one; it is not active any more."
+    or nil
+  if chosen and chosen.truncated then
+    note = (note and note .. " " or "")
+      .. ("Its text is cut: read the rest with read_buffer, up to line %d."):format(
+        chosen["end"].line
+      )
+  end
+  return {
+    path = name ~= "" and name or nil,
+    name = name ~= "" and paths.shown(ctx.cwd, name) or "[No Name]",
+    filetype = vim.bo[buf].filetype,
+    modified = vim.bo[buf].modified,
+    mode = is_here and vim.api.nvim_get_mode().mode or "n",
+    has_focus = is_here,
+    cursor = { line = cursor[1], column = cursor[2] + 1 },
+    line_text = (texts.cut(line, MAX_LINE)),
+    visible = { line = vim.fn.line("w0", win), end_line = vim.fn.line("w$", win) },
+    selection = chosen,
+    note = note,
+  }
+end
+
+--- Waits a little until the user rests in normal mode.
+---@return string? doing What they do instead, all the time.
+local function wait_for_user(ctx)
+  for _ = 1, LOOKS do
+    if ctx.is_cancelled() or not windows.busy() then
+      break
+    end
+    ctx.await(function(resume)
+      vim.defer_fn(resume, PAUSE)
+    end)
+  end
+  return windows.busy()
+end
+
+---@param args { path: string, line?: integer, column?: integer, end_line?: integer, highlight?: boolean }
+local function navigate(args, ctx)
+  local line, path = args.line, paths.absolute(ctx.cwd, args.path)
+  local name = paths.shown(ctx.cwd, path)
+  if not line and (args.column or args.end_line) then
+    error("column and end_line are counted from a line: give line as well", 0)
+  elseif line and args.end_line and args.end_line < line then
+    error(("end_line (%d) is before line (%d)"):format(args.end_line, line), 0)
+  end
+  local doing = wait_for_user(ctx)
+  if doing then
+    return {
+      shown = false,
+      note = ("Nothing was moved: the user %s. Name the place in your answer instead (%s%s), or try later."):format(
+        doing,
+        name,
+        line and (":%d"):format(line) or ""
+      ),
+    }
+  end
+  local buf, why = windows.buffer_to_show(path)
+  if not buf then
+    error(("%s cannot be shown: %s"):format(name, why), 0)
+  end
+  local win, place = windows.show(buf, function()
+    local total = vim.api.nvim_buf_line_count(buf)
+    -- Without a line the buffer is shown where the user has left it.
+    local first = math.min(line or vim.api.nvim_buf_get_mark(buf, '"')[1], total)
+    return {
+      first = math.max(first, 1),
+      last = math.max(math.min(args.end_line or first, total), 1),
+      column = line and args.column or 1,
+    }
+  end)
+  if not win or not place then
+    return {
+      shown = false,
+      note = "Nothing was moved: there is no window for a file, and no room for another one. "
+        .. "Name the place in your answer instead.",
+    }
+  end
+  if line and args.highlight ~= false then
+    windows.highlight(buf, place.first, place.last)
+  end
+  local total = vim.api.nvim_buf_line_count(buf)
+  return {
+    shown = true,
+    path = name,
+    line = place.first,
+    end_line = place.last ~= place.first and place.last or nil,
+    note = line and line > total and ("The file has %d lines: the last one is shown."):format(total)
+      or nil,
+  }
+end
+
+return {
+  {
+    name = "selection",
+    title = "Cursor and selection",
+    description = "Returns where the user is in Neovim: the file of their window (not the chat), "
+      .. "the cursor, the lines on the screen, and the text they have selected (in visual mode, or "
+      .. "last). Use it when the user says \"this\", \"here\", \"the selected code\" or \"this "
+      .. "function\". Lines and columns are counted from 1, columns in bytes; the end of a "
+      .. "selection is its last character.",
+    kind = "read",
+    read_only = true,
+    handler = selection,
+  },
+  {
+    name = "navigate",
+    title = "Show a place",
+    description = "Shows the user a place in a file, in a window beside the chat, and highlights it "
+      .. "for a moment. The focus stays where it is. Use it to point at what you are speaking of, "
+      .. "or when the user asks where something is; one place at a time. While the user is typing "
+      .. "nothing moves: then the answer has shown = false, which is no error.",
+    kind = "other",
+    permission = "ask",
+    parameters = {
+      type = "object",
+      properties = {
+        path = { type = "string", minLength = 1, description = paths.WORDS },
+        line = {
+          type = "integer",
+          minimum = 1,
+          description = "The line, counted from 1. Default: where the user was last in this file.",
+        },
+        column = {
+          type = "integer",
+          minimum = 1,
+          description = "The column in the line, in bytes, counted from 1. Default: 1.",
+        },
+        end_line = {
+          type = "integer",
+          minimum = 1,
+          description = "The last line of what is to be shown. Default: line.",
+        },
+        highlight = {
+          type = "boolean",
+          description = "Highlight the lines for a moment. Default: true.",
+        },
+      },
+      required = { "path" },
+      additionalProperties = false,
+    },
+    handler = navigate,
+  },
+}

@@ -1,0 +1,198 @@
+--- `get_quickfix` and `set_quickfix`: Neovim's lists of places.
+---
+--- Invariant: a list of the user's is never written over; a new one goes on top of it.
+
+local paths = require("acp.tools.builtin.paths")
+local texts = require("acp.tools.builtin.texts")
+local windows = require("acp.tools.builtin.windows")
+
+--- How many entries are told unless the agent says more, and how long the text of one may be.
+local LIMIT, MAX_TEXT = 200, 1000
+
+--- Neovim's letters for types, and the agents' words.
+local WORDS = { E = "error", W = "warning", I = "info", N = "note", H = "hint" }
+local LETTERS = { error = "E", warning = "W", info = "I", note = "N", hint = "H" }
+
+local function positive(number)
+  return number and number > 0 and number or nil
+end
+
+local function told(item, cwd)
+  local name = item.bufnr > 0 and vim.api.nvim_buf_is_valid(item.bufnr)
+    and vim.api.nvim_buf_get_name(item.bufnr)
+  return {
+    path = name and name ~= "" and paths.shown(cwd, name) or nil,
+    line = positive(item.lnum),
+    column = positive(item.col),
+    end_line = positive(item.end_lnum),
+    end_column = positive(item.end_col),
+    type = WORDS[item.type:upper()],
+    text = (texts.cut(vim.trim(item.text), MAX_TEXT)),
+  }
+end
+
+---@param args { location_list?: boolean, limit?: integer }
+local function get_quickfix(args, ctx)
+  local what = { items = 0, title = 0, idx = 0 }
+  local win = args.location_list and windows.of_user()
+  local list = not args.location_list and vim.fn.getqflist(what)
+    or win and vim.fn.getloclist(win, what)
+    or { items = {}, title = "", idx = 0 }
+  local items, total = {}, #list.items
+  for at = 1, math.min(total, args.limit or LIMIT) do
+    items[at] = told(list.items[at], ctx.cwd)
+  end
+  local name = args.location_list and "location list" or "quickfix list"
+  return {
+    title = list.title ~= "" and list.title or nil,
+    items = items,
+    total = total,
+    current = total > 0 and list.idx or nil,
+    note = total == 0 and ("The %s is empty."):format(name)
+      or total > #items and ("The first %d of %d: ask for a higher limit."):format(#items, total)
+      or nil,
+  }
+end
+
+--- Returns an item as Neovim takes it, or raises what is wrong with it.
+local function taken(item, number, cwd)
+  local path = paths.absolute(cwd, item.path)
+  local where = ("items[%d]"):format(number)
+  if not vim.uv.fs_stat(path) and not paths.buffer(path) then
+    error(
+      ("%s.path: there is no file %s. The list was not set."):format(
+        where,
+        paths.shown(cwd, path)
+      ),
+      0
+    )
+  elseif not item.line and (item.column or item.end_line) or item.end_column and not item.end_line then
+    error(
+      ("%s: a column needs its line, an end_line its line. The list was not set."):format(where),
+      0
+    )
+  end
+  return {
+    filename = path,
+    lnum = item.line or 1,
+    col = item.column or 0,
+    end_lnum = item.end_line or 0,
+    end_col = item.end_column or 0,
+    type = LETTERS[item.type] or "",
+    text = item.text or "",
+  }
+end
+
+--- Opens the quickfix window; the user stays where they are.
+local function open_window()
+  local here = vim.api.nvim_get_current_win()
+  vim.cmd("botright copen")
+  if vim.api.nvim_win_is_valid(here) then
+    vim.api.nvim_set_current_win(here)
+  end
+end
+
+---@param args { items: table[], title?: string, open?: boolean }
+local function set_quickfix(args, ctx)
+  local items = {}
+  for number, item in ipairs(args.items) do
+    -- Counted from 0, as in the arguments' JSON.
+    items[number] = taken(item, number - 1, ctx.cwd)
+  end
+  vim.fn.setqflist({}, " ", { title = args.title or "From the agent", items = items })
+  local is_open = vim.fn.getqflist({ winid = 0 }).winid ~= 0
+  local doing = args.open and not is_open and windows.busy()
+  if args.open and not is_open and not doing then
+    open_window()
+    is_open = true
+  end
+  return {
+    set = #items,
+    open = is_open,
+    note = (doing and ("Its window was not opened: the user %s. "):format(doing) or "")
+      .. (is_open and "The user sees the list." or "The user opens it with :copen.")
+      .. " The list that was there before is back with :colder.",
+  }
+end
+
+local position = function(what)
+  return { type = "integer", minimum = 1, description = what .. ", counted from 1." }
+end
+
+return {
+  {
+    name = "get_quickfix",
+    title = "Read the quickfix list",
+    description = "Returns the quickfix list, or the location list of the user's window: the places "
+      .. "that the user is going through, such as the errors of :make, matches of :grep or "
+      .. "references. Use it when the user speaks of \"the errors\", \"the matches\" or \"the list\".",
+    kind = "read",
+    read_only = true,
+    parameters = {
+      type = "object",
+      properties = {
+        location_list = {
+          type = "boolean",
+          description = "The location list of the user's window instead. Default: false.",
+        },
+        limit = {
+          type = "integer",
+          minimum = 1,
+          maximum = 5000,
+          description = ("How many items come back at most. Default: %d."):format(LIMIT),
+        },
+      },
+      additionalProperties = false,
+    },
+    handler = get_quickfix,
+  },
+  {
+    name = "set_quickfix",
+    title = "Set the quickfix list",
+    description = "Gives the user a list of places to go through with :cnext, as Neovim's quickfix "
+      .. "list. Use it instead of a long list of files and lines in your answer: findings of a "
+      .. "review, places still to be changed, search results. The list before it is kept (:colder).",
+    kind = "other",
+    permission = "ask",
+    parameters = {
+      type = "object",
+      properties = {
+        items = {
+          type = "array",
+          minItems = 1,
+          maxItems = 1000,
+          description = "The places, in the order in which the user shall go through them.",
+          items = {
+            type = "object",
+            properties = {
+              path = { type = "string", minLength = 1, description = paths.WORDS },
+              line = position("The line"),
+              column = position("The column in bytes"),
+              end_line = position("The last line"),
+              end_column = position("The column after the last one, in bytes"),
+              text = {
+                type = "string",
+                description = "What there is to know about this place, in one line.",
+              },
+              type = {
+                type = "string",
+                enum = { "error", "warning", "info", "note", "hint" },
+                description = "What kind of finding it is. Default: none.",
+              },
+            },
+            required = { "path" },
+            additionalProperties = false,
+          },
+        },
+        title = { type = "string", description = "What the list is, in a few words." },
+        open = {
+          type = "boolean",
+          description = "Open the quickfix window, too; the cursor stays where it is. Default: false.",
+        },
+      },
+      required = { "items" },
+      additionalProperties = false,
+    },
+    handler = set_quickfix,
+  },
+}

@@ -1,0 +1,183 @@
+--- What a handler gets of its call: who calls, and what it may ask for.
+---
+--- Invariant: wrong arguments are told with the function's name, and after the end of the call every
+--- function does nothing or says why there is no answer.
+
+local M = {}
+
+local run = require("acp.tools.run")
+
+--- What a handler knows of its call and may ask for.
+---
+--- `await`, `read`, `write` and `ask` let Neovim go on until there is an answer. When the call is
+--- cancelled they return nil and "cancelled".
+---@class acp.ToolContext
+---@field session acp.Session Whose agent calls.
+---@field cwd string The session's folder.
+---@field name string The tool's name.
+---@field id integer The call's number.
+---@field progress fun(done: number, total?: number, message?: string) Tells how far it is.
+---@field is_cancelled fun(): boolean
+---@field on_cancel fun(fn: fun()) Runs `fn` when the call is cancelled.
+---@field await fun(start: fun(resume: fun(...: any))): ... Returns what `resume` is called with.
+---@field read fun(path: string, range?: acp.ToolRange): string?, string? A file's text, or nil and why.
+---@field write fun(path: string, text: string): boolean?, string? true, or nil and why.
+---@field ask fun(form: acp.ToolForm): acp.ElicitationAction?, any What the user says, and the form's contents.
+---@field fail fun(message: string) Ends the handler: that is what the agent is told.
+
+---@class acp.ToolRange
+---@field line? integer The first line, counted from 1.
+---@field limit? integer How many lines.
+
+---@class acp.ToolForm
+---@field message string What the user is asked.
+---@field schema? table The fields, as a JSON Schema; without it: yes or no.
+
+--- The shortest time between two words about how far a call is, in milliseconds.
+local PROGRESS_MS = 50
+
+--- Asks the client for something; returns the answer, or nil and why there is none.
+---@param call acp.tools.Call
+---@param name string
+---@param kind "read"|"write"|"form"
+---@param what table
+---@return any
+---@return string?
+local function ask(call, name, kind, what)
+  return run.await(call, name, function(resume)
+    call.last = call.last + 1
+    call.asked[call.last] = resume
+    call.link.ask(call.last, kind, what)
+  end)
+end
+
+---@param name string
+---@param expected string
+---@param value any
+local function bad(name, expected, value)
+  error(("ctx.%s: expected %s, got %s"):format(name, expected, type(value)), 3)
+end
+
+--- Returns the absolute path of a file in the session's folder.
+---@param cwd string
+---@param path string
+---@return string
+local function absolute(cwd, path)
+  if not path:find("^[/~]") then
+    path = cwd .. "/" .. path
+  end
+  return vim.fs.normalize(path, { expand_env = false })
+end
+
+--- Returns the function that tells how far a call is: not more often than anybody can see.
+---@param call acp.tools.Call
+---@return fun(done: number, total?: number, message?: string)
+local function teller(call)
+  local told_at, newest, is_due = -PROGRESS_MS, nil, false ---@type number, any[]?, boolean
+  local function tell()
+    if newest and not call.over then
+      told_at = vim.uv.hrtime() / 1e6
+      call.link.progress(newest[1], newest[2], newest[3])
+    end
+    newest = nil
+  end
+  return function(done, total, message)
+    if type(done) ~= "number" then
+      bad("progress: done", "number", done)
+    elseif total ~= nil and type(total) ~= "number" then
+      bad("progress: total", "number or nil", total)
+    elseif message ~= nil and type(message) ~= "string" then
+      bad("progress: message", "string or nil", message)
+    end
+    newest = { done, total, message }
+    if vim.uv.hrtime() / 1e6 - told_at >= PROGRESS_MS then
+      tell()
+    elseif not is_due then
+      is_due = true
+      vim.defer_fn(function()
+        is_due = false
+        tell()
+      end, PROGRESS_MS)
+    end
+  end
+end
+
+--- Returns what a handler gets of its call.
+---@param call acp.tools.Call
+---@param session acp.Session
+---@param cwd string
+---@return acp.ToolContext
+function M.make(call, session, cwd)
+  local ctx = { session = session, cwd = cwd, name = call.name, id = call.id }
+  ctx.progress = teller(call)
+  function ctx.is_cancelled()
+    return call.over == "cancelled"
+  end
+  function ctx.on_cancel(fn)
+    if type(fn) ~= "function" then
+      bad("on_cancel: fn", "function", fn)
+    elseif call.over == "cancelled" then
+      run.when_free(fn)
+    else
+      table.insert(call.on_cancel, fn)
+    end
+  end
+  function ctx.await(start)
+    if type(start) ~= "function" then
+      bad("await: start", "function", start)
+    end
+    return run.await(call, "await", start)
+  end
+  function ctx.read(path, range)
+    range = range == nil and {} or range
+    if type(path) ~= "string" or path == "" then
+      bad("read: path", "a path", path)
+    elseif type(range) ~= "table" then
+      bad("read: range", "table or nil", range)
+    end
+    for _, key in ipairs({ "line", "limit" }) do
+      local count = range[key]
+      if count ~= nil and (type(count) ~= "number" or count < 1 or count % 1 ~= 0) then
+        bad("read: range." .. key, "a count from 1 or nil", count)
+      end
+    end
+    local what = { path = absolute(cwd, path), line = range.line, limit = range.limit }
+    local answer, why = ask(call, "read", "read", what)
+    if type(answer) == "table" then
+      return answer.content or ""
+    end
+    return nil, why
+  end
+  function ctx.write(path, text)
+    if type(path) ~= "string" or path == "" then
+      bad("write: path", "a path", path)
+    elseif type(text) ~= "string" then
+      bad("write: text", "string", text)
+    end
+    local what = { path = absolute(cwd, path), content = text }
+    local answer, why = ask(call, "write", "write", what)
+    if answer ~= nil then
+      return true
+    end
+    return nil, why
+  end
+  function ctx.ask(form)
+    if type(form) ~= "table" then
+      bad("ask: form", "table", form)
+    elseif type(form.message) ~= "string" or form.message == "" then
+      bad("ask: form.message", "a text", form.message)
+    elseif form.schema ~= nil and type(form.schema) ~= "table" then
+      bad("ask: form.schema", "table or nil", form.schema)
+    end
+    local schema = form.schema or { type = "object", properties = vim.empty_dict() }
+    local answer, why = ask(call, "ask", "form", { message = form.message, schema = schema })
+    if type(answer) == "table" then
+      return answer.action, answer.content
+    end
+    return nil, why
+  end
+  ctx.fail = run.fail
+  return ctx
+end
+
+return M

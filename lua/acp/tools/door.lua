@@ -1,0 +1,17 @@
+--- Where the program is that agents start to reach the tools.
+
+local M = {}
+
+--- Returns the path of the program, if it is there: beside the library, or in `lib`.
+---@param library string The library's path.
+---@return string?
+function M.proxy(library)
+  for _, folder in ipairs({ vim.fs.dirname(library), require("acp.native").root() .. "/lib" }) do
+    local path = folder .. "/acp-mcp"
+    if vim.fn.executable(path) == 1 then
+      return path
+    end
+  end
+end
+
+return M

@@ -1,0 +1,289 @@
+--- Owns the tools that Neovim offers to agents: those that come with the plugin, and the user's own.
+---
+--- Invariant: once the library is set up, it has the list as it is here; before, nothing is loaded.
+
+local M = {}
+
+--- A tool for agents.
+---@class acp.Tool
+--- 1 to 64 of the characters a-z, 0-9, _ and -; of two tools with one name the newer one counts.
+---@field name string
+--- What you see of it; without it: its name.
+---@field title? string
+--- What the agent reads: what the tool does, and when to use it.
+---@field description string
+--- The arguments: a JSON Schema of an object. Without it there are none.
+---@field parameters? table
+--- It changes nothing.
+---@field read_only? boolean
+--- Who lets it run. Without it: nobody is asked if it is read-only, else you are.
+---@field permission? acp.ToolPermission
+--- The protocol's word for what it does; "other" without it.
+---@field kind? acp.ToolKind
+--- How many seconds it may take, the time you take not counted; `false`: as long as it likes.
+---@field time_limit? number|false
+--- Returns a text, a table, or nil and why it failed; with a third parameter it calls that, once.
+---@field handler fun(args: table, ctx: acp.ToolContext, done: fun(result?: any, why?: string)): any, string?
+
+---@alias acp.ToolPermission "allow"|"ask"|"reject"
+---@alias acp.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"other"
+
+--- What is told of a tool.
+---@class acp.ToolInfo
+---@field name string
+---@field title? string
+---@field description string
+---@field permission acp.ToolPermission The one in force.
+---@field enabled boolean
+---@field builtin boolean It comes with the plugin.
+---@field read_only boolean
+
+--- The user's own, by name.
+---@type table<string, acp.Tool?>
+local own = {}
+
+--- Those of the plugin that were taken out.
+---@type table<string, true?>
+local removed = {}
+
+--- What was switched on or off since Neovim began.
+---@type table<string, boolean?>
+local switched = {}
+
+---@type acp.Tool[]?
+local builtin
+
+---@return acp.Config.Tools.Resolved
+local function config()
+  return require("acp.config").get().tools
+end
+
+--- Returns the native module if it is in use already.
+---@return acp.Native?
+local function loaded()
+  local native = package.loaded["acp.native"]
+  return native and native.loaded()
+end
+
+--- Returns the tools there are, by name, and which of them come with the plugin.
+---@return table<string, acp.Tool>
+---@return table<string, boolean?>
+local function all()
+  local tools, is_builtin = {}, {}
+  if config().builtin then
+    builtin = builtin or require("acp.tools.builtin").specs()
+    for _, spec in ipairs(builtin) do
+      if not removed[spec.name] then
+        tools[spec.name], is_builtin[spec.name] = spec, true
+      end
+    end
+  end
+  for name, spec in pairs(own) do
+    tools[name], is_builtin[name] = spec, nil
+  end
+  return tools, is_builtin
+end
+
+---@param spec acp.Tool
+---@return acp.ToolPermission
+local function permission(spec)
+  return config().permissions[spec.name]
+    or spec.permission
+    or (spec.read_only and "allow" or "ask")
+end
+
+---@param name string
+---@return boolean
+local function is_on(name)
+  if switched[name] ~= nil then
+    return switched[name]
+  end
+  return not vim.tbl_contains(config().disabled, name)
+end
+
+--- Returns what is told of the tools, by name.
+---@return acp.ToolInfo[]
+function M.list()
+  local tools, is_builtin = all()
+  local list = {}
+  for name, spec in vim.spairs(tools) do
+    table.insert(list, {
+      name = name,
+      title = spec.title,
+      description = spec.description,
+      permission = permission(spec),
+      enabled = is_on(name),
+      builtin = is_builtin[name] == true,
+      read_only = spec.read_only == true,
+    })
+  end
+  return list
+end
+
+--- Returns a tool as it was defined.
+---@param name string
+---@return acp.Tool?
+function M.get(name)
+  return (all())[name]
+end
+
+--- Returns the tools as the library takes them.
+---@return acp.native.Tool[]
+local function definitions()
+  local tools, is_builtin = all()
+  local list = {}
+  for name, spec in vim.spairs(tools) do
+    local limit = spec.time_limit
+    if limit == nil then
+      limit = config().time_limit
+    end
+    table.insert(list, {
+      name = name,
+      title = spec.title,
+      description = spec.description,
+      parameters = spec.parameters or vim.empty_dict(),
+      read_only = spec.read_only == true,
+      permission = permission(spec),
+      enabled = is_on(name),
+      time_limit = limit or nil,
+      kind = spec.kind or "other",
+      builtin = is_builtin[name] == true,
+    })
+  end
+  return list
+end
+
+--- Hands the tools to the library; returns why it does not take some of them, by name.
+---@param library acp.Native
+---@return table<string, string?>
+local function hand_over(library)
+  local problems = {}
+  for _, problem in ipairs(library.tools_define(definitions()) or {}) do
+    problems[problem.name] = problem.why
+  end
+  return problems
+end
+
+--- Hands the tools to a library that was set up just now, and tells which of them it does not take.
+---@param library acp.Native
+function M.offer(library)
+  local words = {}
+  for name, why in vim.spairs(hand_over(library)) do
+    table.insert(words, ("the tool `%s` is not offered, its parameters are wrong: %s"):format(name, why))
+  end
+  if #words > 0 then
+    vim.notify("acp.nvim: " .. table.concat(words, "\n  "), vim.log.levels.WARN)
+  end
+end
+
+local function tell()
+  vim.api.nvim_exec_autocmds("User", { pattern = "AcpToolsChanged", modeline = false })
+end
+
+--- Hands the tools over anew, if anybody has them, and tells of the change.
+---@return table<string, string?> problems
+local function changed()
+  local library = loaded()
+  local problems = library and hand_over(library) or {}
+  tell()
+  return problems
+end
+
+--- Takes a tool in; its spec is checked already, but for its schema.
+---@param spec acp.Tool
+---@return fun()? remove Takes it out again.
+---@return string? why It is not taken in.
+function M.define(spec)
+  local before = own[spec.name]
+  -- What becomes of the caller's table is the caller's.
+  local mine = vim.deepcopy(vim.tbl_extend("force", spec, { handler = false })) --[[@as acp.Tool]]
+  mine.handler = spec.handler
+  own[spec.name] = mine
+  local why = changed()[spec.name]
+  if why then
+    own[spec.name] = before
+    changed()
+    return nil, why
+  end
+  return function()
+    if own[mine.name] == mine then
+      own[mine.name] = nil
+      changed()
+    end
+  end
+end
+
+--- Takes a tool out; one of the plugin that it stood in for comes back.
+---@param name string
+---@return boolean was_there
+function M.remove(name)
+  if own[name] then
+    own[name] = nil
+  elseif (all())[name] then
+    removed[name] = true
+  else
+    return false
+  end
+  changed()
+  return true
+end
+
+--- Switches a tool on or off, until Neovim ends.
+---@param name string
+---@param on boolean
+---@return boolean is_there
+function M.switch(name, on)
+  if not (all())[name] then
+    return false
+  end
+  switched[name] = on
+  local library = loaded()
+  if library then
+    library.tool_switch(name, on)
+  end
+  tell()
+  return true
+end
+
+--- Runs the handler of a tool for an agent; the library calls this.
+---@param call {id: integer, session: acp.Session, cwd: string}
+---@param name string
+---@param args table
+function M.run(call, name, args)
+  local native = require("acp.native").load()
+  local spec = M.get(name)
+  if not spec then
+    return native.tool_done(call.id, false, ("there is no tool %s any more"):format(name))
+  end
+  require("acp.tools.run").start(call, spec, args, {
+    ask = function(number, kind, what)
+      native.tool_ask(call.id, number, kind, what)
+    end,
+    progress = function(done, total, message)
+      native.tool_progress(call.id, done, total, message)
+    end,
+    finish = function(is_ok, value)
+      native.tool_done(call.id, is_ok, value)
+    end,
+    log = native.tool_log,
+  })
+end
+
+--- Returns the names of tools in the configuration that mean nothing, each with its key.
+---@return string[]
+function M.unknown()
+  local tools, found = all(), {}
+  for name in vim.spairs(config().permissions) do
+    if not tools[name] then
+      table.insert(found, "tools.permissions." .. name)
+    end
+  end
+  for i, name in ipairs(config().disabled) do
+    if not tools[name] then
+      table.insert(found, ("tools.disabled[%d] (%s)"):format(i, name))
+    end
+  end
+  return found
+end
+
+return M

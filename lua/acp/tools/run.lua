@@ -1,0 +1,287 @@
+--- Runs the tools' handlers, each in a coroutine of its own.
+---
+--- Invariants: a call ends once, and whatever its handler does after that concerns nobody. A handler
+--- is only ever gone on with from Neovim's main loop, where it may do what it likes: never in a fast
+--- event, never while the text is locked.
+
+local M = {}
+
+--- What a call needs of the one who wants its result.
+---@class acp.tools.Link
+---@field ask fun(number: integer, kind: "read"|"write"|"form", what: table)
+---@field progress fun(done: number, total?: number, message?: string)
+---@field finish fun(is_ok: boolean, value: any) Of an error: its words.
+---@field log fun(text: string)
+
+---@class acp.tools.Call
+---@field id integer
+---@field name string
+---@field link acp.tools.Link
+---@field over? "cancelled"|"over" Why nobody listens any more.
+---@field asked table<integer, fun(value: any, why: string?)> What waits for an answer, by number.
+---@field last integer The number of what was asked for last.
+---@field waits table<fun(...: any), true> What goes on with whatever of it waits.
+---@field on_cancel fun()[]
+---@field in_vain integer How often it has asked for something since it was over.
+
+--- So often a handler may ask for something after its call is over; then it is ended by an error,
+--- because it may do so for ever.
+local IN_VAIN = 16
+
+--- When something is tried again that met a locked text, in milliseconds.
+local LOCKED_MS = 20
+
+--- The calls that run, by their numbers.
+---@type table<integer, acp.tools.Call?>
+local calls = {}
+
+--- What a handler is ended with that has failed.
+---@class acp.tools.Failure
+---@field message string
+---@field trace? string Where it was, unless it has failed on purpose.
+local Failure = {}
+
+--- Ends the handler that runs with these words.
+---@param message any
+function M.fail(message)
+  error(setmetatable({ message = tostring(message) }, Failure), 0)
+end
+
+--- Returns whether nobody may change a text right now (|textlock|).
+---@return boolean
+local function is_locked()
+  -- No window has this number, but a locked text is what Neovim complains of first.
+  local _, why = pcall(vim.api.nvim_win_close, -1, false)
+  return type(why) == "string" and (why:find("E565:") or why:find("E523:")) ~= nil
+end
+
+--- Runs `work` from the main loop, once nothing is locked.
+---@param work fun()
+function M.when_free(work)
+  vim.schedule(function()
+    if is_locked() then
+      vim.defer_fn(function()
+        M.when_free(work)
+      end, LOCKED_MS)
+    else
+      work()
+    end
+  end)
+end
+
+---@param call acp.tools.Call
+---@param text string
+local function log(call, text)
+  call.link.log(("tool %s, call %d: %s"):format(call.name, call.id, text))
+end
+
+--- Returns what an error says without the place that Lua puts before it.
+---@param text string
+---@return string
+local function without_place(text)
+  for level = 3, 8 do
+    local info = debug.getinfo(level, "Sl")
+    local place = info and ("%s:%d: "):format(info.short_src, info.currentline)
+    if place and vim.startswith(text, place) then
+      return text:sub(#place + 1)
+    end
+  end
+  return text
+end
+
+--- Returns a failure for whatever was raised; where it was raised.
+---@param problem any
+---@return acp.tools.Failure
+local function failure(problem)
+  if getmetatable(problem) == Failure then
+    return problem
+  end
+  local text = problem ---@type any
+  if type(problem) ~= "string" then
+    local meta = getmetatable(problem)
+    text = type(meta) == "table" and meta.__tostring and tostring(problem) or vim.inspect(problem)
+  end
+  local trace = debug.traceback(text, 2)
+  return setmetatable({ message = without_place(text), trace = trace }, Failure)
+end
+
+--- Ends a call, the first time.
+---@param call acp.tools.Call
+---@param why "cancelled"|"over"
+---@return boolean
+local function close(call, why)
+  if call.over then
+    return false
+  end
+  call.over = why
+  calls[call.id] = nil
+  local waits = vim.tbl_keys(call.waits)
+  M.when_free(function()
+    for _, resume in ipairs(waits) do
+      resume(nil, why)
+    end
+  end)
+  return true
+end
+
+---@param call acp.tools.Call
+---@param is_ok boolean
+---@param value any A failure, if it is not.
+local function finish(call, is_ok, value)
+  if not is_ok and value.trace and call.over ~= "cancelled" then
+    log(call, value.trace)
+  end
+  if close(call, "over") then
+    call.link.finish(is_ok, is_ok and value or value.message)
+  elseif is_ok and call.over == "over" then
+    log(call, "it has ended already, and this is passed over: " .. vim.inspect(value):sub(1, 200))
+  end
+end
+
+--- Goes on with a coroutine of a call.
+---@param call acp.tools.Call
+---@param co thread
+local function step(call, co)
+  local ok, problem = coroutine.resume(co)
+  if not ok then
+    finish(call, false, failure(problem))
+  elseif coroutine.status(co) == "suspended" and not call.over and not next(call.waits) then
+    log(call, "it waits, but not by its context: whoever it waits for has to go on with it")
+  end
+end
+
+--- Waits in the coroutine that runs until what `start` is given is called; returns its arguments.
+---@param call acp.tools.Call
+---@param name string Of the function of the context.
+---@param start fun(resume: fun(...: any))
+---@return ...
+function M.await(call, name, start)
+  local co, is_main = coroutine.running()
+  if not co or is_main then
+    local text = "ctx.%s: only the handler itself can wait, and a callback is not part of it: "
+      .. "wait for the callback by ctx.await"
+    error(text:format(name), name == "await" and 2 or 3)
+  elseif call.over then
+    call.in_vain = call.in_vain + 1
+    if call.in_vain > IN_VAIN then
+      error(call.over, 0)
+    end
+    return nil, call.over
+  end
+  local answer ---@type {n: integer, [integer]: any}?
+  local is_waiting = false
+  local function resume(...)
+    if answer then
+      return
+    end
+    answer = { n = select("#", ...), ... }
+    call.waits[resume] = nil
+    if is_waiting then
+      M.when_free(function()
+        -- Somebody else may have gone on with it.
+        if is_waiting then
+          step(call, co)
+        end
+      end)
+    end
+  end
+  call.waits[resume] = true
+  start(resume)
+  is_waiting = true
+  -- Whoever goes on with it has to wait for the answer like everybody.
+  while not answer do
+    coroutine.yield()
+  end
+  is_waiting = false
+  return unpack(answer, 1, answer.n)
+end
+
+--- Runs a handler for a call; `link` hears what comes of it.
+---@param call {id: integer, session: acp.Session, cwd: string}
+---@param spec acp.Tool
+---@param args table
+---@param link acp.tools.Link
+function M.start(call, spec, args, link)
+  ---@type acp.tools.Call
+  local it = {
+    id = call.id,
+    name = spec.name,
+    link = link,
+    asked = {},
+    last = 0,
+    waits = {},
+    on_cancel = {},
+    in_vain = 0,
+  }
+  calls[it.id] = it
+  local ctx = require("acp.tools.context").make(it, call.session, call.cwd)
+  local handler = spec.handler
+  local is_async = type(handler) == "function" and debug.getinfo(handler, "u").nparams >= 3
+  local function done(value, why)
+    if value == nil and why ~= nil then
+      finish(it, false, setmetatable({ message = tostring(why) }, Failure))
+    else
+      finish(it, true, value)
+    end
+  end
+  local co = coroutine.create(function()
+    local ok, value, why = xpcall(function()
+      return handler(args, ctx, is_async and done or nil)
+    end, failure)
+    if not ok then
+      finish(it, false, value)
+    elseif not is_async then
+      done(value, why)
+    end
+  end)
+  M.when_free(function()
+    -- It may have been cancelled before it has begun.
+    if not it.over then
+      step(it, co)
+    end
+  end)
+end
+
+--- Hands a handler what it has asked for.
+---@param id integer
+---@param number integer
+---@param value any nil: there is no answer.
+---@param why? string Why there is none.
+function M.answer(id, number, value, why)
+  local call = calls[id]
+  local resume = call and call.asked[number]
+  if call and resume then
+    call.asked[number] = nil
+    resume(value, why)
+  end
+end
+
+--- Tells a handler that nobody waits for it any more.
+---@param id integer
+function M.stop(id)
+  local call = calls[id]
+  if not call or not close(call, "cancelled") then
+    return
+  end
+  M.when_free(function()
+    for _, fn in ipairs(call.on_cancel) do
+      local ok, problem = xpcall(fn, failure)
+      if not ok then
+        log(call, "on_cancel: " .. (problem.trace or problem.message))
+      end
+    end
+  end)
+end
+
+--- Returns how many calls run.
+---@return integer
+function M.count()
+  return vim.tbl_count(calls)
+end
+
+--- Stands in for the client where there is none: in the tests of tools.
+M.fake = function(...)
+  return require("acp.tools.fake").run(...)
+end
+
+return M

@@ -1,0 +1,194 @@
+//! A client of one MCP server, as small as it can be: it starts the server's command, and calls
+//! its tools one after the other.
+//!
+//! Invariant: the command ends with the client, and whoever waits for it can be cancelled.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::turn::{Step, Stop, Turn};
+
+/// How long a wait goes on before somebody looks whether the turn was cancelled.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How to start a server, as `session/new` tells it.
+#[derive(Debug, Clone, Default)]
+pub struct Server {
+    command: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl Server {
+    /// Finds the server of this name among a session's, if a command starts it.
+    pub fn find(servers: &Value, name: &str) -> Option<Self> {
+        let mut servers = servers.as_array()?.iter();
+        let server = servers.find(|server| server.get("name") == Some(&json!(name)))?;
+        let text = |value: &Value, key| Some(value.get(key)?.as_str()?.to_owned());
+        let args = server.get("args")?.as_array()?.iter();
+        let env = server.get("env")?.as_array()?.iter();
+        Some(Self {
+            command: text(server, "command")?,
+            args: args.filter_map(Value::as_str).map(str::to_owned).collect(),
+            env: env
+                .filter_map(|pair| Some((text(pair, "name")?, text(pair, "value")?)))
+                .collect(),
+        })
+    }
+}
+
+/// A connection to a server.
+pub struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Receiver<Value>,
+    next: u64,
+}
+
+/// What a call came to.
+pub struct Answer {
+    /// The texts, one below the other.
+    pub text: String,
+    pub structured: Value,
+}
+
+impl Client {
+    /// Starts the server and says hello.
+    pub fn start(server: &Server, turn: &Turn<'_>) -> Step<Self> {
+        let failed = |why: std::io::Error| {
+            let command = &server.command;
+            Stop::Failed(format!("I could not start `{command}`: {why}."))
+        };
+        let mut child = Command::new(&server.command)
+            .args(&server.args)
+            .envs(server.env.iter().cloned())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Stop::Failed("It has no pipes.".to_owned()));
+        };
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line).unwrap_or_default();
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut client = Self {
+            child,
+            stdin,
+            lines,
+            next: 0,
+        };
+        let hello = json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "acp-tutor", "version": env!("CARGO_PKG_VERSION")},
+        });
+        client.ask("initialize", hello, turn)?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(client)
+    }
+
+    /// Returns the names of the tools there are.
+    pub fn tools(&mut self, turn: &Turn<'_>) -> Step<Vec<String>> {
+        let list = self.ask("tools/list", json!({}), turn)?;
+        let tools = list.get("tools").and_then(Value::as_array);
+        let names = tools.into_iter().flatten().filter_map(|tool| {
+            let name = tool.get("name")?.as_str()?;
+            Some(name.to_owned())
+        });
+        Ok(names.collect())
+    }
+
+    /// Calls a tool, and waits for what it says.
+    pub fn call(&mut self, name: &str, arguments: Value, turn: &Turn<'_>) -> Step<Answer> {
+        let params = json!({"name": name, "arguments": arguments});
+        let result = self.ask("tools/call", params, turn)?;
+        let content = result.get("content").and_then(Value::as_array);
+        let texts = content.into_iter().flatten();
+        let texts: Vec<&str> = texts
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect();
+        let text = texts.join("\n");
+        if result.get("isError") == Some(&json!(true)) {
+            return Err(Stop::Failed(format!("`{name}` says: {text}")));
+        }
+        Ok(Answer {
+            text,
+            structured: result.get("structuredContent").cloned().unwrap_or_default(),
+        })
+    }
+
+    fn ask(&mut self, method: &str, params: Value, turn: &Turn<'_>) -> Step<Value> {
+        self.next += 1;
+        let id = json!(self.next);
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        loop {
+            let mut message = match self.lines.recv_timeout(LOOK) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => {
+                    turn.beat(0)?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            };
+            if message.get("id") != Some(&id) {
+                continue;
+            }
+            return match message.get_mut("result") {
+                Some(result) => Ok(result.take()),
+                None => {
+                    let why = message.pointer("/error/message").and_then(Value::as_str);
+                    let why = why.unwrap_or("no reason was given");
+                    Err(Stop::Failed(format!("`{method}` was refused: {why}.")))
+                }
+            };
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> Step {
+        let line = format!("{message}\n");
+        let sent = self.stdin.write_all(line.as_bytes());
+        sent.and_then(|()| self.stdin.flush()).map_err(|_| gone())
+    }
+}
+
+fn gone() -> Stop {
+    Stop::Failed("The server of your tools is gone.".to_owned())
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It ends by itself when its stdin does; a lesson need not wait for that.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_by_its_name() {
+        let servers = json!([
+            {"name": "far", "type": "http", "url": "http://x", "headers": []},
+            {"name": "neovim", "command": "/p", "args": ["a"], "env": [{"name": "K", "value": "v"}]},
+        ]);
+        let found = Server::find(&servers, "neovim").unwrap();
+        assert_eq!(found.command, "/p");
+        assert_eq!(found.args, ["a"]);
+        assert_eq!(found.env, [("K".to_owned(), "v".to_owned())]);
+        assert!(Server::find(&servers, "far").is_none());
+        assert!(Server::find(&servers, "other").is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! What a tool's arguments may be: JSON Schema, and what is wrong in words.
+//!
+//! Invariants: nothing is fetched for a schema, and no pattern takes more than linear time. Words
+//! name the field and never repeat what stood in it.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value as Json};
+
+/// How many wrong fields are told of at once.
+const FIELDS: usize = 20;
+
+/// How long a line of words may be.
+const LINE_BYTES: usize = 300;
+
+/// A schema that arguments can be checked against.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+}
+
+impl Schema {
+    /// Makes a schema of a tool's `parameters`.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with it, and where.
+    pub fn compile(parameters: &Json) -> Result<Self, String> {
+        let Json::Object(fields) = parameters else {
+            return Err("it must be an object".to_owned());
+        };
+        if fields.get("type").is_some_and(|kind| kind != "object") {
+            return Err("/type: it must be \"object\"".to_owned());
+        }
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex())
+            .build(parameters)
+            .map_err(|error| line(error.instance_path().as_str(), &error.to_string()))?;
+        Ok(Self { validator })
+    }
+
+    /// Returns the arguments if they are as the schema says.
+    ///
+    /// # Errors
+    /// A line for each field that is wrong.
+    pub fn check(&self, arguments: Json) -> Result<Map<String, Json>, String> {
+        let mut lines: Vec<String> = Vec::new();
+        for error in self.validator.iter_errors(&arguments) {
+            if lines.len() == FIELDS {
+                lines.push("…".to_owned());
+                break;
+            }
+            let path = error.instance_path();
+            lines.push(line(path.as_str(), &error.masked().to_string()));
+        }
+        match arguments {
+            Json::Object(fields) if lines.is_empty() => Ok(fields),
+            _ if lines.is_empty() => Err(line("", "they must be an object")),
+            _ => Err(lines.join("\n")),
+        }
+    }
+}
+
+/// Checks that a tool's `parameters` are a schema.
+///
+/// # Errors
+/// One line that says what is wrong with them, and where.
+pub fn check_schema(parameters: &Json) -> Result<(), String> {
+    Schema::compile(parameters).map(|_| ())
+}
+
+fn line(path: &str, words: &str) -> String {
+    let path = if path.is_empty() { "arguments" } else { path };
+    let words: String = words
+        .chars()
+        .map(|c| if c == '\n' { ' ' } else { c })
+        .collect();
+    let mut line = format!("{path}: {words}");
+    if line.len() > LINE_BYTES {
+        let mut end = LINE_BYTES;
+        while !line.is_char_boundary(end) {
+            end -= 1;
+        }
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,73 @@
+//! Where agents find Neovim's tools: the socket's path, the proxy, and what tokens are made of.
+//!
+//! Invariant: the path is one that a socket can have, and that nobody can guess beforehand.
+
+use std::path::{Path, PathBuf};
+
+use nvim_oxi::mlua;
+
+use crate::core::event::Event;
+use crate::core::tools::Door;
+use crate::editor::{nvim, state};
+
+/// The longest path a socket can have everywhere, with room to spare.
+const PATH_BYTES: usize = 100;
+
+/// The proxy's file.
+const PROXY: &str = "acp-mcp";
+
+/// Returns where the socket is to be, in a folder of its own that is not there yet.
+pub fn tools_socket_path() -> PathBuf {
+    let run: String = nvim::vim_fn("stdpath", "run").unwrap_or_default();
+    let random = random::<8>().unwrap_or_default();
+    let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = format!("acp.nvim.{}.{random}/mcp.sock", std::process::id());
+    let fits = |folder: &Path| {
+        let path = folder.join(&name);
+        (folder.is_absolute() && path.as_os_str().len() <= PATH_BYTES).then_some(path)
+    };
+    fits(Path::new(&run))
+        .or_else(|| fits(&std::env::temp_dir()))
+        .unwrap_or_else(|| Path::new("/tmp").join(&name))
+}
+
+/// Tells the core of the door.
+pub fn open(socket: PathBuf) {
+    match random() {
+        Some(secret) => state::send(Event::ToolDoor(Door {
+            socket,
+            proxy: proxy().ok().flatten(),
+            secret,
+        })),
+        None => state::send(Event::ToolServerFailed {
+            why: "Agents cannot reach Neovim's tools: the system gives no random numbers. Restart \
+                  Neovim once it does."
+                .to_owned(),
+        }),
+    }
+}
+
+/// Returns the proxy, if it is installed: beside the library, or in the plugin's `lib`.
+fn proxy() -> mlua::Result<Option<PathBuf>> {
+    let lua = nvim::lua();
+    let require: mlua::Function = lua.globals().get("require")?;
+    let native: mlua::Table = require.call("acp.native")?;
+    let (_, library): (mlua::Value, String) = native.get::<mlua::Function>("library")?.call(())?;
+    let root: String = native.get::<mlua::Function>("root")?.call(())?;
+    let beside = Path::new(&library)
+        .parent()
+        .map(|folder| folder.join(PROXY));
+    let places = beside
+        .into_iter()
+        .chain([Path::new(&root).join("lib").join(PROXY)]);
+    // Agents start it from folders of their own.
+    let absolute = places.filter_map(|path| std::path::absolute(path).ok());
+    Ok(absolute.into_iter().find(|path| path.is_file()))
+}
+
+/// Returns random bytes; `None` when the system has none.
+fn random<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes)
+}

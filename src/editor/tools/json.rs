@@ -1,0 +1,264 @@
+//! JSON and Lua values, as handlers of tools give and take them.
+//!
+//! Invariant: whatever a handler gives, reading it ends, and what cannot be JSON is told by its
+//! place.
+
+use nvim_oxi::mlua::{self, Table, Value};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::editor::nvim;
+
+/// How deep a value may be: deeper ones contain themselves, most likely.
+const DEPTH: usize = 100;
+
+/// How many bytes of text a value may have, and how many values: an agent reads no more.
+const BYTES: usize = 16 << 20;
+
+/// What an empty table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Empty {
+    /// A list, unless it is `vim.empty_dict()`: data.
+    List,
+    /// An object, but where a JSON Schema has a list: a schema.
+    Schema,
+}
+
+/// The words of a JSON Schema that have a list behind them.
+const LISTS: [&str; 8] = [
+    "required",
+    "enum",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "prefixItems",
+    "examples",
+    "type",
+];
+
+/// Hands a value to Lua: arrays are lists, objects are tables, an empty object is
+/// `vim.empty_dict()`; a field that is null is left out, an item of a list is `vim.NIL`.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn to_lua(json: &Json) -> mlua::Result<Value> {
+    let lua = nvim::lua();
+    Ok(match json {
+        Json::Null => nvim::vim()?.get("NIL")?,
+        Json::Bool(bool) => Value::Boolean(*bool),
+        Json::Number(number) => match number.as_i64() {
+            Some(integer) => nvim::value(integer),
+            None => Value::Number(number.as_f64().unwrap_or_default()),
+        },
+        Json::String(text) => Value::String(lua.create_string(text)?),
+        Json::Array(items) => {
+            let list = lua.create_table_with_capacity(items.len(), 0)?;
+            for item in items {
+                list.raw_push(to_lua(item)?)?;
+            }
+            Value::Table(list)
+        }
+        Json::Object(fields) => Value::Table(object_to_lua(fields)?),
+    })
+}
+
+/// Hands an object to Lua, as [`to_lua`] does.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn object_to_lua(fields: &Map<String, Json>) -> mlua::Result<Table> {
+    if fields.is_empty() {
+        return nvim::vim()?.get::<mlua::Function>("empty_dict")?.call(());
+    }
+    let table = nvim::lua().create_table_with_capacity(0, fields.len())?;
+    for (name, value) in fields {
+        if !value.is_null() {
+            table.raw_set(name.as_str(), to_lua(value)?)?;
+        }
+    }
+    Ok(table)
+}
+
+/// Reads a Lua value; text that is no UTF-8 is read as if it were.
+///
+/// # Errors
+/// A sentence that says what is no JSON, and where.
+pub fn to_json(value: Value, empty: Empty) -> Result<Json, String> {
+    let vim = nvim::vim().map_err(|error| nvim::message(&error))?;
+    let mut reader = Reader {
+        null: vim.get("NIL").unwrap_or(Value::Nil),
+        dict: vim.get::<Table>("_empty_dict_mt").ok(),
+        empty,
+        left: BYTES,
+        path: Vec::new(),
+    };
+    reader.read(value, Place::Value)
+}
+
+/// Where in a schema a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Value,
+    /// Behind a word that has a list.
+    List,
+    /// Where names are the author's own: `properties` and the like.
+    Names,
+}
+
+struct Reader {
+    null: Value,
+    /// The metatable of `vim.empty_dict()`.
+    dict: Option<Table>,
+    empty: Empty,
+    left: usize,
+    /// The way to the value that is being read.
+    path: Vec<String>,
+}
+
+impl Reader {
+    fn read(&mut self, value: Value, place: Place) -> Result<Json, String> {
+        self.pay(32)?;
+        if value == self.null {
+            return Ok(Json::Null);
+        }
+        match value {
+            Value::Nil => Ok(Json::Null),
+            Value::Boolean(bool) => Ok(Json::Bool(bool)),
+            Value::Integer(integer) => Ok(Json::Number(integer.into())),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => Ok(Json::String(self.text(&text)?)),
+            Value::Table(table) => {
+                if self.path.len() >= DEPTH {
+                    return Err(format!(
+                        "it is deeper than {DEPTH} tables, and may contain itself"
+                    ));
+                }
+                self.table(&table, place)
+            }
+            other => self.wrong(&format!("a {} is no data", other.type_name())),
+        }
+    }
+
+    fn number(&self, number: f64) -> Result<Json, String> {
+        // Larger ones are not told apart by floats anyway.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if number.fract() == 0.0 && number.abs() < EXACT {
+            // In range and whole, as was just seen.
+            #[allow(clippy::cast_possible_truncation)]
+            return Ok(Json::Number((number as i64).into()));
+        }
+        match Number::from_f64(number) {
+            Some(number) => Ok(Json::Number(number)),
+            None => self.wrong("that number has no end"),
+        }
+    }
+
+    fn text(&mut self, text: &mlua::String) -> Result<String, String> {
+        let bytes = text.as_bytes();
+        self.pay(bytes.len())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn table(&mut self, table: &Table, place: Place) -> Result<Json, String> {
+        let length = table.raw_len();
+        let mut fields: Vec<(Value, Value)> = Vec::new();
+        let mut is_list = true;
+        for pair in table.pairs::<Value, Value>() {
+            let (key, value) = pair.map_err(|error| nvim::message(&error))?;
+            self.pay(8)?;
+            is_list &= index_of(&key).is_some_and(|index| index <= length);
+            fields.push((key, value));
+        }
+        if fields.is_empty() {
+            return Ok(self.empty(table, place));
+        }
+        if is_list && fields.len() == length {
+            drop(fields);
+            return self.list(table, length);
+        }
+        // The same table gives the same text each time, whatever order Lua keeps it in.
+        let mut named = Vec::with_capacity(fields.len());
+        for (key, value) in fields {
+            named.push((self.key(&key)?, value));
+        }
+        named.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut object = Map::with_capacity(named.len());
+        for (name, value) in named {
+            let inside = self.inside(place, &name);
+            self.path.push(name);
+            let value = self.read(value, inside)?;
+            let name = self.path.pop().unwrap_or_default();
+            object.insert(name, value);
+        }
+        Ok(Json::Object(object))
+    }
+
+    fn list(&mut self, table: &Table, length: usize) -> Result<Json, String> {
+        let mut items = Vec::with_capacity(length);
+        for index in 1..=length {
+            let item: Value = table
+                .raw_get(index)
+                .map_err(|error| nvim::message(&error))?;
+            self.path.push(index.to_string());
+            items.push(self.read(item, Place::Value)?);
+            self.path.pop();
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn empty(&self, table: &Table, place: Place) -> Json {
+        let is_dict = self.dict.is_some() && table.metatable() == self.dict;
+        let is_object = match self.empty {
+            Empty::List => is_dict,
+            Empty::Schema => is_dict || place != Place::List,
+        };
+        if is_object {
+            Json::Object(Map::new())
+        } else {
+            Json::Array(Vec::new())
+        }
+    }
+
+    fn inside(&self, place: Place, name: &str) -> Place {
+        let is_names = ["properties", "patternProperties", "$defs", "definitions"].contains(&name);
+        match place {
+            Place::Names => Place::Value,
+            _ if is_names => Place::Names,
+            _ if LISTS.contains(&name) => Place::List,
+            _ => Place::Value,
+        }
+    }
+
+    fn key(&mut self, key: &Value) -> Result<String, String> {
+        match key {
+            Value::String(text) => self.text(text),
+            Value::Integer(integer) => Ok(integer.to_string()),
+            Value::Number(number) => Ok(number.to_string()),
+            other => self.wrong(&format!("a {} is no name of a field", other.type_name())),
+        }
+    }
+
+    fn pay(&mut self, bytes: usize) -> Result<(), String> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(format!("it is larger than {} MiB", BYTES >> 20)),
+        }
+    }
+
+    fn wrong<T>(&self, what: &str) -> Result<T, String> {
+        if self.path.is_empty() {
+            return Err(what.to_owned());
+        }
+        Err(format!("{what} (at `{}`)", self.path.join(".")))
+    }
+}
+
+/// Returns a key as an index of a list.
+fn index_of(key: &Value) -> Option<usize> {
+    match key {
+        Value::Integer(integer) => usize::try_from(*integer).ok().filter(|index| *index > 0),
+        _ => None,
+    }
+}
