@@ -90,6 +90,7 @@ fn what_cannot_be_called_is_an_error() {
     };
     w.uses(1, "nothing", json!({}));
     w.uses(2, "never", json!({}));
+    w.begins(3, "look");
     w.happens(off(false));
     w.uses(3, "look", json!({}));
     w.happens(Event::ToolUsed {
@@ -109,6 +110,22 @@ fn what_cannot_be_called_is_an_error() {
     ];
     w.saw(&saw.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(chat(&w).contains("✗ ◦ nothing  failed\n"), "{}", chat(&w));
+}
+
+#[test]
+fn a_tool_that_is_switched_off_while_the_user_is_asked_does_not_run() {
+    let mut w = World::with_tools();
+    w.uses(1, "change", json!({}));
+    w.happens(Event::ToolSwitched {
+        name: "change".into(),
+        on: false,
+    });
+    w.skip();
+    choose(&mut w, 1, "allow");
+    w.saw(&[
+        "tool 1 fails: Neovim offers no such tool (any more): ask for the list of tools anew.",
+        "permission 1 of 1 answered: allow",
+    ]);
 }
 
 #[test]

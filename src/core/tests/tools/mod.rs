@@ -25,6 +25,7 @@ pub struct Calls {
     used: BTreeMap<ToolUseId, (SessionKey, String)>,
     answered: BTreeSet<ToolUseId>,
     ran: BTreeSet<ToolUseId>,
+    complete: BTreeSet<ToolUseId>,
     told: BTreeSet<(ToolUseId, u32)>,
     /// What the user has allowed.
     allowed: BTreeSet<ToolUseId>,
@@ -32,22 +33,45 @@ pub struct Calls {
     /// The sessions in which the user has allowed something to an agent.
     agents: BTreeSet<SessionKey>,
     permissions: BTreeMap<String, ToolPermission>,
+    off: BTreeSet<String>,
     /// What agents are let in with.
     pub tokens: Vec<(SessionKey, String)>,
 }
 
 impl Calls {
+    /// Notes that a call is complete, or will never be.
+    pub fn uses(&mut self, id: ToolUseId) {
+        self.complete.insert(id);
+    }
+
+    pub fn is_used(&self, id: ToolUseId) -> bool {
+        self.complete.contains(&id)
+    }
+
+    /// Tells whether a handler is at work, as far as the editor knows.
+    pub fn runs(&self, id: ToolUseId) -> bool {
+        self.ran.contains(&id)
+    }
+
     /// Notes what happens.
     pub fn happens(&mut self, model: &Model, event: &Event) {
         match event {
             Event::ToolsDefined(all) => {
-                let all = all.iter().filter(|tool| tool.is_on);
+                self.off = all
+                    .iter()
+                    .filter(|tool| !tool.is_on)
+                    .map(|tool| tool.name.clone())
+                    .collect();
                 self.permissions = all
+                    .iter()
                     .map(|tool| (tool.name.clone(), tool.permission))
                     .collect();
             }
-            Event::ToolSwitched { name, on: false } => {
-                self.permissions.remove(name);
+            Event::ToolSwitched { name, on } => {
+                match on {
+                    true => self.off.remove(name),
+                    false => self.off.insert(name.clone()),
+                };
             }
             Event::ToolUsed {
                 id,
@@ -98,7 +122,9 @@ impl Calls {
                 }
                 Effect::Editor(EditorEffect::RunTool { id, name, .. }) => {
                     let known = &self.used[id];
-                    let may = match self.permissions.get(name) {
+                    let is_on = !self.off.contains(name);
+                    let permission = self.permissions.get(name).filter(|_| is_on);
+                    let may = match permission {
                         Some(ToolPermission::Allow) => true,
                         Some(ToolPermission::Ask) => {
                             self.allowed.contains(id)
@@ -106,9 +132,7 @@ impl Calls {
                                 || self.agents.contains(&known.0)
                                 || effects.iter().any(is_ruled)
                         }
-                        // Switched off while the user was asked.
-                        None => self.allowed.contains(id),
-                        Some(ToolPermission::Reject) => false,
+                        Some(ToolPermission::Reject) | None => false,
                     };
                     assert!(may, "nobody has let {id:?} run");
                     assert!(!self.answered.contains(id), "{id:?} runs too late");
