@@ -50,7 +50,7 @@ fn hunks(nvim: &Nvim) -> usize {
 fn the_greeting_says_what_to_type_and_that_works() {
     let nvim = try_it("0");
     wait_said(&nvim, "Write `help`");
-    ask(&nvim, "help", "11. **finish**");
+    ask(&nvim, "help", "12. **finish**");
     ask(&nvim, "next", "## Text comes in a stream");
     ask(&nvim, "next", "Plan 4/4");
     ask(&nvim, "finish", ":AcpChat claude");
@@ -184,5 +184,31 @@ fn the_tutor_runs_a_command_in_a_terminal() {
         let rows = nvim.screen().rows();
         rows.iter().any(|row| row.starts_with("line 8 of 8"))
     });
+    nvim.quit();
+}
+
+/// Takes the lesson about tools up to its question, and answers that: "accept" or "decline".
+fn answers_the_tool(action: &str) -> Nvim {
+    let nvim = try_it("0");
+    nvim.keys("itools<Esc><CR>");
+    nvim.wait_text("Look up what Neovim's help says");
+    wait_said(&nvim, "\"unsaved\": 0");
+    nvim.lua(
+        "local ask = require('acp').elicitation
+        ask.answer(ask.list()[1].id, ...)",
+        [action],
+    );
+    nvim.wait("the end of the turn", || phase(&nvim) == "idle");
+    nvim
+}
+
+#[test]
+fn the_tutor_calls_tools_of_neovims_and_does_what_the_user_says() {
+    let nvim = answers_the_tool("accept");
+    wait_said(&nvim, "You said **yes**.");
+    wait_said(&nvim, "Tools for agents");
+    nvim.quit();
+    let nvim = answers_the_tool("decline");
+    wait_said(&nvim, "You did not say yes");
     nvim.quit();
 }

@@ -15,6 +15,9 @@ use crate::turn::{Step, Stop, Turn};
 /// How long a wait goes on before somebody looks whether the turn was cancelled.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long the client has to read what was said before a tool is called.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// How to start a server, as `session/new` tells it.
 #[derive(Debug, Clone, Default)]
 pub struct Server {
@@ -111,6 +114,8 @@ impl Client {
 
     /// Calls a tool, and waits for what it says.
     pub fn call(&mut self, name: &str, arguments: Value, turn: &Turn<'_>) -> Step<Answer> {
+        // The call goes another way than what was said before it: that shall be read first.
+        std::thread::sleep(PAUSE);
         let params = json!({"name": name, "arguments": arguments});
         let result = self.ask("tools/call", params, turn)?;
         let content = result.get("content").and_then(Value::as_array);
