@@ -114,6 +114,8 @@ pub struct Limits {
     pub log_bytes: u64,
     /// How long a client of Neovim's tools may take to show its token.
     pub tools_hello: Duration,
+    /// The bytes that may wait for such a client to read them before no more is read from it.
+    pub tools_backlog: usize,
     pub project: ProjectLimits,
     pub stillness: Stillness,
 }
@@ -128,6 +130,7 @@ impl Default for Limits {
             file_bytes: 64 << 20,
             log_bytes: 5 << 20,
             tools_hello: Duration::from_secs(5),
+            tools_backlog: 32 << 20,
             project: ProjectLimits::default(),
             stillness: Stillness::default(),
         }

@@ -43,9 +43,6 @@ const CHUNK: usize = 64 << 10;
 /// A line longer than this is decoded where it holds up nobody else.
 const BIG_LINE: usize = 1 << 20;
 
-/// How much may wait for a client to read it before no more is read from it.
-const BACKLOG: usize = 32 << 20;
-
 /// How many messages may wait for the server.
 const MESSAGES: usize = 8;
 
@@ -86,10 +83,11 @@ pub(super) async fn serve(
         begun: None,
         has_looked: false,
         is_initialized: false,
+        stop: end.clone(),
     };
-    let (stop, lost) = (end.clone(), gone.clone());
+    let lost = gone.clone();
     server.kit.spawn("a client's input", async move {
-        reader.run(reading, first, stop).await;
+        reader.run(reading, first).await;
         lost.cancel();
     });
     let service = Service::new(Arc::clone(&server), admission, gone);
@@ -135,9 +133,17 @@ impl Out {
         self.queue.send(line).is_ok()
     }
 
+    #[cfg(test)]
+    fn count(&self, most: &AtomicUsize) {
+        most.fetch_max(
+            self.waiting.bytes.load(Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
+    }
+
     /// Waits until the client has read so much that more may come.
-    async fn is_drained(&self) {
-        while self.waiting.bytes.load(Ordering::Relaxed) > BACKLOG {
+    async fn is_drained(&self, limit: usize) {
+        while self.waiting.bytes.load(Ordering::Relaxed) > limit {
             self.waiting.less.notified().await;
         }
     }
@@ -187,7 +193,10 @@ impl Transport<RoleServer> for Wire {
             .map_err(io::Error::from)
             .and_then(|line| {
                 log_message(&self.server, "<-", &line);
-                match self.out.send(line) {
+                let is_sent = self.out.send(line);
+                #[cfg(test)]
+                self.out.count(&self.server.most_waiting);
+                match is_sent {
                     true => Ok(()),
                     false => Err(io::ErrorKind::BrokenPipe.into()),
                 }
@@ -217,6 +226,8 @@ struct Reader {
     /// The unfinished line will tell no more than it has.
     has_looked: bool,
     is_initialized: bool,
+    /// Cancelled when no more is to be read.
+    stop: CancellationToken,
 }
 
 /// The server is gone: nobody takes messages any more.
@@ -224,19 +235,15 @@ struct Over;
 
 impl Reader {
     /// Reads until the client or its session ends; what was read until then is passed on.
-    async fn run(mut self, mut reading: OwnedReadHalf, first: Vec<u8>, stop: CancellationToken) {
+    async fn run(mut self, mut reading: OwnedReadHalf, first: Vec<u8>) {
         if self.take(&first).await.is_err() {
             return;
         }
         let mut chunk = vec![0; CHUNK];
         loop {
-            let reading = async {
-                self.out.is_drained().await;
-                reading.read(&mut chunk).await
-            };
             let read = tokio::select! {
-                read = reading => read,
-                () = stop.cancelled() => return,
+                read = reading.read(&mut chunk) => read,
+                () = self.stop.cancelled() => return,
             };
             let Ok(read @ 1..) = read else {
                 return;
@@ -249,9 +256,14 @@ impl Reader {
     }
 
     async fn take(&mut self, mut bytes: &[u8]) -> Result<(), Over> {
+        let limit = self.server.kit.limits.tools_backlog;
         while let Some(frame) = self.lines.next(&mut bytes) {
             let begun = self.begun.take();
             self.has_looked = false;
+            tokio::select! {
+                () = self.out.is_drained(limit) => {}
+                () = self.stop.cancelled() => return Err(Over),
+            }
             match frame {
                 Frame::Line(line) => self.line(&line, begun).await?,
                 Frame::TooLong { head, tail, bytes } => {

@@ -55,6 +55,9 @@ struct Server {
     admitted: Mutex<HashMap<SessionKey, Arc<Admission>>>,
     #[cfg(test)]
     connections: Arc<AtomicUsize>,
+    /// The most bytes that ever waited for one client.
+    #[cfg(test)]
+    most_waiting: AtomicUsize,
 }
 
 impl McpServer {
@@ -161,6 +164,12 @@ impl McpServer {
         server.map_or(0, |server| server.connections.load(Ordering::Relaxed))
     }
 
+    #[cfg(test)]
+    pub fn most_waiting(&self) -> usize {
+        let server = self.server.get();
+        server.map_or(0, |server| server.most_waiting.load(Ordering::Relaxed))
+    }
+
     fn server(&self, kit: &Kit) -> &Arc<Server> {
         let new = || {
             Arc::new(Server {
@@ -170,6 +179,8 @@ impl McpServer {
                 admitted: Mutex::default(),
                 #[cfg(test)]
                 connections: Arc::default(),
+                #[cfg(test)]
+                most_waiting: AtomicUsize::new(0),
             })
         };
         self.server.get_or_init(new)

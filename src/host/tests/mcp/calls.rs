@@ -124,6 +124,10 @@ fn clients_are_told_of_other_tools_and_of_nothing_else() {
     let run = Run::with_tools();
     let mut client = run.client();
     run.offer(&["look"]);
+    for id in 1..=50 {
+        client.request(id, "ping", json!({}));
+        assert_eq!(client.next()["id"], id);
+    }
     run.offer(&["look", "listen"]);
     assert_eq!(client.next()["method"], "notifications/tools/list_changed");
     client.request(1, "tools/list", json!({}));

@@ -124,29 +124,42 @@ fn a_session_has_thirty_two_connections_and_no_more() {
 }
 
 #[test]
-fn a_client_that_never_reads_is_not_read_from_either() {
-    let run = Run::with_tools();
-    let mut tools: Vec<ToolSpec> = vec![tool("look")];
-    tools[0].description = "x".repeat(1 << 20);
-    run.host.run(HostEffect::OfferTools(tools.into()));
+fn a_client_that_does_not_read_is_not_read_from_either() {
+    let run = Run::with(|config| config.limits.tools_backlog = 1 << 20);
+    run.admit(SESSION, TOKEN);
+    let mut large = tool("look");
+    large.description = "x".repeat(50_000);
+    run.host.run(HostEffect::OfferTools([large].into()));
     let mut client = run.client();
-    client.stream.set_nonblocking(true).expect("a flag");
-    let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
-    let mut sent = 0;
-    let mut quiet = Instant::now();
-    // The pipe is full, and stays so.
-    while quiet.elapsed() < Duration::from_millis(500) {
-        match client.stream.write(line) {
-            Ok(count) => {
-                sent += count;
-                quiet = Instant::now();
-            }
-            Err(_) => std::thread::yield_now(),
-        }
-        assert!(sent < 100 << 20, "the server reads on and on");
+    for id in 1..=400 {
+        client.request(id, "tools/list", json!({}));
+    }
+    wait_for("answers to pile up", || {
+        run.host.mcp.most_waiting() > 1 << 20
+    });
+    // Others do not wait for it.
+    let mut other = run.client();
+    for id in 1..=2000 {
+        other.request(id, "ping", json!({}));
+        assert_eq!(other.next()["id"], id);
+    }
+    // Once it reads, it gets all.
+    let mut ids: Vec<i64> = (0..400)
+        .filter_map(|_| client.next()["id"].as_i64())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=400).collect::<Vec<i64>>());
+    assert!(
+        run.host.mcp.most_waiting() < 10 << 20,
+        "{}",
+        run.host.mcp.most_waiting()
+    );
+    // One that never does is cut off.
+    for id in 1..=400 {
+        client.request(id, "tools/list", json!({}));
     }
     run.shut_out(SESSION);
-    wait_for("the connection to be gone", || run.connections() == 0);
+    wait_for("the connections to be gone", || run.connections() == 0);
 }
 
 #[test]
