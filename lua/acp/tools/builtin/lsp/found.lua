@@ -1,0 +1,192 @@
+--- Places that servers name, as agents read them: sorted, each once, with the text of their lines.
+---
+--- Invariant: looking at a file leaves no trace, neither in Neovim nor in what the agent is taken to
+--- have read.
+
+local M = {}
+
+local place = require("acp.tools.builtin.lsp.place")
+local servers = require("acp.tools.builtin.lsp.servers")
+
+--- The largest file that is read for the text of its lines, and how much of a line is shown, in
+--- bytes.
+local MAX_READ, MAX_LINE = 4 * 1024 * 1024, 300
+
+--- A place in a file.
+---@class acp.lsp.Found
+---@field path string Absolute; an address of what is no file.
+---@field line integer 1-based.
+---@field column integer Bytes, 1-based.
+---@field end_line? integer Where what is defined there ends.
+---@field text? string The line.
+
+---@class acp.lsp.Raw
+---@field path string
+---@field is_file boolean
+---@field row integer
+---@field units integer
+---@field encoding string
+---@field end_row? integer
+
+--- Returns a file's text, or nil. Neovim goes on meanwhile.
+---@param ctx acp.ToolContext
+---@param path string
+---@return string?
+local function read(ctx, path)
+  return servers.wait(ctx, function(resume)
+    vim.uv.fs_open(path, "r", 0, function(_, fd)
+      if not fd then
+        return resume(nil)
+      end
+      local function done(text)
+        vim.uv.fs_close(fd, function() end)
+        resume(text)
+      end
+      vim.uv.fs_fstat(fd, function(_, stat)
+        if not stat or stat.type ~= "file" or stat.size > MAX_READ then
+          return done(nil)
+        end
+        vim.uv.fs_read(fd, stat.size, 0, function(_, text)
+          done(text)
+        end)
+      end)
+    end)
+  end)
+end
+
+--- Returns a function that knows the lines of files: of their buffers, else of the disk.
+---@param ctx acp.ToolContext
+---@return fun(path: string, row: integer): string?
+function M.reader(ctx)
+  local known = {} ---@type table<string, {buf?: integer, lines?: string[]}>
+  return function(path, row)
+    local it = known[path]
+    if not it then
+      it = { buf = require("acp.tools.builtin.lsp.buffers").loaded(path) }
+      if not it.buf then
+        local text = read(ctx, path)
+        it.lines = text and vim.split(text:gsub("\r\n", "\n"), "\n")
+      end
+      known[path] = it
+    end
+    if it.buf and vim.api.nvim_buf_is_loaded(it.buf) then
+      return vim.api.nvim_buf_get_lines(it.buf, row, row + 1, false)[1]
+    end
+    return it.lines and it.lines[row + 1]
+  end
+end
+
+--- Returns the beginning of a text, in whole characters.
+---@param text string
+---@param max integer
+---@return string
+function M.cut(text, max)
+  if #text <= max then
+    return text
+  end
+  return text:sub(1, place.from_server(text, max, "utf-8")) .. " …"
+end
+
+--- Returns the places of an answer: a Location, a list of them, or of LocationLinks.
+---@param answer acp.lsp.Answer
+---@return acp.lsp.Raw[]
+local function raw(answer)
+  local result = answer.result
+  if type(result) ~= "table" then
+    return {}
+  end
+  local found = {}
+  for _, item in ipairs(vim.islist(result) and result or { result }) do
+    local uri = item.uri or item.targetUri
+    local range = item.range or item.targetSelectionRange or item.targetRange
+    if type(uri) == "string" and type(range) == "table" then
+      local path = place.path(uri)
+      table.insert(found, {
+        path = path or uri,
+        is_file = path ~= nil,
+        row = range.start.line,
+        units = range.start.character,
+        encoding = answer.client.offset_encoding,
+        end_row = item.targetRange and item.targetRange["end"].line,
+      })
+    end
+  end
+  return found
+end
+
+---@param a acp.lsp.Raw
+---@param b acp.lsp.Raw
+---@return boolean
+local function comes_before(a, b)
+  if a.path ~= b.path then
+    return a.path < b.path
+  elseif a.row ~= b.row then
+    return a.row < b.row
+  end
+  return a.units < b.units
+end
+
+--- Returns the places that servers have answered, `limit` of them at most; how many there are.
+---@param ctx acp.ToolContext
+---@param answers acp.lsp.Answer[]
+---@param limit integer
+---@return acp.lsp.Found[]
+---@return integer total
+function M.places(ctx, answers, limit)
+  local all = {} ---@type acp.lsp.Raw[]
+  for _, answer in ipairs(answers) do
+    vim.list_extend(all, raw(answer))
+  end
+  table.sort(all, comes_before)
+  local line_of = M.reader(ctx)
+  local found, seen, total = {}, {}, 0
+  for _, it in ipairs(all) do
+    -- Behind the limit no file is read: two servers that count differently may be told apart.
+    local is_shown = total < limit
+    local text = is_shown and it.is_file and line_of(it.path, it.row) or nil
+    local column = text and place.from_server(text, it.units, it.encoding) or it.units
+    local key = ("%s:%d:%d"):format(it.path, it.row, column)
+    if not seen[key] then
+      seen[key] = true
+      total = total + 1
+      if is_shown then
+        table.insert(found, {
+          path = it.path,
+          line = it.row + 1,
+          column = column + 1,
+          end_line = it.end_row and it.end_row > it.row and it.end_row + 1 or nil,
+          text = text and M.cut(text, MAX_LINE),
+        })
+      end
+    end
+  end
+  return found, total
+end
+
+--- Returns places as lines of text.
+---@param found acp.lsp.Found[]
+---@return string
+function M.list(found)
+  local lines = {}
+  for _, it in ipairs(found) do
+    local to = it.end_line and (" (to line %d)"):format(it.end_line) or ""
+    local text = it.text and ": " .. it.text or ""
+    table.insert(lines, ("%s:%d:%d%s%s"):format(it.path, it.line, it.column, to, text))
+  end
+  return table.concat(lines, "\n")
+end
+
+--- Returns a tool's result: a text for the agent to read, and the same as data.
+---@param text string
+---@param data table
+---@param notes? string[]
+---@return table
+function M.result(text, data, notes)
+  if notes and #notes > 0 then
+    data.notes = notes
+    text = text .. "\n\n" .. table.concat(notes, "\n")
+  end
+  return { content = { { type = "text", text = text } }, structuredContent = data }
+end
+
+return M
