@@ -71,8 +71,8 @@ function M.run(spec, args, opts)
   local run = require("acp.tools.run")
   last = last - 1
   local id = last
-  ---@type acp.tools.Outcome
   local outcome = { is_done = false, progress = {}, asked = {}, written = {}, logged = {} }
+  ---@cast outcome acp.tools.Outcome
   function outcome.cancel()
     run.stop(id)
   end
@@ -87,10 +87,11 @@ function M.run(spec, args, opts)
       local text, why = opts.read(what.path, { line = what.line, limit = what.limit })
       return text and { content = text }, why
     end
-    local text, why = outcome.written[what.path], nil
-    if not text then
-      text, why = text_of(what.path)
+    local written = outcome.written[what.path] ---@type string?
+    if written then
+      return { content = cut(written, what) }
     end
+    local text, why = text_of(what.path)
     return text and { content = cut(text, what) }, why
   end
   function deeds.write(what)

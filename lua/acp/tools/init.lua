@@ -220,7 +220,7 @@ end
 function M.remove(name)
   if own[name] then
     own[name] = nil
-  elseif (all())[name] then
+  elseif M.get(name) then
     removed[name] = true
   else
     return false
