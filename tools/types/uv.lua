@@ -13,5 +13,8 @@ local uv = {}
 ---@return uv.Stat?
 function uv.fs_stat(path) end
 
+---@return integer
+function uv.hrtime() end
+
 ---@return { sysname: string, machine: string, release: string, version: string }
 function uv.os_uname() end

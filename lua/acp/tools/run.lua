@@ -153,11 +153,17 @@ local function step(call, co)
   end
 end
 
+--- What a coroutine waits for.
+---@class acp.tools.Wait
+---@field answer any[]
+---@field count integer How many values it has; below 0: it is not there yet.
+---@field is_on boolean The coroutine waits.
+
 --- Waits in the coroutine that runs until what `start` is given is called; returns its arguments.
 ---@param call acp.tools.Call
 ---@param name string Of the function of the context.
 ---@param start fun(resume: fun(...: any))
----@return ...
+---@return any ...
 function M.await(call, name, start)
   local co, is_main = coroutine.running()
   if not co or is_main then
@@ -171,18 +177,17 @@ function M.await(call, name, start)
     end
     return nil, call.over
   end
-  local answer ---@type {n: integer, [integer]: any}?
-  local is_waiting = false
+  local wait = { answer = {}, count = -1, is_on = false } ---@type acp.tools.Wait
   local function resume(...)
-    if answer then
+    if wait.count >= 0 then
       return
     end
-    answer = { n = select("#", ...), ... }
+    wait.answer, wait.count = { ... }, select("#", ...)
     call.waits[resume] = nil
-    if is_waiting then
+    if wait.is_on then
       M.when_free(function()
         -- Somebody else may have gone on with it.
-        if is_waiting then
+        if wait.is_on then ---@diagnostic disable-line: unnecessary-if
           step(call, co)
         end
       end)
@@ -190,13 +195,13 @@ function M.await(call, name, start)
   end
   call.waits[resume] = true
   start(resume)
-  is_waiting = true
+  wait.is_on = true
   -- Whoever goes on with it has to wait for the answer like everybody.
-  while not answer do
-    coroutine.yield()
+  while wait.count < 0 do
+    coroutine.yield() ---@diagnostic disable-line: await-in-sync
   end
-  is_waiting = false
-  return unpack(answer, 1, answer.n)
+  wait.is_on = false
+  return unpack(wait.answer, 1, wait.count)
 end
 
 --- Runs a handler for a call; `link` hears what comes of it.
@@ -219,7 +224,8 @@ function M.start(call, spec, args, link)
   calls[it.id] = it
   local ctx = require("acp.tools.context").make(it, call.session, call.cwd)
   local handler = spec.handler
-  local is_async = type(handler) == "function" and debug.getinfo(handler, "u").nparams >= 3
+  local info = type(handler) == "function" and debug.getinfo(handler, "u")
+  local is_async = info and info.nparams >= 3 or false
   local function done(value, why)
     if value == nil and why ~= nil then
       finish(it, false, setmetatable({ message = tostring(why) }, Failure))
@@ -229,6 +235,7 @@ function M.start(call, spec, args, link)
   end
   local co = coroutine.create(function()
     local ok, value, why = xpcall(function()
+      ---@diagnostic disable-next-line: param-type-mismatch, redundant-return-value
       return handler(args, ctx, is_async and done or nil)
     end, failure)
     if not ok then
@@ -269,8 +276,9 @@ function M.stop(id)
   M.when_free(function()
     for _, fn in ipairs(call.on_cancel) do
       local ok, problem = xpcall(fn, failure)
+      local found = problem ---@type any
       if not ok then
-        log(call, "on_cancel: " .. (problem.trace or problem.message))
+        log(call, "on_cancel: " .. (found.trace or found.message))
       end
     end
   end)
