@@ -60,7 +60,8 @@ return function(test)
     same("v", result.mode)
     same("äo", selected("gg0lvl").selection.text)
     -- Backwards it is the same.
-    same("äo", selected("gg0llvh").selection.text)
+    local backwards = selected("gg0llvh").selection
+    same({ "äo", 2, 4 }, { backwards.text, backwards.start.column, backwards["end"].column })
     result = selected("ggVj")
     same({
       kind = "lines",
@@ -128,6 +129,7 @@ return function(test)
 
   test("navigate: the file's window shows the place, the user stays in the chat", function()
     local win, chat = beside_chat()
+    vim.api.nvim_win_set_cursor(win, { 50, 0 })
     local args = { path = "b.txt", line = 120, end_line = 122, column = 3 }
     same({ shown = true, path = "b.txt", line = 120, end_line = 122 }, go(args))
     same(chat, vim.api.nvim_get_current_win())
@@ -138,6 +140,14 @@ return function(test)
     vim.api.nvim_set_current_win(win)
     vim.cmd('execute "normal! \\<C-o>"')
     same(tools.cwd .. "/a.txt", vim.api.nvim_buf_get_name(0))
+    same(50, vim.fn.line("."))
+    -- So does the one within the file.
+    vim.cmd("normal! 60G")
+    vim.api.nvim_set_current_win(chat)
+    go({ path = "a.txt", line = 150 })
+    vim.api.nvim_set_current_win(win)
+    vim.cmd('execute "normal! \\<C-o>"')
+    same(60, vim.fn.line("."))
   end)
 
   test("navigate: the lines are highlighted for a moment, or not", function()

@@ -277,7 +277,6 @@ function M.show(buf, place_in)
     if not to then
       to = split(buf)
     elseif is_other then
-      run_in(to, "mark '")
       vim.api.nvim_win_set_buf(to, buf)
     end
     if to then
