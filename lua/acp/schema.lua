@@ -317,6 +317,8 @@ local form_keys = {
     field("prev", keys("<S-Tab>", "Goes to the field before, also while you write into one.")),
     field("newline", keys({ "<S-CR>", "<C-j>" }, "In a field: starts a new line.")),
     field("submit", keys("<C-s>", "Gives the agent what the form is filled in with.")),
+    field("yes", keys({ "y", "<C-s>" }, "Says yes to a question without fields.")),
+    field("no", keys({ "n", "D" }, "Says no to it.")),
     field("open", keys("o", "Opens the page in your browser.")),
     field("copy", keys("y", "Copies the page's address.")),
     field("decline", keys("D", "Answers no.")),

@@ -437,6 +437,12 @@ fn told(open: &Elicitation, answer: &ElicitationAnswer) -> String {
         (message, _) => message,
     };
     match (answer, &open.ask) {
+        (ElicitationAnswer::Accept(_), Ask::Form(form)) if form.fields.is_empty() => {
+            format!("Yes: {message}")
+        }
+        (ElicitationAnswer::Decline, Ask::Form(form)) if form.fields.is_empty() => {
+            format!("No: {message}")
+        }
         (ElicitationAnswer::Accept(content), Ask::Form(form)) => {
             let mut text = format!("Answered: {message}");
             for field in &form.fields {

@@ -32,6 +32,9 @@ pub enum Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     Submit,
+    /// To a question without fields.
+    Yes,
+    No,
     Open,
     Copy,
     Decline,
@@ -43,6 +46,8 @@ impl Act {
     pub fn name(self) -> &'static str {
         match self {
             Act::Submit => "submit",
+            Act::Yes => "yes",
+            Act::No => "no",
             Act::Open => "open",
             Act::Copy => "copy",
             Act::Decline => "decline",
@@ -58,6 +63,8 @@ impl Act {
     fn words(self) -> (&'static str, Group) {
         match self {
             Act::Submit => ("Submit", "AcpAllow"),
+            Act::Yes => ("Yes", "AcpAllow"),
+            Act::No => ("No", "AcpReject"),
             Act::Open => ("Open it in the browser", "AcpAllow"),
             Act::Copy => ("Copy the address", "AcpOption"),
             Act::Decline => ("Decline: the agent is told no", "AcpReject"),
@@ -145,6 +152,7 @@ impl Draft {
 /// Returns what can be done about a question, in the order of the lines.
 pub fn acts(ask: &Ask) -> Vec<Act> {
     match ask {
+        Ask::Form(form) if form.fields.is_empty() => vec![Act::Yes, Act::No, Act::Dismiss],
         Ask::Form(_) => vec![Act::Submit, Act::Decline, Act::Dismiss],
         Ask::Page { page, .. } if page.is_web => {
             vec![Act::Open, Act::Copy, Act::Decline, Act::Dismiss]

@@ -111,6 +111,19 @@ fn a_tab_goes_to_each_field_once_and_to_the_acts() {
 }
 
 #[test]
+fn a_question_without_fields_is_answered_yes_or_no() {
+    let ask = Ask::Form(Form::default());
+    let want = [
+        "Who?",
+        "",
+        " y      Yes",
+        " n      No",
+        " d      Dismiss: neither yes nor no",
+    ];
+    assert_eq!(texts(&ask, &Draft::of(&ask)), want);
+}
+
+#[test]
 fn a_page_shows_where_it_leads_before_it_can_be_opened() {
     let page = |url: &str| Ask::Page {
         page: Page::new(url),

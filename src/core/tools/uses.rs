@@ -127,7 +127,11 @@ impl Model {
         }
         let spec = self.tools.defined.get(&name).cloned();
         let known = self.tools.uses.remove(&id);
-        let mut used = known.unwrap_or_else(|| Use::new(session, name, spec));
+        let mut used = known.unwrap_or_else(|| Use::new(session, name.clone(), spec.clone()));
+        // What counts is the whole call, and the tool as it is now.
+        used.clock = Clock::new(spec.as_ref().and_then(|spec| spec.limit_ms));
+        used.spec = spec.clone();
+        used.name = name;
         let is_dropped = used.stage == Stage::Dropped;
         used.stage = Stage::Asked;
         let (arguments, wrong) = match arguments {
@@ -135,7 +139,6 @@ impl Model {
             Err(words) => (Map::new(), Some(words)),
         };
         used.arguments = Some(arguments);
-        let spec = used.spec.clone();
         self.tools.uses.insert(id, used);
         self.meet_announced(id);
         if let Some(words) = wrong {
@@ -154,10 +157,7 @@ impl Model {
             turn.spoke = true;
         }
         match spec.filter(|spec| spec.is_on) {
-            None => {
-                let text = "Neovim offers no such tool (any more): ask for the list of tools anew.";
-                self.stop_use(id, ToolResult::error(text), fx);
-            }
+            None => self.stop_use(id, not_offered(), fx),
             Some(spec) => match spec.permission {
                 ToolPermission::Allow => self.run_use(id, fx),
                 ToolPermission::Ask => self.ask_for_use(id, fx),
@@ -184,6 +184,11 @@ impl Model {
         let Some(of) = self.tools.uses.get_mut(&id) else {
             return;
         };
+        let tool = self.tools.defined.get(&of.name);
+        if !tool.is_some_and(|tool| tool.is_on) {
+            // Switched off while the user was asked.
+            return self.stop_use(id, not_offered(), fx);
+        }
         of.stage = Stage::Running;
         let (session, name) = (of.session, of.name.clone());
         let arguments = of.arguments.clone().unwrap_or_default();
@@ -290,7 +295,9 @@ impl Model {
 
     /// Shows how a call has ended, and takes it out.
     fn forget_use(&mut self, id: ToolUseId, status: ToolStatus, result: &ToolResult) {
-        self.show_use(id, status, Some(result));
+        // That it was cancelled is said already.
+        let result = (status != ToolStatus::Cancelled).then_some(result);
+        self.show_use(id, status, result);
         let Some(mut of) = self.tools.uses.remove(&id) else {
             return;
         };
@@ -299,6 +306,10 @@ impl Model {
         }
         self.remember_use(of);
     }
+}
+
+fn not_offered() -> ToolResult {
+    ToolResult::error("Neovim offers no such tool (any more): ask for the list of tools anew.")
 }
 
 /// Returns what a caller gets that wants no answer, most often.

@@ -145,10 +145,10 @@ pub(super) fn perform(act: Act) -> mlua::Result<()> {
         return Ok(());
     }
     match act {
-        Act::Submit => submit(),
+        Act::Submit | Act::Yes => submit(),
         Act::Open => open_page(),
         Act::Copy => copy(),
-        Act::Decline => answer(ElicitationAnswer::Decline),
+        Act::Decline | Act::No => answer(ElicitationAnswer::Decline),
         Act::Dismiss => answer(ElicitationAnswer::Cancel),
     }
 }
