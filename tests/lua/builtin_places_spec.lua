@@ -60,7 +60,8 @@ return function(test)
     same("v", result.mode)
     same("äo", selected("gg0lvl").selection.text)
     -- Backwards it is the same.
-    same("äo", selected("gg0llvh").selection.text)
+    local backwards = selected("gg0llvh").selection
+    same({ "äo", 2, 4 }, { backwards.text, backwards.start.column, backwards["end"].column })
     result = selected("ggVj")
     same({
       kind = "lines",
@@ -128,6 +129,7 @@ return function(test)
 
   test("navigate: the file's window shows the place, the user stays in the chat", function()
     local win, chat = beside_chat()
+    vim.api.nvim_win_set_cursor(win, { 50, 0 })
     local args = { path = "b.txt", line = 120, end_line = 122, column = 3 }
     same({ shown = true, path = "b.txt", line = 120, end_line = 122 }, go(args))
     same(chat, vim.api.nvim_get_current_win())
@@ -138,6 +140,14 @@ return function(test)
     vim.api.nvim_set_current_win(win)
     vim.cmd('execute "normal! \\<C-o>"')
     same(tools.cwd .. "/a.txt", vim.api.nvim_buf_get_name(0))
+    same(50, vim.fn.line("."))
+    -- So does the one within the file.
+    vim.cmd("normal! 60G")
+    vim.api.nvim_set_current_win(chat)
+    go({ path = "a.txt", line = 150 })
+    vim.api.nvim_set_current_win(win)
+    vim.cmd('execute "normal! \\<C-o>"')
+    same(60, vim.fn.line("."))
   end)
 
   test("navigate: the lines are highlighted for a moment, or not", function()
@@ -212,6 +222,28 @@ return function(test)
     vim.o.columns, vim.o.lines = 160, 40
     same(false, result.shown)
     contains("no room", result.note)
+    same(-1, vim.fn.bufnr(tools.cwd .. "/b.txt"))
+  end)
+
+  test("navigate: a file that another Neovim has open is left to the user", function()
+    local win = beside_chat()
+    local before = vim.o.updatecount
+    vim.o.updatecount = 200
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("edit " .. vim.fn.fnameescape(tools.cwd .. "/b.txt") .. " | setlocal swapfile")
+      vim.cmd("silent preserve")
+    end)
+    local swap = vim.fn.swapname(vim.api.nvim_win_get_buf(win))
+    local content = assert(io.open(swap, "rb")):read("*a")
+    vim.cmd("bwipeout! " .. vim.api.nvim_win_get_buf(win))
+    local file = assert(io.open(swap, "wb"))
+    file:write(content)
+    file:close()
+    tools.at_rest(function()
+      contains("there is a swap file of it", tools.fails("navigate", { path = "b.txt" }))
+    end)
+    vim.uv.fs_unlink(swap)
+    vim.o.updatecount = before
   end)
 
   test("navigate: a line past the end is the last one", function()
