@@ -16,6 +16,7 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
+pub use decode::{content_block, tool_kind};
 pub use frame::{Frame, LineDecoder};
 pub use message::*;
 pub use options::*;

@@ -38,6 +38,7 @@ impl Model {
     /// Gives a session a process: one that runs already with the same command, or a new one.
     pub(super) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
         self.leave(key, fx);
+        self.serve_tools_to(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -167,6 +168,7 @@ impl Model {
     pub(super) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
         self.end_terminals(key, fx);
+        self.shut_out_of_tools(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -236,6 +238,7 @@ impl Model {
         self.close_permissions(key, fx);
         self.forget_terminals(key, fx);
         self.forget_questions(key);
+        self.forget_tools(key, fx);
         let Some(mut session) = self.sessions.remove(&key) else {
             return;
         };

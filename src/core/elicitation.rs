@@ -42,6 +42,34 @@ pub struct Elicitation {
     tool: Option<ToolCallId>,
     pub message: String,
     pub ask: Ask,
+    /// How much depends on the answer, where that is said.
+    importance: Option<Importance>,
+}
+
+/// How much depends on an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Importance {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl Importance {
+    /// Reads one by its name.
+    pub fn of(name: &Json) -> Option<Self> {
+        let all = [Self::Low, Self::Medium, Self::High, Self::Critical];
+        all.into_iter().find(|one| name == one.name())
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
 }
 
 /// How the user is asked.
@@ -135,20 +163,36 @@ impl Model {
             let answer = client::elicitation_cancelled();
             return self.respond(agent, &asked.request, Ok(answer), fx);
         };
+        let ask = match asked.mode {
+            ElicitationMode::Form { schema } => Ask::Form(Form::of_schema(&schema)),
+            ElicitationMode::Url { url, id } => Ask::Page {
+                page: Page::new(&url),
+                id,
+            },
+        };
+        let asker = Asker::Agent(agent, asked.request);
+        self.put_elicitation(session, asker, asked.tool, asked.message, (ask, None), fx);
+    }
+
+    /// Asks the user.
+    pub(super) fn put_elicitation(
+        &mut self,
+        session: SessionKey,
+        asker: Asker,
+        tool: Option<ToolCallId>,
+        message: String,
+        (ask, importance): (Ask, Option<Importance>),
+        fx: &mut Effects,
+    ) {
         let id = ElicitationId(self.permissions.number());
         self.elicitations.queue.push(Elicitation {
             id,
             session,
-            asker: Asker::Agent(agent, asked.request),
-            tool: asked.tool,
-            message: asked.message,
-            ask: match asked.mode {
-                ElicitationMode::Form { schema } => Ask::Form(Form::of_schema(&schema)),
-                ElicitationMode::Url { url, id } => Ask::Page {
-                    page: Page::new(&url),
-                    id,
-                },
-            },
+            asker,
+            tool,
+            message,
+            ask,
+            importance,
         });
         self.frame.permission_dirty = true;
         fx.push(emit(Announcement::ElicitationRequested {
@@ -366,10 +410,13 @@ impl Model {
             head.push(line);
         }
         head.extend(open.message.trim().lines().map(Line::plain));
-        let title = match open.ask {
+        let mut title = match open.ask {
             Ask::Form(_) => format!("{agent} asks you"),
             Ask::Page { .. } => format!("{agent} asks you to open a page"),
         };
+        if let Some(importance) = open.importance {
+            title.push_str(&format!(" ({} importance)", importance.name()));
+        }
         Some(ElicitationView {
             id: open.id,
             session: open.session,

@@ -14,6 +14,7 @@ use super::project::KeptReview;
 use super::proposals::ProposalJob;
 use super::reviews::{ReviewJob, ShiftJob};
 use super::rules::Check;
+use super::tools::ToolJob;
 
 /// Work that goes on when an effect reports back.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub enum Job {
         session: SessionKey,
         kept: KeptReview,
     },
+    /// The time of a call of one of Neovim's tools.
+    Tool(ToolJob),
     /// Something that goes along with a prompt is fetched; the attachment knows by the token.
     Content,
     /// The saved text of a buffer that was modified when it was first seen.

@@ -37,6 +37,7 @@ use super::reviewlist::ReviewList;
 use super::reviews::Reviews;
 use super::terminals::Terminals;
 use super::text::Text;
+use super::tools::Tools;
 use super::tracked::Tracked;
 use super::transcript::Transcript;
 pub use super::usage::Usage;
@@ -68,6 +69,7 @@ pub struct Model {
     pub(super) windows: Windows,
     pub(super) changes: Changes,
     pub(super) following: Following,
+    pub(super) tools: Tools,
     pub(super) past: Pasts,
     pub(super) logins: Logins,
     /// Requests for files whose buffers are still coming in.

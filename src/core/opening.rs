@@ -177,7 +177,7 @@ impl Model {
     }
 
     fn send_ask(&mut self, agent: AgentKey, key: SessionKey, ask: Ask, fx: &mut Effects) {
-        let setup = self.setup(agent, key);
+        let setup = self.setup(agent, key, fx);
         match ask {
             Ask::New => {
                 let params = client::new_session(&setup);

@@ -1,4 +1,5 @@
-//! Permission requests as one queue over all sessions, oldest first.
+//! Permission requests of agents, and of calls of Neovim's tools, as one queue over all sessions,
+//! oldest first.
 //!
 //! Invariant: a request in the queue has had no response yet; leaving the queue and being
 //! answered are one step.
@@ -54,6 +55,39 @@ pub struct Permission {
 }
 
 impl Permission {
+    /// Returns a question that has no number yet.
+    fn new(
+        session: SessionKey,
+        asker: Asker,
+        tool: ToolCallId,
+        options: Vec<PermissionOption>,
+    ) -> Self {
+        Self {
+            id: PermissionId(0),
+            session,
+            asker,
+            tool,
+            own: None,
+            options,
+            is_asked: false,
+            has_shown_something: false,
+            checking: None,
+            alone: None,
+        }
+    }
+
+    /// Returns a question of a tool of Neovim's, about this and nothing that an agent says.
+    pub(super) fn of_tool(
+        session: SessionKey,
+        asker: Asker,
+        (tool, about): (ToolCallId, ToolCall),
+        options: Vec<PermissionOption>,
+    ) -> Self {
+        let mut question = Self::new(session, asker, tool, options);
+        question.own = Some(Box::new(about));
+        question
+    }
+
     /// Tells whether it is about a tool call, and not about what its id stood for before.
     pub(super) fn is_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
         self.session == session && self.tool == *tool && self.own.is_none()
@@ -198,20 +232,18 @@ impl Model {
             self.respond(agent, &request, Ok(client::cancelled()), fx);
             return;
         }
-        let id = PermissionId(self.permissions.number());
-        self.permissions.queue.push_back(Permission {
-            id,
-            session: key,
-            asker: Asker::Agent(agent, request),
-            tool: tool.clone(),
-            own: None,
-            options,
-            is_asked: false,
-            has_shown_something: false,
-            checking: None,
-            alone,
-        });
+        let asker = Asker::Agent(agent, request);
+        let mut question = Permission::new(key, asker, tool.clone(), options);
+        question.alone = alone;
         self.follow_tool(key, &tool);
+        self.put_question(question, fx);
+    }
+
+    /// Has the rules answer a question, or the user.
+    pub(super) fn put_question(&mut self, mut question: Permission, fx: &mut Effects) {
+        let id = PermissionId(self.permissions.number());
+        question.id = id;
+        self.permissions.queue.push_back(question);
         self.consult_rules(id, fx);
     }
 
@@ -296,6 +328,9 @@ impl Model {
         fx.push(log(Level::Info, line));
         self.proposal_answered(id, is_allowed);
         if let Some(open) = self.permissions.take(|open| open.id == id) {
+            if is_allowed && rule.is_none() {
+                self.agents_call_is_allowed(&open);
+            }
             let by = (Some(option.to_owned()), rule);
             self.settle(open, by, Ok(result), fx);
         }
@@ -310,6 +345,7 @@ impl Model {
 
     /// Answers every open question of a session `cancelled`.
     pub(super) fn close_permissions(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.cancel_uses(key, fx);
         self.close_elicitations(key, fx);
         while let Some(open) = self.permissions.take(|open| open.session == key) {
             self.settle(open, (None, None), Ok(client::cancelled()), fx);
@@ -353,8 +389,10 @@ impl Model {
         self.reply(&open.asker, result, fx);
         self.frame.permission_dirty = true;
         if let Some(session) = self.sessions.get_mut(&open.session) {
+            let tool = session.transcript.find_tool(&open.tool);
+            let tool = tool.map_or(&open.tool, |tool| &tool.id);
             let history = &mut session.history;
-            history.answered(&open.tool.0, option.clone(), rule);
+            history.answered(&tool.0, option.clone(), rule);
         }
         // Nobody has heard of one that was taken back before it was shown.
         if open.is_asked || rule.is_some() {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::effect::Level;
 use super::ids::{AgentKey, SessionKey};
-use super::model::Model;
+use super::model::{Effects, Model};
 use super::tools::Way;
 use crate::acp::client::{McpAbilities, McpServer, McpTransport, SessionSetup};
 
@@ -26,18 +26,24 @@ pub struct Reach {
 }
 
 impl Model {
-    /// Returns what a session is opened with.
-    pub(super) fn setup(&mut self, agent: AgentKey, key: SessionKey) -> SessionSetup {
+    /// Returns what a session is opened with; whoever is offered Neovim's tools is let in.
+    pub(super) fn setup(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        fx: &mut Effects,
+    ) -> SessionSetup {
         let info = self.agents.get(&agent);
         let info = info.and_then(|agent| agent.info.as_ref());
         let reaches = info.map(|info| info.mcp).unwrap_or_default();
         let takes_dirs = info.is_some_and(|info| info.sessions.additional_directories);
+        let tools = self.tools_for(reaches, key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return SessionSetup::default();
         };
         let name = &session.spec.name;
         let reach = &mut session.reach;
-        let (mcp, beyond): (Vec<_>, Vec<_>) = reach
+        let (mut mcp, beyond): (Vec<_>, Vec<_>) = reach
             .mcp
             .iter()
             .cloned()
@@ -56,6 +62,10 @@ impl Model {
                 "The agent \"{name}\" takes no other folders than its own; it may read and write \
                  in `additional_dirs` through Neovim only."
             ));
+        }
+        match tools {
+            Ok(server) => mcp.extend(server),
+            Err(why) => left_out.push(why),
         }
         let mut additional = Vec::new();
         if takes_dirs {

@@ -146,13 +146,14 @@ impl Model {
     }
 
     pub(super) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
+        let had_uses = self.cancel_uses(key, fx);
         self.close_permissions(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
         let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
         else {
-            if !self.cancel_login(key, fx) {
+            if !self.cancel_login(key, fx) && !had_uses {
                 fx.push(notify(Level::Info, "Nothing is running in this chat."));
             }
             return;
@@ -234,6 +235,7 @@ impl Model {
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
         session.history.turn_ended(reason);
+        self.tools_turn_ends(key);
         self.end_turns_terminals(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.ask_checkpoint(key, fx);

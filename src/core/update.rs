@@ -304,6 +304,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.history_news(Some(job), news, fx);
         }
         (Some(Job::History(HistoryJob::Deadline(number))), _) => model.list_is_due(number, fx),
+        (Some(Job::Tool(job)), _) => model.tool_timer(job, fx),
         (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
         // What it was to limit is done.
         (None, Event::Timer { .. }) => {}

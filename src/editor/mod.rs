@@ -122,8 +122,8 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         let _ = std::fs::create_dir_all(folder);
     }
     let socket = tools::door::tools_socket_path();
-    let wiring = start(log, state_path(), socket.clone(), config.log_level)
-        .map_err(mlua::Error::runtime)?;
+    let wiring =
+        start(log, state_path(), socket.clone(), config.log_level).map_err(mlua::Error::runtime)?;
     SHUT_DOWN.set(Some(wiring.shut_down));
     state::install(state::Editor {
         inbox: wiring.inbox,

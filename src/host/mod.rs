@@ -112,6 +112,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// The size at which the log file is rotated.
     pub log_bytes: u64,
+    /// How long a client of Neovim's tools may take to show its token.
+    pub tools_hello: Duration,
     pub project: ProjectLimits,
     pub stillness: Stillness,
 }
@@ -125,6 +127,7 @@ impl Default for Limits {
             stdin_backlog: 256 << 20,
             file_bytes: 64 << 20,
             log_bytes: 5 << 20,
+            tools_hello: Duration::from_secs(5),
             project: ProjectLimits::default(),
             stillness: Stillness::default(),
         }

@@ -17,6 +17,8 @@ use serde_json::value::RawValue;
 
 use super::message::{AgentNotification, AgentRequest, RequestId, SessionId};
 use super::raw;
+pub use content::block as content_block;
+pub use tool_calls::kind as tool_kind;
 
 const READ: &str = "fs/read_text_file";
 const WRITE: &str = "fs/write_text_file";

@@ -121,7 +121,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn kind(kind: String) -> ToolKind {
+/// Returns the kind with a name of the wire's.
+pub fn kind(kind: String) -> ToolKind {
     match &*kind {
         "read" => ToolKind::Read,
         "edit" => ToolKind::Edit,

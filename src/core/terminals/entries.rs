@@ -16,6 +16,7 @@ impl Model {
     /// terminals.
     pub(in crate::core) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
         self.frame.permission_dirty |= self.elicitations.is_about(session, &patch.id);
+        self.meet_twin(session, &mut patch);
         let news = take_terminal_news(&mut patch);
         self.merge_told(session, patch, news, &[]);
     }

@@ -3,16 +3,28 @@
 //! Invariants: a call that was heard of is answered once, whatever becomes of its turn, its
 //! session, its handler or the user; no handler runs that the user has not let run.
 
+mod asks;
+mod clock;
+mod door;
+mod permit;
+mod registry;
 pub mod schema;
+mod shown;
+mod twin;
+mod uses;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::asker::Step;
+pub use self::clock::ToolJob;
+use self::permit::Allowed;
+use self::twin::Over;
+use self::uses::Use;
 use super::ids::{SessionKey, ToolUseId};
-use super::model::{Effects, Model};
-use crate::acp::RpcError;
+use crate::acp::ToolCallId;
 
 /// What an agent sees of the server, and its calls begin with.
 pub const SERVER: &str = "neovim";
@@ -118,63 +130,42 @@ pub enum ToolAsk {
     Form { message: String, schema: Json },
 }
 
-impl Model {
-    pub(super) fn tool_is_answered(
-        &mut self,
-        _id: ToolUseId,
-        _step: Step,
-        _result: Result<Json, RpcError>,
-        _fx: &mut Effects,
-    ) {
+/// All there is about the tools.
+#[derive(Debug, Default)]
+pub struct Tools {
+    door: Option<Door>,
+    /// The port of the server over HTTP, once it is known.
+    port: Option<u16>,
+    /// It was asked for.
+    is_served_by_http: bool,
+    /// Nobody can reach the tools.
+    has_failed: bool,
+    /// How many tokens were made: each is another one.
+    tokens: u64,
+    /// The sessions in whose name somebody may come.
+    admitted: BTreeSet<SessionKey>,
+    defined: BTreeMap<String, Arc<ToolSpec>>,
+    /// Those that agents were told of last.
+    offered: Arc<[ToolSpec]>,
+    /// The calls that have had no answer yet.
+    uses: BTreeMap<ToolUseId, Use>,
+    /// What the user always allows in a session.
+    always: BTreeSet<(SessionKey, String)>,
+    /// What the user has allowed an agent to call, and has not been called yet.
+    allowed: Vec<Allowed>,
+    /// Calls that are over and that the agent has not told of itself.
+    over: Vec<Over>,
+    /// The entries that stand for a call.
+    taken: BTreeSet<(SessionKey, ToolCallId)>,
+    /// What agents call a call themselves, and the tool's name.
+    twins: BTreeMap<(SessionKey, ToolCallId), String>,
+}
+
+impl Tools {
+    /// Tells whether a call has had no answer yet.
+    #[cfg(test)]
+    pub(super) fn is_open(&self, id: ToolUseId) -> bool {
+        let of = self.uses.get(&id);
+        of.is_some_and(|of| of.is_complete())
     }
-
-    pub(super) fn tool_door(&mut self, _door: Door) {}
-
-    pub(super) fn tools_defined(&mut self, _tools: Vec<ToolSpec>, _fx: &mut Effects) {}
-
-    pub(super) fn tool_switched(&mut self, _name: &str, _on: bool, _fx: &mut Effects) {}
-
-    pub(super) fn tool_asked(
-        &mut self,
-        _id: ToolUseId,
-        _number: u32,
-        _ask: ToolAsk,
-        _fx: &mut Effects,
-    ) {
-    }
-
-    pub(super) fn tool_progressed(
-        &mut self,
-        _id: ToolUseId,
-        _progress: Progress,
-        _fx: &mut Effects,
-    ) {
-    }
-
-    pub(super) fn tool_done(&mut self, _id: ToolUseId, _result: ToolResult, _fx: &mut Effects) {}
-
-    pub(super) fn tool_port(&mut self, _port: u16) {}
-
-    pub(super) fn tool_server_failed(&mut self, _why: String, _fx: &mut Effects) {}
-
-    pub(super) fn tool_begun(
-        &mut self,
-        _id: ToolUseId,
-        _session: SessionKey,
-        _name: String,
-        _fx: &mut Effects,
-    ) {
-    }
-
-    pub(super) fn tool_used(
-        &mut self,
-        _id: ToolUseId,
-        _session: SessionKey,
-        _name: String,
-        _arguments: Result<Map<String, Json>, String>,
-        _fx: &mut Effects,
-    ) {
-    }
-
-    pub(super) fn tool_given_up(&mut self, _id: ToolUseId, _fx: &mut Effects) {}
 }

@@ -70,7 +70,10 @@ pub fn check_schema(parameters: &Json) -> Result<(), String> {
 
 fn line(path: &str, words: &str) -> String {
     let path = if path.is_empty() { "arguments" } else { path };
-    let words: String = words.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
+    let words: String = words
+        .chars()
+        .map(|c| if c == '\n' { ' ' } else { c })
+        .collect();
     let mut line = format!("{path}: {words}");
     if line.len() > LINE_BYTES {
         let mut end = LINE_BYTES;
@@ -81,4 +84,90 @@ fn line(path: &str, words: &str) -> String {
         line.push('…');
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_schema_is_told_by_its_place() {
+        let check = |parameters: Json, place: &str| match check_schema(&parameters) {
+            Ok(()) => assert_eq!(place, "", "{parameters}"),
+            Err(why) => {
+                assert!(
+                    !place.is_empty() && why.starts_with(place),
+                    "{parameters}: {why}"
+                );
+                assert_eq!(why.lines().count(), 1);
+            }
+        };
+        check(json!({}), "");
+        check(
+            json!({ "type": "object", "properties": { "a": { "enum": [1, 2] } } }),
+            "",
+        );
+        check(json!([]), "it must be an object");
+        check(json!({ "type": "string" }), "/type: ");
+        check(
+            json!({ "properties": { "a": { "type": "strange" } } }),
+            "/properties/a/type: ",
+        );
+        check(json!({ "required": "a" }), "/required: ");
+        // Nothing is fetched, and no pattern may take for ever.
+        let remote = json!({ "properties": { "a": { "$ref": "https://example.com/a.json" } } });
+        assert!(check_schema(&remote).is_err());
+        let file = json!({ "properties": { "a": { "$ref": "file:///etc/passwd" } } });
+        assert!(check_schema(&file).is_err());
+        let backward = json!({ "properties": { "a": { "pattern": "(?=a)b" } } });
+        assert!(check_schema(&backward).is_err());
+    }
+
+    #[test]
+    fn words_name_each_field_and_not_what_stood_in_it() {
+        let schema = Schema::compile(&json!({
+            "type": "object",
+            "properties": {
+                "n": { "type": "integer", "minimum": 1 },
+                "of": { "enum": ["red", "green"] },
+                "deep": { "type": "array", "items": { "required": ["x"] } },
+            },
+            "required": ["n"],
+        }))
+        .expect("a schema");
+        assert!(schema.check(json!({ "n": 1 })).is_ok());
+        let words = |arguments: Json| schema.check(arguments).expect_err("wrong");
+        assert!(
+            words(json!({})).starts_with("arguments: "),
+            "{}",
+            words(json!({}))
+        );
+        let all = words(json!({ "n": 0, "of": "secret", "deep": [{ "x": 1 }, {}] }));
+        let mut lines: Vec<&str> = all.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines.len(), 3, "{all}");
+        assert!(
+            lines[0].starts_with("/deep/1: ") && lines[0].contains('x'),
+            "{all}"
+        );
+        assert!(
+            lines[1].starts_with("/n: ") && lines[1].contains('1'),
+            "{all}"
+        );
+        assert!(
+            lines[2].starts_with("/of: ") && lines[2].contains("green"),
+            "{all}"
+        );
+        assert!(!all.contains("secret"), "{all}");
+        let many: Vec<Json> = vec![json!({}); 1000];
+        assert_eq!(
+            words(json!({ "n": 1, "deep": many })).lines().count(),
+            FIELDS + 1
+        );
+        let long = "é".repeat(LINE_BYTES);
+        let line = super::line("", &long);
+        assert!(line.len() <= LINE_BYTES + '…'.len_utf8());
+    }
 }

@@ -43,6 +43,17 @@ impl Transcript {
         index
     }
 
+    /// Calls a tool call by another id, too; what has waited for that belongs to it.
+    pub fn call_also(&mut self, id: ToolCallId, known: &ToolCallId) {
+        let Some(&index) = self.tools.get(known) else {
+            return;
+        };
+        self.tools.entry(id.clone()).or_insert(index);
+        for child in self.family.take_waiting(&id) {
+            self.belong(child, id.clone());
+        }
+    }
+
     /// Lets the diffs of a tool call find their places in their files as they are now.
     pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
         let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {

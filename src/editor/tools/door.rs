@@ -52,11 +52,14 @@ fn proxy() -> mlua::Result<Option<PathBuf>> {
     let lua = nvim::lua();
     let require: mlua::Function = lua.globals().get("require")?;
     let native: mlua::Table = require.call("acp.native")?;
-    let (_, library): (mlua::Value, String) =
-        native.get::<mlua::Function>("library")?.call(())?;
+    let (_, library): (mlua::Value, String) = native.get::<mlua::Function>("library")?.call(())?;
     let root: String = native.get::<mlua::Function>("root")?.call(())?;
-    let beside = Path::new(&library).parent().map(|folder| folder.join(PROXY));
-    let places = beside.into_iter().chain([Path::new(&root).join("lib").join(PROXY)]);
+    let beside = Path::new(&library)
+        .parent()
+        .map(|folder| folder.join(PROXY));
+    let places = beside
+        .into_iter()
+        .chain([Path::new(&root).join("lib").join(PROXY)]);
     // Agents start it from folders of their own.
     let absolute = places.filter_map(|path| std::path::absolute(path).ok());
     Ok(absolute.into_iter().find(|path| path.is_file()))

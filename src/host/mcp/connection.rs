@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode,
     RequestId, RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::Transport;
-use rmcp::{ErrorData, RoleServer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::admission::Admission;
 use super::calls::Call;
 use super::line::{self, Frame, Lines};
-use super::service::{Parcel, Service, Taken};
+use super::service::{Parcel, Service};
 use super::{LINE_BYTES, Server};
 use crate::core::effect::Level;
 use crate::core::event::Event;
@@ -89,7 +89,11 @@ pub(super) async fn serve(
         lost.cancel();
     });
     let service = Service::new(Arc::clone(&server), admission, gone);
-    let wire = Wire { inward, out };
+    let wire = Wire {
+        server: Arc::clone(&server),
+        inward,
+        out,
+    };
     match serve_server_with_ct(service, wire, end.clone()).await {
         // It waits for the end, however it comes.
         Ok(running) => drop(running.waiting().await),
@@ -164,6 +168,7 @@ async fn write(
 
 /// What rmcp has for a socket.
 struct Wire {
+    server: Arc<Server>,
     inward: Receiver<ClientJsonRpcMessage>,
     out: Out,
 }
@@ -177,9 +182,12 @@ impl Transport<RoleServer> for Wire {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let is_sent = serde_json::to_vec(&message)
             .map_err(io::Error::from)
-            .and_then(|line| match self.out.send(line) {
-                true => Ok(()),
-                false => Err(io::ErrorKind::BrokenPipe.into()),
+            .and_then(|line| {
+                log_message(&self.server, "<-", &line);
+                match self.out.send(line) {
+                    true => Ok(()),
+                    false => Err(io::ErrorKind::BrokenPipe.into()),
+                }
             });
         std::future::ready(is_sent)
     }
@@ -277,57 +285,59 @@ impl Reader {
         if line.is_empty() {
             return Ok(());
         }
-        self.log_message("->", line);
+        log_message(&self.server, "->", line);
         let Ok(outline) = serde_json::from_slice::<Outline<'_>>(line) else {
             let id = line::id(line, line);
-            self.server.log(Level::Warn, "A client has sent what is no message.");
+            self.server
+                .log(Level::Warn, "A client has sent what is no message.");
             self.refuse(id, ErrorCode::PARSE_ERROR, "This is no JSON message.");
             return Ok(());
         };
         match (outline.method.as_deref(), outline.id) {
             (Some("tools/call"), Some(id)) => {
-                let Ok(id) = serde_json::from_str::<RequestId>(id.get()) else {
-                    let id = Some(id.get().to_owned());
-                    self.refuse(id, ErrorCode::INVALID_REQUEST, "This is no id.");
-                    return Ok(());
-                };
                 let params = outline.params.map_or("{}", RawValue::get);
-                self.call(id, params, line.len(), begun).await
+                self.call(id.get(), params, line.len(), begun).await
             }
-            (method, id) => self.other(line, method, id).await,
+            _ => self.other(line, outline).await,
         }
     }
 
     async fn call(
         &mut self,
-        id: RequestId,
+        id: &str,
         params: &str,
         bytes: usize,
         begun: Option<Call>,
     ) -> Result<(), Over> {
+        let raw_id = id.to_owned();
+        let Ok(id) = serde_json::from_str::<RequestId>(id) else {
+            self.refuse(Some(raw_id), ErrorCode::INVALID_REQUEST, "This is no id.");
+            return Ok(());
+        };
         let params = match bytes > BIG_LINE {
             true => tokio::task::block_in_place(|| serde_json::from_str::<Params>(params)),
             false => serde_json::from_str(params),
         };
-        let (name, meta, taken) = match params {
+        let params = match params {
+            Ok(params) => params,
             Err(error) => {
                 let why = format!("This is no call of a tool: {error}");
-                (String::new(), None, Err(ErrorData::invalid_params(why, None)))
+                self.refuse(Some(raw_id), ErrorCode::INVALID_PARAMS, &why);
+                return Ok(());
             }
-            Ok(Params { name, meta, .. }) if !self.knows(meta.as_ref()) => {
-                let why = "The server must be initialized first.";
-                (name, meta, Err(ErrorData::invalid_request(why, None)))
-            }
-            Ok(params) => (params.name, params.meta, Ok(params.arguments)),
         };
-        let taken = match taken {
-            Ok(arguments) => {
-                let name = name.clone();
-                let take = self.server.take(&self.admission, begun, name, arguments, bytes);
-                take.await
-            }
-            Err(error) => Taken::Refused(error),
-        };
+        if !self.is_ready(params.meta.as_ref()) {
+            let why = "The server must be initialized first.";
+            self.refuse(Some(raw_id), ErrorCode::INVALID_REQUEST, why);
+            return Ok(());
+        }
+        self.is_initialized = true;
+        let (name, arguments) = (params.name.clone(), params.arguments);
+        let take = self
+            .server
+            .take(&self.admission, begun, name, arguments, bytes);
+        let taken = take.await;
+        let (name, meta) = (params.name, params.meta);
         let mut request = CallToolRequest::new(CallToolRequestParams::new(name));
         request.extensions.insert(Parcel::new(taken));
         if let Some(meta) = meta {
@@ -339,20 +349,23 @@ impl Reader {
     }
 
     /// Tells whether a request may come now: after the first one, or when it says all itself.
-    fn knows(&self, meta: Option<&RequestMetaObject>) -> bool {
+    fn is_ready(&self, meta: Option<&RequestMetaObject>) -> bool {
         self.is_initialized || meta.is_some_and(|meta| meta.protocol_version().is_some())
     }
 
     /// Passes on what is no call of a tool.
-    async fn other(
-        &mut self,
-        line: &[u8],
-        method: Option<&str>,
-        id: Option<&RawValue>,
-    ) -> Result<(), Over> {
-        if !self.is_initialized && id.is_none() {
-            // Nothing that is no request comes before the first.
-            return Ok(());
+    async fn other(&mut self, line: &[u8], outline: Outline<'_>) -> Result<(), Over> {
+        let (method, id) = (outline.method.as_deref(), outline.id);
+        if !self.is_initialized {
+            if method.is_none() || id.is_none() {
+                // Nothing that is no request comes before the first.
+                return Ok(());
+            }
+            let params = outline.params.map_or("{}", RawValue::get);
+            let meta = serde_json::from_str(params)
+                .ok()
+                .and_then(|Meta { meta }| meta);
+            self.is_initialized = self.is_ready(meta.as_ref());
         }
         let message = match line.len() > BIG_LINE {
             true => tokio::task::block_in_place(|| serde_json::from_slice(line)),
@@ -405,14 +418,14 @@ impl Reader {
         // A client that is gone needs no answer.
         self.out.send(line.into_bytes());
     }
+}
 
-    fn log_message(&self, way: &str, line: &[u8]) {
-        if self.server.kit.log.takes(Level::Debug) {
-            let line = line.get(..LOGGED_BYTES).unwrap_or(line);
-            let line = String::from_utf8_lossy(line);
-            let line = format!("{way} {}", cut(&line, LOGGED_BYTES));
-            self.server.log(Level::Debug, &line);
-        }
+fn log_message(server: &Server, way: &str, line: &[u8]) {
+    if server.kit.log.takes(Level::Debug) {
+        let line = line.get(..LOGGED_BYTES).unwrap_or(line);
+        let line = String::from_utf8_lossy(line);
+        let line = format!("{way} {}", cut(&line, LOGGED_BYTES));
+        server.log(Level::Debug, &line);
     }
 }
 
@@ -425,6 +438,13 @@ struct Outline<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+/// What a request says of itself.
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(rename = "_meta")]
+    meta: Option<RequestMetaObject>,
 }
 
 #[derive(Deserialize)]

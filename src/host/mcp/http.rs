@@ -74,7 +74,10 @@ async fn accept(listener: TcpListener, server: Arc<Server>) {
                     let serving = serve(stream, share, Arc::clone(&server));
                     server.kit.spawn("a client over HTTP", serving);
                 }
-                None => server.log(Level::Warn, "Too many connect over HTTP: one was sent away."),
+                None => server.log(
+                    Level::Warn,
+                    "Too many connect over HTTP: one was sent away.",
+                ),
             },
             Err(error) => {
                 server.log(Level::Warn, &format!("A client could not connect: {error}"));
@@ -94,7 +97,10 @@ async fn serve(stream: TcpStream, _share: Share, server: Arc<Server>) {
         .header_read_timeout(HEAD)
         .serve_connection(TokioIo::new(stream), answering);
     if let Err(error) = serving.await {
-        server.log(Level::Debug, &format!("A client over HTTP has left: {error}"));
+        server.log(
+            Level::Debug,
+            &format!("A client over HTTP has left: {error}"),
+        );
     }
 }
 
@@ -109,7 +115,10 @@ async fn answer(request: Request<Incoming>, server: Arc<Server>) -> Answer {
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some(admission) = bearer.and_then(|(_, token)| server.who(token.trim())) else {
-        server.log(Level::Warn, "A request over HTTP has no token, or a wrong one: it was refused.");
+        server.log(
+            Level::Warn,
+            "A request over HTTP has no token, or a wrong one: it was refused.",
+        );
         let mut answer = plain(StatusCode::UNAUTHORIZED, "A session's token is missing.\n");
         let headers = answer.headers_mut();
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -93,7 +93,8 @@ impl Lines {
             };
             over.add(&self.open);
             over.add(piece);
-            self.open.extend_from_slice(piece.get(..END_BYTES).unwrap_or(piece));
+            self.open
+                .extend_from_slice(piece.get(..END_BYTES).unwrap_or(piece));
             self.open.truncate(END_BYTES);
             self.open.shrink_to_fit();
             self.over = Some(over);
@@ -105,7 +106,8 @@ impl Over {
     fn add(&mut self, piece: &[u8]) {
         self.bytes += piece.len();
         let last = piece.len().saturating_sub(END_BYTES);
-        self.tail.extend_from_slice(piece.get(last..).unwrap_or_default());
+        self.tail
+            .extend_from_slice(piece.get(last..).unwrap_or_default());
         let old = self.tail.len().saturating_sub(END_BYTES);
         self.tail.drain(..old);
     }
@@ -243,4 +245,132 @@ fn value_end(text: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at.min(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Returns the frames of `bytes`, handed over in pieces of these lengths, over and over.
+    fn frames(bytes: &[u8], pieces: &[usize], limit: usize) -> Vec<Frame> {
+        let mut lines = Lines::new(limit);
+        let mut frames = Vec::new();
+        let mut rest = bytes;
+        for &length in pieces.iter().cycle() {
+            let (mut piece, more) = rest.split_at(length.clamp(1, rest.len()));
+            rest = more;
+            while let Some(frame) = lines.next(&mut piece) {
+                frames.push(frame);
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        frames
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_the_same_however_the_bytes_are_cut(
+            lengths in prop::collection::vec(0..12_000_usize, 1..6),
+            pieces in prop::collection::vec(1..9000_usize, 1..9),
+        ) {
+            let mut bytes = Vec::new();
+            for (n, &length) in lengths.iter().enumerate() {
+                bytes.extend((0..length).map(|i| b'a' + ((i + n) % 23) as u8));
+                bytes.push(b'\n');
+            }
+            let whole = frames(&bytes, &[bytes.len()], 10_000);
+            prop_assert_eq!(whole.len(), lengths.len());
+            prop_assert_eq!(frames(&bytes, &pieces, 10_000), whole);
+        }
+
+        #[test]
+        fn no_beginning_is_too_odd(text in r#"[{}\[\]":,\\a1 ]{0,40}"#) {
+            let _ = called(text.as_bytes());
+            let _ = id(text.as_bytes(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_only_the_ends_are_held() {
+        let mut lines = Lines::new(1 << 20);
+        let piece = vec![b'x'; 64 << 10];
+        let mut most = 0;
+        for _ in 0..1000 {
+            assert_eq!(lines.next(&mut piece.as_slice()), None);
+            let tail = lines.over.as_ref().map_or(0, |over| over.tail.capacity());
+            most = most.max(lines.open.capacity() + tail);
+        }
+        assert!(most <= 2 << 20, "{most}");
+        assert!(lines.open.capacity() <= END_BYTES);
+        match lines.next(&mut b"end\n".as_slice()) {
+            Some(Frame::TooLong { head, tail, bytes }) => {
+                assert_eq!(bytes, 1000 * (64 << 10) + 3);
+                assert!(head.starts_with(b"x") && head.len() == END_BYTES);
+                assert!(tail.ends_with(b"xend") && tail.len() == END_BYTES);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(
+            lines.next(&mut b"short\n".as_slice()),
+            Some(Frame::Line(b"short".to_vec()))
+        );
+    }
+
+    #[test]
+    fn a_name_is_read_where_it_belongs_and_nowhere_else() {
+        let check = |beginning: &str, name: Option<&str>| {
+            assert_eq!(called(beginning.as_bytes()).as_deref(), name, "{beginning}");
+        };
+        let call = r#"{"method":"tools/call","params":{"name":"a\u0062"#;
+        check(&format!("{call}\""), Some("ab"));
+        check(call, None);
+        check(r#"{"params":{"name":"a"},"method":"tools/call""#, Some("a"));
+        check(r#"{"params":{"name":"a"},"method":"tools/cal"#, None);
+        check(
+            r#"{"method":"tools/call","params":{"arguments":{"name":"a"}"#,
+            None,
+        );
+        check(r#"{"method":"tools/call","name":"a","params":{"#, None);
+        check(r#"{"method":"other","params":{"name":"a""#, None);
+        check(
+            r#"{"method":"tools/call","params":{"_meta":{"a":"}\"{"},"name":"x","#,
+            Some("x"),
+        );
+        check("[1]", None);
+        check("", None);
+    }
+
+    #[test]
+    fn an_id_is_found_at_either_end() {
+        let check = |head: &str, tail: &str, expected: Option<&str>| {
+            let found = id(head.as_bytes(), tail.as_bytes());
+            assert_eq!(found.as_deref(), expected, "{head} {tail}");
+        };
+        check(r#"{"id":7,"params":{"#, "}}", Some("7"));
+        check(
+            r#"{"jsonrpc":"2.0","id":"a\"b","params":"#,
+            "",
+            Some(r#""a\"b""#),
+        );
+        check(
+            r#"{"params":{"id":1,"#,
+            r#""}},"jsonrpc":"2.0","id":7}"#,
+            Some("7"),
+        );
+        check(
+            "{",
+            r#"x"},"id" : "q" , "jsonrpc":"2.0" } "#,
+            Some(r#""q""#),
+        );
+        // Within a text or an inner object it is none.
+        check("{", r#"x\"id\":3}"}"#, None);
+        check("{", r#"{"id":3}}}"#, None);
+        check("{", r#"x","id":8}"#, Some("8"));
+        check(r#"{"id":12"#, "", None);
+        check(r#"{"id":null,"#, "}", None);
+    }
 }

@@ -14,6 +14,8 @@ mod socket;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::ErrorData;
@@ -51,6 +53,8 @@ struct Server {
     calls: Arc<Calls>,
     offer: watch::Sender<Arc<Offer>>,
     admitted: Mutex<HashMap<SessionKey, Arc<Admission>>>,
+    #[cfg(test)]
+    connections: Arc<AtomicUsize>,
 }
 
 impl McpServer {
@@ -145,6 +149,18 @@ impl McpServer {
         }
     }
 
+    #[cfg(test)]
+    pub fn open_calls(&self) -> usize {
+        self.server.get().map_or(0, |server| server.calls.count())
+    }
+
+    /// Returns how many connections are there that were let in, those of former tokens too.
+    #[cfg(test)]
+    pub fn connections(&self) -> usize {
+        let server = self.server.get();
+        server.map_or(0, |server| server.connections.load(Ordering::Relaxed))
+    }
+
     fn server(&self, kit: &Kit) -> &Arc<Server> {
         let new = || {
             Arc::new(Server {
@@ -152,6 +168,8 @@ impl McpServer {
                 calls: Arc::new(Calls::new(kit.inbox.clone())),
                 offer: watch::Sender::default(),
                 admitted: Mutex::default(),
+                #[cfg(test)]
+                connections: Arc::default(),
             })
         };
         self.server.get_or_init(new)

@@ -51,7 +51,10 @@ impl Offer {
     }
 
     pub fn tools(&self) -> Vec<Tool> {
-        self.tools.iter().map(|offered| offered.tool.clone()).collect()
+        self.tools
+            .iter()
+            .map(|offered| offered.tool.clone())
+            .collect()
     }
 }
 

@@ -141,7 +141,9 @@ impl ServerHandler for Service {
                     let arguments = Json::Object(request.arguments.unwrap_or_default());
                     let bytes = serde_json::to_vec(&arguments).map_or(0, |text| text.len());
                     let name = request.name.into_owned();
-                    let take = self.server.take(&self.admission, None, name, arguments, bytes);
+                    let take = self
+                        .server
+                        .take(&self.admission, None, name, arguments, bytes);
                     tokio::select! {
                         taken = take => taken,
                         () = context.ct.cancelled() => return Err(given_up()),

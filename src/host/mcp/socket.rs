@@ -6,7 +6,7 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixListener as StdListener;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -26,8 +26,7 @@ use crate::core::effect::Level;
 /// How the folders of all Neovims begin; a pid and something random follow.
 const FOLDER: &str = "acp.nvim.";
 
-/// How long a client may take to show its token, and how long that line may be.
-const HELLO: Duration = Duration::from_secs(5);
+/// How long the line may be in which a client shows its token.
 const HELLO_BYTES: usize = 4 << 10;
 
 /// How many clients may be there that have not shown their tokens.
@@ -58,7 +57,7 @@ impl Drop for Place {
 pub(super) fn listen(socket: &Path, server: &Arc<Server>) -> io::Result<Place> {
     let folder = socket.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if let Some(run) = folder.parent() {
-        fs::create_dir_all(run)?;
+        DirBuilder::new().mode(0o700).recursive(true).create(run)?;
     }
     // Whatever is there was not made by us, whose name is random.
     DirBuilder::new().mode(0o700).create(folder)?;
@@ -98,10 +97,15 @@ fn sweep(own: &Path) {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        let is_ours = || entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
-        let name = entry.file_name();
-        if path != own && is_dead(&name.to_string_lossy()) && is_ours() {
-            remove(&path.join(SOCKET));
+        let socket = path.join(SOCKET);
+        let is_ours = |meta: fs::Metadata| meta.is_dir() && meta.uid() == geteuid().as_raw();
+        if path != own
+            && is_dead(&entry.file_name().to_string_lossy())
+            && entry.metadata().is_ok_and(is_ours)
+            // A process of another container has a pid that is not known here.
+            && StdStream::connect(&socket).is_err()
+        {
+            remove(&socket);
         }
     }
 }
@@ -138,7 +142,10 @@ async fn accept(listener: UnixListener, server: Arc<Server>) {
             continue;
         }
         let Some(stranger) = Share::take(&strangers, STRANGERS) else {
-            server.log(Level::Warn, "Too many clients connect at once: one was sent away.");
+            server.log(
+                Level::Warn,
+                "Too many clients connect at once: one was sent away.",
+            );
             continue;
         };
         let welcoming = welcome(stream, stranger, Arc::clone(&server));
@@ -149,10 +156,13 @@ async fn accept(listener: UnixListener, server: Arc<Server>) {
 /// Lets a client in that shows a token.
 async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
     let (mut reading, mut writing) = stream.into_split();
-    let (token, rest) = match timeout(HELLO, hello(&mut reading)).await {
+    let (token, rest) = match timeout(server.kit.limits.tools_hello, hello(&mut reading)).await {
         Ok(Some(hello)) => hello,
         Ok(None) => {
-            server.log(Level::Warn, "A client has shown no token and was sent away.");
+            server.log(
+                Level::Warn,
+                "A client has shown no token and was sent away.",
+            );
             return;
         }
         Err(_) => {
@@ -161,7 +171,10 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
         }
     };
     let Some(admission) = server.who(&token) else {
-        server.log(Level::Warn, "A client has shown a wrong token and was sent away.");
+        server.log(
+            Level::Warn,
+            "A client has shown a wrong token and was sent away.",
+        );
         sleep(WRONG).await;
         return;
     };
@@ -172,6 +185,8 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
     };
     if writing.write_all(b"{\"ok\":true}\n").await.is_ok() {
         drop(stranger);
+        #[cfg(test)]
+        let _counted = Share::take(&server.connections, usize::MAX);
         connection::serve(server, admission, reading, writing, rest).await;
     }
 }

@@ -8,6 +8,7 @@ mod files;
 mod git;
 mod history;
 mod languages;
+mod mcp;
 mod project;
 mod terminals;
 mod watch;

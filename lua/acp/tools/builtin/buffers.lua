@@ -122,7 +122,7 @@ end
 ---@return boolean is_cut
 local function fitting(text)
   local cut, is_cut = texts.cut(text, MAX_BYTES)
-  local last = is_cut and cut:match(".*()\n")
+  local last = is_cut and cut:match("^.*()\n")
   return last and cut:sub(1, last) or cut, is_cut
 end
 
@@ -143,7 +143,7 @@ local function read_buffer(args, ctx)
   end
   local text, why = ctx.read(path, { line = first, limit = limit })
   if not text then
-    error(("%s cannot be read: %s"):format(name, why or "the client does not say why"), 0)
+    ctx.fail(("%s cannot be read: %s"):format(name, why or "the client does not say why"))
   end
   local lf, line_end = texts.with_lf(text)
   local shown, is_cut = fitting(lf)
@@ -161,11 +161,15 @@ local function read_buffer(args, ctx)
   local state = size.is_modified and "from the buffer, with unsaved changes"
     or size.is_open and "from the buffer, saved"
     or "from the disk, not open in Neovim"
-  table.insert(words, "(" .. state .. (line_end == "\n" and ")." or "; its lines end with CR).") )
+  table.insert(words, "(" .. state .. (line_end == "\n" and ")." or "; its lines end with CR)."))
   if is_cut and not shown:find("\n", 1, true) then
     table.insert(words, ("Line %d is cut: it is too long."):format(first))
   end
-  if count > 0 and (is_cut or not size.lines or last < size.lines) and (is_cut or count >= limit) then
+  if
+    count > 0
+    and (is_cut or not size.lines or last < size.lines)
+    and (is_cut or count >= limit)
+  then
     table.insert(words, ("Go on with line = %d."):format(last + 1))
   end
   return {
@@ -183,7 +187,7 @@ return {
     description = "Lists the files that the user has open in Neovim, with what you cannot see on "
       .. "the disk: which of them have unsaved changes, which are visible, and which one the user "
       .. "is in (current) or was in before (alternate). Use it to learn what the user is working "
-      .. "on, what \"this file\" means, and before you change or run files that may have unsaved "
+      .. 'on, what "this file" means, and before you change or run files that may have unsaved '
       .. "changes: read those with read_buffer.",
     kind = "read",
     read_only = true,

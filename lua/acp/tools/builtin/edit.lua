@@ -89,23 +89,25 @@ local function hint(text, edit)
   return "The file may have changed since you read it: read it again with read_buffer."
 end
 
---- Returns the text after an edit, or raises why there is none.
+--- Returns the text after an edit, or why there is none.
 ---@param text string
 ---@param edit { old_text: string, new_text: string, all?: boolean }
 ---@param where string What the edit is called.
----@return string
+---@param name string The file's.
+---@return string? text
+---@return string? why
 local function replaced(text, edit, where, name)
   if edit.old_text == edit.new_text then
-    error(("%s: old_text and new_text are the same. Nothing was written."):format(where), 0)
+    return nil, ("%s: old_text and new_text are the same. Nothing was written."):format(where)
   end
   local found = places(text, edit.old_text)
   if #found == 0 then
     local words = "%s: old_text is not in %s. Nothing was written. %s"
-    error(words:format(where, name, hint(text, edit)), 0)
+    return nil, words:format(where, name, hint(text, edit))
   elseif #found > 1 and not edit.all then
     local words = "%s: old_text is %d times in %s, at lines %s. Nothing was written. Add lines "
       .. "around it until it is there once, or set all to replace each."
-    error(words:format(where, #found, name, named(text, found)), 0)
+    return nil, words:format(where, #found, name, named(text, found))
   end
   local out, from = {}, 1
   for _, at in ipairs(found) do
@@ -152,7 +154,8 @@ local function summary(name, is_new, changed)
       texts.count(#changed, "place")
     )
   end
-  return words .. " The user can review it, and take it or not: read the file again before you "
+  return words
+    .. " The user can review it, and take it or not: read the file again before you "
     .. "rely on it later."
 end
 
@@ -161,18 +164,31 @@ end
 local function read(ctx, path, name, may_be_new)
   local text, why = ctx.read(path)
   local is_there = vim.uv.fs_stat(path) ~= nil or paths.buffer(path) ~= nil
-  if not text and why == "cancelled" then
-    error("the call was cancelled; nothing was written", 0)
-  elseif text and (is_there or text ~= "") then
+  if text and (is_there or text ~= "") then
     return text
-  elseif is_there then
-    error(("%s cannot be read: %s"):format(name, why or "the client does not say why"), 0)
+  elseif is_there or why == "cancelled" then
+    ctx.fail(("%s cannot be read: %s"):format(name, why or "the client does not say why"))
   elseif not may_be_new then
-    error(
-      ("There is no file %s: give its content to create it, or mend the path."):format(name),
-      0
-    )
+    local words = "There is no file %s: give its content to create it, or mend the path."
+    ctx.fail(words:format(name))
   end
+end
+
+--- Makes the edits one after another in a text with LF at its line ends.
+---@return string
+local function edited(ctx, text, edits, line_end, name)
+  for number, one in ipairs(edits) do
+    -- Where the file's own line ends are taken out, so are those of the edit.
+    local given = line_end == "\n" and one
+      or vim.tbl_extend("force", one, {
+        old_text = (texts.with_lf(one.old_text)),
+        new_text = (texts.with_lf(one.new_text)),
+      })
+    -- Counted from 0, as in the arguments' JSON.
+    local after, why = replaced(text, given, ("edits[%d]"):format(number - 1), name)
+    text = after or ctx.fail(why)
+  end
+  return text
 end
 
 ---@param args { path: string, edits?: table[], content?: string }
@@ -180,29 +196,24 @@ local function edit(args, ctx)
   local path = paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
   if (args.edits == nil) == (args.content == nil) then
-    error("Give either edits or content: edits change parts of a file, content is all of it.", 0)
+    ctx.fail("Give either edits or content: edits change parts of a file, content is all of it.")
   elseif vim.fn.isdirectory(path) == 1 then
-    error(("%s is a folder, not a file."):format(name), 0)
+    ctx.fail(("%s is a folder, not a file."):format(name))
   end
   local before = read(ctx, path, name, args.content ~= nil)
   local old, line_end = texts.with_lf(before or "")
-  local new = args.content and texts.with_lf(args.content) or old
-  for number, one in ipairs(args.edits or {}) do
-    local where = ("edits[%d]"):format(number - 1)
-    -- Where the file's own line ends are taken out, so are those of the edit.
-    local given = line_end == "\n" and one
-      or vim.tbl_extend("force", one, {
-        old_text = (texts.with_lf(one.old_text)),
-        new_text = (texts.with_lf(one.new_text)),
-      })
-    new = replaced(new, given, where, name)
+  local new = args.content
+  if args.edits then
+    new = edited(ctx, old, args.edits, line_end, name)
+  elseif line_end ~= "\n" then
+    new = texts.with_lf(new)
   end
   if before and new == old then
     return { path = name, changed = false, note = name .. " is like that already." }
   end
   local is_written, why = ctx.write(path, line_end == "\n" and new or (new:gsub("\n", line_end)))
   if not is_written then
-    error(("%s was not written: %s"):format(name, why or "the client does not say why"), 0)
+    ctx.fail(("%s was not written: %s"):format(name, why or "the client does not say why"))
   end
   local changed = before and changes(old, new)
   return {

@@ -15,23 +15,27 @@ local LOOKS, PAUSE = 50, 100
 --- Kinds of selections, by Neovim's names of the modes.
 local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
 
---- Two ends and the mode of a visual selection; nil where there was none. The window is current.
----@return integer[]? from
----@return integer[]? to
----@return string mode
----@return boolean is_active
+--- The ends of a visual selection as |getpos()| has them.
+---@class acp.tools.Ends
+---@field from integer[]
+---@field to integer[]
+---@field mode "v"|"V"|"\22"
+---@field is_active boolean
+
+--- Returns the ends of the selection that is in a window, else of the last one in its buffer.
+---@param win integer
+---@return acp.tools.Ends?
 local function ends(win)
   local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
-  local as_visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
-  if KINDS[as_visual] and vim.api.nvim_get_current_win() == win then
-    return vim.fn.getpos("v"), vim.fn.getpos("."), as_visual, true
+  local visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
+  if KINDS[visual] and vim.api.nvim_get_current_win() == win then
+    return { from = vim.fn.getpos("v"), to = vim.fn.getpos("."), mode = visual, is_active = true }
   end
   return vim.api.nvim_win_call(win, function()
     local from, to, last = vim.fn.getpos("'<"), vim.fn.getpos("'>"), vim.fn.visualmode()
-    if from[2] == 0 or to[2] == 0 or not KINDS[last] then
-      return nil, nil, "", false
+    if from[2] > 0 and to[2] > 0 and KINDS[last] then
+      return { from = from, to = to, mode = last, is_active = false }
     end
-    return from, to, last, false
   end)
 end
 
@@ -44,12 +48,11 @@ end
 
 --- Returns the visual selection of a window, the one that is there or the last one.
 local function selection_of(win)
-  local from, to, mode, is_active = ends(win)
-  if not from or not to then
+  local known, buf = ends(win), vim.api.nvim_win_get_buf(win)
+  if not known then
     return nil
   end
-  local buf = vim.api.nvim_win_get_buf(win)
-  from, to = clamped(buf, from), clamped(buf, to)
+  local mode, from, to = known.mode, clamped(buf, known.from), clamped(buf, known.to)
   if to[2] < from[2] or to[2] == from[2] and to[3] < from[3] then
     from, to = to, from
   end
@@ -68,7 +71,7 @@ local function selection_of(win)
   local is_lines = mode == "V"
   return {
     kind = KINDS[mode],
-    active = is_active,
+    active = known.is_active,
     start = { line = from[2], column = is_lines and 1 or from[3] },
     ["end"] = { line = to[2], column = not is_lines and to[3] or nil },
     text = text,
@@ -129,9 +132,9 @@ local function navigate(args, ctx)
   local line, path = args.line, paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
   if not line and (args.column or args.end_line) then
-    error("column and end_line are counted from a line: give line as well", 0)
+    ctx.fail("column and end_line belong to a line: give line as well.")
   elseif line and args.end_line and args.end_line < line then
-    error(("end_line (%d) is before line (%d)"):format(args.end_line, line), 0)
+    ctx.fail(("end_line (%d) is before line (%d)."):format(args.end_line, line))
   end
   local doing = wait_for_user(ctx)
   if doing then
@@ -146,7 +149,7 @@ local function navigate(args, ctx)
   end
   local buf, why = windows.buffer_to_show(path)
   if not buf then
-    error(("%s cannot be shown: %s"):format(name, why), 0)
+    ctx.fail(("%s cannot be shown: %s."):format(name, why))
   end
   local win, place = windows.show(buf, function()
     local total = vim.api.nvim_buf_line_count(buf)
@@ -174,8 +177,9 @@ local function navigate(args, ctx)
     path = name,
     line = place.first,
     end_line = place.last ~= place.first and place.last or nil,
-    note = line and line > total and ("The file has %d lines: the last one is shown."):format(total)
-      or nil,
+    note = line and line > total and ("The file has %d lines: the last one is shown."):format(
+      total
+    ) or nil,
   }
 end
 
@@ -185,8 +189,8 @@ return {
     title = "Cursor and selection",
     description = "Returns where the user is in Neovim: the file of their window (not the chat), "
       .. "the cursor, the lines on the screen, and the text they have selected (in visual mode, or "
-      .. "last). Use it when the user says \"this\", \"here\", \"the selected code\" or \"this "
-      .. "function\". Lines and columns are counted from 1, columns in bytes; the end of a "
+      .. 'last). Use it when the user says "this", "here", "the selected code" or "this '
+      .. 'function". Lines and columns are counted from 1, columns in bytes; the end of a '
       .. "selection is its last character.",
     kind = "read",
     read_only = true,

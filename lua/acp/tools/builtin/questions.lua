@@ -16,7 +16,7 @@ local IMPORTANCE = {
 local function put(ctx, message, schema)
   local action, content = ctx.ask({ message = message, schema = schema })
   if not action then
-    error("the user was not asked to the end: " .. tostring(content or "cancelled"), 0)
+    ctx.fail("The user has not answered: " .. tostring(content or "cancelled"))
   end
   return action, content
 end
@@ -36,13 +36,13 @@ local function confirm(args, ctx)
 end
 
 --- Returns the options as the form has them, and their labels by value.
-local function choices(options)
+local function choices(ctx, options)
   local out, labels = {}, {}
   for number, option in ipairs(options) do
     local choice = type(option) == "string" and { value = option } or option
     if labels[choice.value] then
-      local text = "options[%d]: the value %q is there twice; each must be its own"
-      error(text:format(number - 1, choice.value), 0)
+      local text = "options[%d]: the value %q is there twice; each option needs its own."
+      ctx.fail(text:format(number - 1, choice.value))
     end
     labels[choice.value] = choice.label or choice.value
     out[number] = {
@@ -56,7 +56,7 @@ end
 
 ---@param args { question: string, options: (string|table)[], multiple?: boolean }
 local function choose(args, ctx)
-  local options, labels = choices(args.options)
+  local options, labels = choices(ctx, args.options)
   local field = { type = "string", title = "Choose one", oneOf = options }
   if args.multiple then
     field = { type = "array", title = "Choose any", items = { anyOf = options } }

@@ -18,7 +18,8 @@ local function positive(number)
 end
 
 local function told(item, cwd)
-  local name = item.bufnr > 0 and vim.api.nvim_buf_is_valid(item.bufnr)
+  local name = item.bufnr > 0
+    and vim.api.nvim_buf_is_valid(item.bufnr)
     and vim.api.nvim_buf_get_name(item.bufnr)
   return {
     path = name and name ~= "" and paths.shown(cwd, name) or nil,
@@ -54,23 +55,19 @@ local function get_quickfix(args, ctx)
   }
 end
 
---- Returns an item as Neovim takes it, or raises what is wrong with it.
-local function taken(item, number, cwd)
+--- Returns an item as Neovim takes it, or what is wrong with it.
+---@return table? item
+---@return string? why
+local function taken(item, cwd)
   local path = paths.absolute(cwd, item.path)
-  local where = ("items[%d]"):format(number)
   if not vim.uv.fs_stat(path) and not paths.buffer(path) then
-    error(
-      ("%s.path: there is no file %s. The list was not set."):format(
-        where,
-        paths.shown(cwd, path)
-      ),
-      0
-    )
-  elseif not item.line and (item.column or item.end_line) or item.end_column and not item.end_line then
-    error(
-      ("%s: a column needs its line, an end_line its line. The list was not set."):format(where),
-      0
-    )
+    return nil, "there is no file " .. paths.shown(cwd, path)
+  elseif not item.line and (item.column or item.end_line) then
+    return nil, "column and end_line belong to a line, and there is none"
+  elseif item.end_column and not item.end_line then
+    return nil, "end_column belongs to an end_line, and there is none"
+  elseif item.end_line and item.end_line < item.line then
+    return nil, "end_line is before line"
   end
   return {
     filename = path,
@@ -96,8 +93,9 @@ end
 local function set_quickfix(args, ctx)
   local items = {}
   for number, item in ipairs(args.items) do
+    local it, why = taken(item, ctx.cwd)
     -- Counted from 0, as in the arguments' JSON.
-    items[number] = taken(item, number - 1, ctx.cwd)
+    items[number] = it or ctx.fail(("items[%d]: %s. The list was not set."):format(number - 1, why))
   end
   vim.fn.setqflist({}, " ", { title = args.title or "From the agent", items = items })
   local is_open = vim.fn.getqflist({ winid = 0 }).winid ~= 0
@@ -125,7 +123,7 @@ return {
     title = "Read the quickfix list",
     description = "Returns the quickfix list, or the location list of the user's window: the places "
       .. "that the user is going through, such as the errors of :make, matches of :grep or "
-      .. "references. Use it when the user speaks of \"the errors\", \"the matches\" or \"the list\".",
+      .. 'references. Use it when the user speaks of "the errors", "the matches" or "the list".',
     kind = "read",
     read_only = true,
     parameters = {

@@ -1,0 +1,160 @@
+//! Whether a call may be made: what the user has said before, the rules, the user.
+//!
+//! Invariant: what is asked shows the tool and all of its arguments, whatever the agent says of
+//! the same call.
+
+use serde_json::{Map, Value as Json};
+
+use super::uses::Wait;
+use super::{ToolResult, twin};
+use crate::acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
+use crate::core::asker::{Asker, Step};
+use crate::core::ids::{SessionKey, ToolUseId};
+use crate::core::model::{Effects, Model};
+use crate::core::permission::Permission;
+use crate::core::transcript::ToolCall;
+
+/// A call of an agent's own that the user has allowed once, as it was shown.
+#[derive(Debug)]
+pub(super) struct Allowed {
+    pub session: SessionKey,
+    tool: ToolCallId,
+    input: Option<Json>,
+}
+
+/// What a question of ours can be answered with.
+const ALLOW: &str = "allow";
+const ALWAYS: &str = "always";
+const REJECT: &str = "reject";
+
+impl Model {
+    /// Lets a call run if the user has said so before, or asks.
+    pub(super) fn ask_for_use(&mut self, id: ToolUseId, fx: &mut Effects) {
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        let always = (of.session, of.name.clone());
+        if self.tools.always.contains(&always) || self.was_just_allowed(id) {
+            return self.run_use(id, fx);
+        }
+        let Some((question, entry)) = self.question_of(id) else {
+            return;
+        };
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        of.open.insert(Step::Call, Wait::User);
+        let always = format!("Always allow {} in this session", of.title());
+        let session = of.session;
+        let option = |id: &str, name: &str, kind| PermissionOption {
+            id: id.into(),
+            name: name.into(),
+            kind,
+        };
+        let options = vec![
+            option(ALLOW, "Allow", OptionKind::AllowOnce),
+            option(ALWAYS, &always, OptionKind::AllowAlways),
+            option(REJECT, "Reject", OptionKind::RejectOnce),
+        ];
+        self.mind_the_clock(id, fx);
+        let asker = Asker::Tool(id, Step::Call);
+        let permission = Permission::of_tool(session, asker, (entry, question), options);
+        self.put_question(permission, fx);
+    }
+
+    /// Returns a call as it is asked about, and its entry.
+    fn question_of(&self, id: ToolUseId) -> Option<(ToolCall, ToolCallId)> {
+        let of = self.tools.uses.get(&id)?;
+        let entry = of.entry.clone()?;
+        let cwd = &self.sessions.get(&of.session)?.spec.cwd;
+        let arguments = of.arguments.clone().unwrap_or_default();
+        let mut patch = of.patch(cwd)?;
+        patch.content = edits(&arguments, patch.locations.as_deref());
+        Some((ToolCall::of(patch), entry))
+    }
+
+    /// The user, or a rule, has decided about a call.
+    pub(super) fn use_is_decided(
+        &mut self,
+        id: ToolUseId,
+        result: Result<Json, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(of) = self.tools.uses.get(&id) else {
+            return;
+        };
+        let chosen = result.ok();
+        let chosen = chosen
+            .as_ref()
+            .and_then(|result| result["outcome"]["optionId"].as_str());
+        match chosen {
+            Some(ALLOW) => self.run_use(id, fx),
+            Some(ALWAYS) => {
+                let always = (of.session, of.name.clone());
+                self.tools.always.insert(always);
+                self.run_use(id, fx);
+            }
+            _ => {
+                let text = format!(
+                    "The user has rejected this call of {}: ask them what to do instead, or go \
+                     on without it.",
+                    of.name
+                );
+                self.stop_use(id, ToolResult::error(text), fx);
+            }
+        }
+    }
+
+    /// Notes that the user has allowed a call of an agent's: should it be one of a tool of
+    /// Neovim's, the same is not asked again.
+    pub(in crate::core) fn agents_call_is_allowed(&mut self, open: &Permission) {
+        let Some(tool) = self
+            .permission_tool(open)
+            .filter(|_| open.asker.agent().is_some())
+        else {
+            return;
+        };
+        if twin::names_the_server(tool) {
+            let allowed = Allowed {
+                session: open.session,
+                tool: open.tool.clone(),
+                input: tool.raw_input.clone(),
+            };
+            self.tools.allowed.push(allowed);
+        }
+    }
+
+    /// Tells whether the user has just allowed the agent to make this very call; once.
+    fn was_just_allowed(&mut self, id: ToolUseId) -> bool {
+        let Some(of) = self.tools.uses.get(&id) else {
+            return false;
+        };
+        let (Some(twin), Some(arguments)) = (&of.twin, &of.arguments) else {
+            return false;
+        };
+        let is_it = |allowed: &Allowed| {
+            allowed.session == of.session
+                && allowed.tool == *twin
+                && twin::is_same(allowed.input.as_ref(), arguments)
+        };
+        let at = self.tools.allowed.iter().position(is_it);
+        at.map(|at| self.tools.allowed.remove(at)).is_some()
+    }
+}
+
+/// Returns the changes that arguments spell out, as people read them: `edits` of a file.
+fn edits(
+    arguments: &Map<String, Json>,
+    places: Option<&[crate::acp::Location]>,
+) -> Option<Vec<ToolContent>> {
+    let path = &places?.first()?.path;
+    let edits = arguments.get("edits")?.as_array()?;
+    let diff = |edit: &Json| {
+        Some(ToolContent::Diff {
+            path: path.clone(),
+            old: Some(edit.get("old_text")?.as_str()?.to_owned()),
+            new: edit.get("new_text")?.as_str()?.to_owned(),
+        })
+    };
+    edits.iter().map(diff).collect()
+}

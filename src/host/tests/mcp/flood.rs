@@ -1,0 +1,185 @@
+//! Too much of everything.
+
+use super::*;
+
+#[test]
+fn a_message_of_80_mib_is_answered_and_never_held() {
+    let run = Run::with_tools();
+    let mut client = run.client();
+    for (head, tail) in [
+        (
+            r#"{"id":5,"method":"tools/call","params":{"name":"look","arguments":{"text":""#,
+            r#""}}}"#,
+        ),
+        (
+            r#"{"method":"tools/call","params":{"name":"look","arguments":{"text":""#,
+            r#"\"id\":9}"}},"jsonrpc":"2.0","id":5}"#,
+        ),
+    ] {
+        client.send(head.as_bytes());
+        let begun = run.begun();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..80 {
+            client.send(&piece);
+        }
+        client.line(tail);
+        match run.next() {
+            Event::ToolUsed {
+                id,
+                arguments: Err(why),
+                ..
+            } => {
+                assert_eq!(id, begun);
+                assert!(why.contains("the limit is 16 MiB"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let answer = client.next();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(5), &json!(-32600))
+        );
+    }
+    client.call(6, "look", json!({}));
+    run.answer(run.used().0, "on it goes");
+    assert_eq!(text(&client.next()), "on it goes");
+}
+
+#[test]
+fn sixty_four_calls_may_wait_at_once_and_no_more() {
+    let run = Run::with_tools();
+    let mut client = run.client();
+    for id in 1..=64 {
+        client.call(id, "look", json!({ "text": "a" }));
+    }
+    let ids: Vec<ToolUseId> = (0..64).map(|_| run.used().0).collect();
+    client.call(65, "look", json!({}));
+    let answer = client.next();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&json!(65), &json!(true))
+    );
+    for id in ids.iter().rev() {
+        run.answer(*id, &id.0.to_string());
+    }
+    let mut answers: Vec<(i64, String)> = (0..64)
+        .map(|_| client.next())
+        .map(|answer| {
+            (
+                answer["id"].as_i64().expect("an id"),
+                text(&answer).to_owned(),
+            )
+        })
+        .collect();
+    answers.sort();
+    let ids = ids.iter().map(|id| id.0.to_string());
+    let expected: Vec<(i64, String)> = (1..=64).zip(ids).collect();
+    assert_eq!(answers, expected);
+    client.call(66, "look", json!({}));
+    run.answer(run.used().0, "there is room again");
+    assert_eq!(client.next()["id"], 66);
+}
+
+#[test]
+fn ten_thousand_calls_leave_nothing_behind() {
+    let run = Run::with_tools();
+    let mut client = run.client();
+    client.call(0, "look", json!({}));
+    run.answer(run.used().0, "");
+    client.next();
+    for n in 0..10_000 {
+        client.call(n, "look", json!({}));
+        run.answer(run.used().0, "");
+        assert_eq!(client.next()["id"], n);
+    }
+    assert_eq!(run.host.mcp.open_calls(), 0);
+    assert!(run.descriptors().is_none_or(|count| count == 2));
+    drop(client);
+    for _ in 0..100 {
+        let mut client = run.client();
+        client.call(1, "look", json!({}));
+        run.used();
+        drop(client);
+        run.given_up();
+    }
+    assert_eq!(run.host.mcp.open_calls(), 0);
+    wait_for("the connections to be gone", || run.connections() == 0);
+    // The one that listens.
+    wait_for("the descriptors to be gone", || {
+        run.descriptors().is_none_or(|count| count == 1)
+    });
+}
+
+#[test]
+fn a_session_has_thirty_two_connections_and_no_more() {
+    let run = Run::with_tools();
+    let mut guests: Vec<Client> = (0..32).map(|_| run.guest()).collect();
+    let mut late = run.connect();
+    late.line(&format!(r#"{{"token":"{TOKEN}"}}"#));
+    assert_eq!(late.end(), "");
+    run.log_says("too many connections");
+    guests.pop();
+    wait_for("room", || run.connections() < 32);
+    run.guest();
+}
+
+#[test]
+fn a_client_that_never_reads_is_not_read_from_either() {
+    let run = Run::with_tools();
+    let mut tools: Vec<ToolSpec> = vec![tool("look")];
+    tools[0].description = "x".repeat(1 << 20);
+    run.host.run(HostEffect::OfferTools(tools.into()));
+    let mut client = run.client();
+    client.stream.set_nonblocking(true).expect("a flag");
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+    let mut sent = 0;
+    let mut quiet = Instant::now();
+    // The pipe is full, and stays so.
+    while quiet.elapsed() < Duration::from_millis(500) {
+        match client.stream.write(line) {
+            Ok(count) => {
+                sent += count;
+                quiet = Instant::now();
+            }
+            Err(_) => std::thread::yield_now(),
+        }
+        assert!(sent < 100 << 20, "the server reads on and on");
+    }
+    run.shut_out(SESSION);
+    wait_for("the connection to be gone", || run.connections() == 0);
+}
+
+#[test]
+fn those_who_only_knock_keep_nobody_out_for_long() {
+    let run = Run::with(|config| config.limits.tools_hello = Duration::from_secs(1));
+    run.offer(&["look"]);
+    run.admit(SESSION, TOKEN);
+    let mut guest = run.client();
+    let silent: Vec<Client> = (0..64).map(|_| run.connect()).collect();
+    // All of them must have been accepted: the next one is then one too many.
+    let mut late = run.connect();
+    assert_eq!(late.end(), "");
+    run.log_says("Too many clients connect at once");
+    guest.call(1, "look", json!({}));
+    run.answer(run.used().0, "undisturbed");
+    assert_eq!(text(&guest.next()), "undisturbed");
+    for mut client in silent {
+        assert_eq!(client.end(), "");
+    }
+    run.guest();
+}
+
+impl Run {
+    /// Returns how many clients are there that were let in.
+    fn connections(&self) -> usize {
+        self.host.mcp.connections()
+    }
+
+    /// Returns how many descriptors of the server's there are; `None` where nobody can tell.
+    fn descriptors(&self) -> Option<usize> {
+        let sockets = std::fs::read_to_string("/proc/net/unix").ok()?;
+        let path = self.socket();
+        let path = path.to_str().expect("a plain path");
+        Some(sockets.lines().filter(|line| line.ends_with(path)).count())
+    }
+}

@@ -1,0 +1,90 @@
+local support, tools = require("support"), require("builtin")
+local same, contains = support.same, support.contains
+
+local function help(query, limit)
+  return tools.call("help", { query = query, limit = limit })
+end
+
+--- Returns the tags whose topics are told, in their order.
+local function told(text)
+  local tags = {}
+  for tag in ("\n\n" .. text):gmatch("\n\n%*(%S+)%* %(") do
+    table.insert(tags, tag)
+  end
+  return tags
+end
+
+return function(test)
+  test("help: a topic by its tag, and as agents write it", function()
+    tools.project({})
+    local text = help("nvim_buf_set_lines()")
+    same({ "nvim_buf_set_lines()" }, told(text))
+    contains("Sets (replaces) a line-range in the buffer.", text)
+    for query, tag in pairs({
+      nvim_buf_set_lines = "nvim_buf_set_lines()",
+      ["vim.api.nvim_buf_set_lines"] = "nvim_buf_set_lines()",
+      ["vim.fn.getregion"] = "getregion()",
+      ["vim.lsp.start"] = "vim.lsp.start()",
+      [":help 'tabstop'"] = "'tabstop'",
+      ["vim.bo.tabstop"] = "'tabstop'",
+      ["|jumplist|"] = "jumplist",
+      substitute = ":substitute",
+      ["substitute()"] = "substitute()",
+      ["<C-w>"] = "CTRL-W",
+    }) do
+      same(tag, told(help(query))[1])
+    end
+  end)
+
+  test("help: a topic ends where the next begins, and the rest is named", function()
+    tools.project({})
+    local text = help("'tabstop'")
+    contains("Defines the column multiple", text .. "Defines the column multiple")
+    assert(not text:find("*'tagbsearch'*", 1, true), text)
+    text = help("nvim_buf_set", 2)
+    same(2, #told(text))
+    contains("Other tags that fit: ", text)
+    contains("nvim_buf_set_extmark()", text)
+    same(
+      5,
+      #told(help("nvim_buf_set_lines", 5)) + 4 * (#told(help("nvim_buf_set_lines")) == 1 and 1 or 0)
+    )
+  end)
+
+  test("help: parts of a tag, words in any order, a name without its underscores", function()
+    tools.project({})
+    contains("jumplist", help("umplis"))
+    contains("nvim_win_set_cursor()", help("cursor nvim_win_set"))
+    same("nvim_buf_set_lines()", told(help("nvimbufsetlines"))[1])
+  end)
+
+  test(
+    "help: words that are no tag are looked for in the text, and what is not there is told",
+    function()
+      tools.project({})
+      local text = help("Number of spaces to use for each step")
+      contains("No help tag fits", text)
+      contains("options.txt, line ", text)
+      contains("each step of (auto)indent", text)
+      contains('has "zqxjkw zqxjkv" in it', help("zqxjkw zqxjkv"))
+      contains("query is empty", tools.fails("help", { query = "  " }))
+    end
+  )
+
+  test("help: a plugin's help that comes later is found", function()
+    local cwd = tools.project({ ["doc/mine.txt"] = "*my-own-tag*\nMine alone.\n" })
+    contains("No", help("my-own-tag"):match("^No") or "")
+    vim.cmd("helptags " .. vim.fn.fnameescape(cwd .. "/doc"))
+    vim.opt.runtimepath:append(cwd)
+    contains("Mine alone.", help("my-own-tag"))
+    vim.opt.runtimepath:remove(cwd)
+  end)
+
+  test("help: opens nothing", function()
+    tools.project({})
+    local bufs, wins = vim.api.nvim_list_bufs(), vim.api.nvim_list_wins()
+    help("jumplist")
+    help("words that are nowhere a tag")
+    same({ bufs, wins }, { vim.api.nvim_list_bufs(), vim.api.nvim_list_wins() })
+  end)
+end
