@@ -34,7 +34,7 @@ local limit = {
   type = "integer",
   minimum = 1,
   maximum = 2000,
-  description = "How many are told at most; how many there are is told anyway.",
+  description = "How many come back at most.",
 }
 
 --- Returns the properties that name a place, and others.
