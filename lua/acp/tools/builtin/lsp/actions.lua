@@ -96,7 +96,8 @@ local function wait_for_complaints(ctx, file)
   end)
 end
 
---- Returns what can be done about a range: the servers' order, what they prefer first.
+--- Returns what can be done about a range: the servers' order, what they prefer first, what cannot be
+--- done now last.
 ---@param ctx acp.ToolContext
 ---@param args table
 ---@return acp.lsp.Action[]
@@ -123,7 +124,7 @@ local function all(ctx, args)
       },
     }
   end)
-  local preferred, others = {}, {}
+  local preferred, others, disabled = {}, {}, {}
   for _, answer in ipairs(answers) do
     local raw = type(answer.raw) == "table" and answer.raw or {}
     for _, given in ipairs(raw) do
@@ -133,7 +134,8 @@ local function all(ctx, args)
         or kind == args.kind
         or kind and vim.startswith(kind, args.kind .. ".")
       if type(action.title) == "string" and is_asked_for then
-        table.insert(action.isPreferred and preferred or others, {
+        local list = action.disabled and disabled or action.isPreferred and preferred or others
+        table.insert(list, {
           client = answer.client,
           title = action.title,
           kind = kind,
@@ -145,7 +147,7 @@ local function all(ctx, args)
       end
     end
   end
-  return vim.list_extend(preferred, others), notes, ticks
+  return vim.list_extend(vim.list_extend(preferred, others), disabled), notes, ticks
 end
 
 --- Returns an action as agents read it.

@@ -12,6 +12,13 @@ local TURN_UP_MS, READY_MS = 2000, 30000
 --- How long one is waited for that gets to know a project, in milliseconds.
 local SETTLE_MS = 10000
 
+--- How long one that has just turned up is watched for a sign that it gets to know a project.
+local BEGIN_MS = 500
+
+--- The servers that were asked before.
+---@type table<integer, boolean?>
+local met = {}
+
 --- How often a server is asked anew that says its state has changed meanwhile, and after how long.
 local RETRIES, RETRY_MS = 5, 200
 
@@ -360,20 +367,22 @@ function M.at_work(clients)
   return notes
 end
 
---- Waits until servers are done with what they are at, but not long.
+--- Waits until what servers are at has come to an end, or has begun, but not long.
 ---@param ctx acp.ToolContext
 ---@param clients vim.lsp.Client[]
-local function settle(ctx, clients)
+---@param is_wanted boolean Whether they shall be at work.
+---@param ms integer
+local function wait_for_work(ctx, clients, is_wanted, ms)
   local autocmd, timer ---@type integer?, any
   M.wait(ctx, function(resume)
     autocmd = vim.api.nvim_create_autocmd({ "LspProgress", "LspDetach" }, {
       callback = function()
-        if #M.at_work(clients) == 0 then
+        if (#M.at_work(clients) > 0) == is_wanted then
           resume()
         end
       end,
     })
-    timer = vim.defer_fn(resume, SETTLE_MS)
+    timer = vim.defer_fn(resume, ms)
   end, function()
     if autocmd then
       pcall(vim.api.nvim_del_autocmd, autocmd)
@@ -393,10 +402,18 @@ end
 ---@return acp.lsp.Answer[]
 function M.ask_settled(ctx, file, clients, method, params_of)
   local answers = M.ask(ctx, clients, method, params_of)
+  local is_first = false
+  for _, client in ipairs(clients) do
+    is_first = is_first or not met[client.id]
+    met[client.id] = true
+  end
+  if file.is_fresh and is_first and #M.at_work(clients) == 0 then
+    wait_for_work(ctx, clients, true, BEGIN_MS)
+  end
   if not file.is_young or #M.at_work(clients) == 0 then
     return answers
   end
-  settle(ctx, clients)
+  wait_for_work(ctx, clients, false, SETTLE_MS)
   return M.ask(ctx, clients, method, params_of)
 end
 
