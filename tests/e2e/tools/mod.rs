@@ -2,6 +2,7 @@
 //! the protocol's SDK with a client of the Model Context Protocol's SDK in it, and that client
 //! alone. What they understand is told in `tests/mcp`.
 
+mod builtin;
 mod door;
 mod listed;
 mod long;
