@@ -14,6 +14,7 @@ mod events;
 mod files;
 mod follow;
 mod form;
+mod handlers;
 mod harness;
 mod harness_tests;
 mod history;
