@@ -519,6 +519,44 @@ return function(add)
     contains("It.", text_of(run("hover", { path = path, line = 1, symbol = "é" })))
   end)
 
+  test("a server that turns up a moment later is waited for", function()
+    local dir = project({ ["a.lua"] = TEXT })
+    local autocmd = vim.api.nvim_create_autocmd("BufReadPost", {
+      pattern = dir .. "/*.lua",
+      callback = function(event)
+        vim.defer_fn(function()
+          local answers = { ["textDocument/hover"] = { contents = "It." } }
+          lsp_server.start({ capabilities = all, bufs = { event.buf }, answers = answers })
+        end, 50)
+      end,
+    })
+    local outcome = run("hover", { path = dir .. "/a.lua", line = 1, symbol = "é" })
+    vim.api.nvim_del_autocmd(autocmd)
+    same("It.", text_of(outcome))
+  end)
+
+  test("a server that is starting for a file of the user's is waited for", function()
+    local dir = project({ ["a.lua"] = TEXT })
+    local buf = load(dir .. "/a.lua")
+    local go
+    lsp_server.start({
+      capabilities = all,
+      bufs = { buf },
+      answers = { ["textDocument/hover"] = { contents = "It." } },
+      starts = function(start)
+        go = start
+      end,
+    })
+    local args = { path = dir .. "/a.lua", line = 1, symbol = "é" }
+    local outcome = run("hover", args, { timeout = 0 })
+    wait_for("the call to wait", function()
+      return #vim.api.nvim_get_autocmds({ event = "LspDetach", buffer = buf }) > 0
+    end)
+    go()
+    assert(outcome.wait())
+    same("It.", text_of(outcome))
+  end)
+
   test(
     "a server that does not get ready is given up with the call, and nothing stays behind",
     function()
