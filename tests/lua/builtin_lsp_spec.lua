@@ -120,6 +120,9 @@ return function(add)
     for _, it in ipairs(require("acp.tools.builtin.lsp")) do
       table.insert(names, it.name)
       same("object", it.parameters.type)
+      for name, property in pairs(it.parameters.properties) do
+        assert(property.description, it.name .. " says nothing of " .. name)
+      end
       for _, name in ipairs(it.parameters.required) do
         assert(it.parameters.properties[name], it.name .. " has no " .. name)
       end
