@@ -212,6 +212,28 @@ return function(test)
     vim.o.columns, vim.o.lines = 160, 40
     same(false, result.shown)
     contains("no room", result.note)
+    same(-1, vim.fn.bufnr(tools.cwd .. "/b.txt"))
+  end)
+
+  test("navigate: a file that another Neovim has open is left to the user", function()
+    local win = beside_chat()
+    local before = vim.o.updatecount
+    vim.o.updatecount = 200
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("edit " .. vim.fn.fnameescape(tools.cwd .. "/b.txt") .. " | setlocal swapfile")
+      vim.cmd("silent preserve")
+    end)
+    local swap = vim.fn.swapname(vim.api.nvim_win_get_buf(win))
+    local content = assert(io.open(swap, "rb")):read("*a")
+    vim.cmd("bwipeout! " .. vim.api.nvim_win_get_buf(win))
+    local file = assert(io.open(swap, "wb"))
+    file:write(content)
+    file:close()
+    tools.at_rest(function()
+      contains("there is a swap file of it", tools.fails("navigate", { path = "b.txt" }))
+    end)
+    vim.uv.fs_unlink(swap)
+    vim.o.updatecount = before
   end)
 
   test("navigate: a line past the end is the last one", function()

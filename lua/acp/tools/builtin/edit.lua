@@ -115,7 +115,8 @@ local function replaced(text, edit, where, name)
       .. "around it until it is there once, or set all to replace each."
     return nil, words:format(where, #found, name, named(text, found))
   end
-  local out, from = {}, 1 ---@type string[], any
+  local out = {}
+  local from = 1 ---@type any
   for _, at in ipairs(found) do
     table.insert(out, text:sub(from, at - 1))
     table.insert(out, edit.new_text)

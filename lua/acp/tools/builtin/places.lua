@@ -153,6 +153,7 @@ local function navigate(args, ctx)
       ),
     }
   end
+  local was_there = paths.buffer(path) ~= nil
   local buf, why = windows.buffer_to_show(path)
   if not buf then
     return ctx.fail(("%s cannot be shown: %s."):format(name, why))
@@ -170,6 +171,9 @@ local function navigate(args, ctx)
     }
   end)
   if not win or not place then
+    if not was_there then
+      vim.api.nvim_buf_delete(buf, {})
+    end
     return {
       shown = false,
       note = "Nothing was moved: there is no window for a file, and no room for another one. "

@@ -159,15 +159,25 @@ local function split(buf)
   return is_made and win or nil
 end
 
---- Returns whether another Neovim has the file open, or has left a swap file of it.
+--- Returns whether another Neovim, living or dead, has left a swap file of a file.
+---
+--- |swapfilelist()| gives names that are none where 'directory' ends with two slashes.
 ---@param path string
 ---@return boolean
 local function has_swap_file(path)
-  local real = paths.real(path)
-  for _, name in ipairs(vim.fn.swapfilelist()) do
-    local info = vim.fn.swapinfo(name)
-    if info.fname and paths.real(vim.fs.normalize(info.fname)) == real then
-      return true
+  local real = paths.real(path) or path
+  local folder, name = vim.fs.dirname(real), vim.fs.basename(real)
+  for _, directory in ipairs(vim.opt.directory:get()) do
+    local stem = directory == "." and "." .. name or name
+    if vim.endswith(directory, "//") then
+      stem = real:gsub("/", "%%")
+    end
+    -- Relative to the file.
+    local place = directory:find("^%.$") and folder or directory:gsub("^%./", folder .. "/")
+    for _, ending in ipairs({ "swp", "swo", "swn", "swm" }) do
+      if vim.uv.fs_stat(("%s/%s.%s"):format(place, stem, ending)) then
+        return true
+      end
     end
   end
   return false
