@@ -62,7 +62,8 @@ picture: $(NVIM_READY)
 
 sdk-agent:
 	@sh tools/node.sh
-	@if [ -e tools/sdk-agent.sh ]; then sh tools/sdk-agent.sh >/dev/null; fi
+	@sh tools/sdk-agent.sh >/dev/null
+	@sh tools/mcp-sdk.sh >/dev/null
 
 nvim: $(NVIM_READY)
 

@@ -121,7 +121,7 @@ local function tools(library_path)
     on = on + (tool.enabled and 1 or 0)
     own = own + (tool.builtin and 0 or 1)
   end
-  health.ok(("%d tools, %d of them offered, %d your own"):format(#list, on, own))
+  health.ok(("tools: %d, of which %d are offered and %d are your own"):format(#list, on, own))
   for _, path in ipairs(registry.unknown()) do
     health.warn(("%s: there is no such tool now; `:Acp tools` lists them"):format(path))
   end

@@ -30,6 +30,8 @@
 --- folder and returns one. What an agent cannot reach it is not given, and the chat says so. See
 --- |acp-mcp|.
 ---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
+--- The tools that Neovim offers to agents. See |acp-tools|.
+---@field tools? acp.Config.Tools
 --- The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or `false`
 --- for none. `false` for a group switches the whole group off.
 ---@field keymaps? acp.Config.Keymaps
@@ -57,6 +59,9 @@
 --- MCP servers for this agent, besides those of |acp-config-mcp_servers|; a list, or a function as
 --- there.
 ---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
+--- How its sessions reach the tools of Neovim (|acp-tools|): by a program that the agent starts, or
+--- over HTTP on 127.0.0.1, for agents that start none; `false`: not at all.
+---@field tools? "stdio"|"http"|false
 --- What the agent is answered when it reads a file that does not exist: the protocol's error, or an
 --- empty text. The preset of Gemini CLI has the latter, because an error keeps it from making new
 --- files.
@@ -150,6 +155,21 @@
 --- Sessions in which nothing was said for so many days are given up; so are the oldest where they
 --- are more than 2000, or take more than 512 MiB.
 ---@field days? number
+
+---@class acp.Config.Tools
+--- They are offered, in sessions that are opened from now on.
+---@field enabled? boolean
+--- Those that come with the plugin (|acp-tools-builtin|) are among them.
+---@field builtin? boolean
+--- Who lets a tool run, by its name, whatever the tool itself says: nobody is asked, you are, or it
+--- never runs.
+---@field permissions? table<string, "allow"|"ask"|"reject">
+--- The names of tools that agents are not told of. `:Acp tools` switches them on and off until
+--- Neovim ends.
+---@field disabled? string[]
+--- How many seconds a tool may take that says nothing of it, the time you take to answer not
+--- counted.
+---@field time_limit? number
 
 ---@class acp.Config.Keymaps
 --- In the transcript, in normal mode.
@@ -321,6 +341,7 @@
 ---@field chat acp.Config.Chat.Resolved
 ---@field history acp.Config.History.Resolved
 ---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
+---@field tools acp.Config.Tools.Resolved
 ---@field keymaps acp.Config.Keymaps.Resolved
 ---@field request_timeout number
 ---@field log_level "debug"|"info"|"warn"|"error"
@@ -332,6 +353,7 @@
 ---@field cwd? string
 ---@field additional_dirs string[]
 ---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
+---@field tools "stdio"|"http"|false
 ---@field missing_file "error"|"empty"
 ---@field install? string
 
@@ -379,6 +401,13 @@
 ---@class acp.Config.History.Resolved
 ---@field enabled boolean
 ---@field days number
+
+---@class acp.Config.Tools.Resolved
+---@field enabled boolean
+---@field builtin boolean
+---@field permissions table<string, "allow"|"ask"|"reject">
+---@field disabled string[]
+---@field time_limit number
 
 ---@class acp.Config.Keymaps.Resolved
 ---@field chat acp.Config.Keymaps.Chat.Resolved

@@ -92,6 +92,7 @@ return function(test)
       missing_file = "error",
       mcp_servers = {},
       additional_dirs = {},
+      tools = "stdio",
       cwd = vim.fs.normalize(vim.fn.getcwd()),
       new = true,
     }, open_call(calls))
@@ -174,12 +175,19 @@ return function(test)
     same({ "prompt", 8, "hello" }, calls[#calls])
   end)
 
-  test("what is not there yet says so", function()
-    require("acp").tool({})
-    same(
-      ("acp.nvim %s cannot offer tools to the agents yet."):format(require("acp.version")),
-      support.notices[1].text
-    )
+  test("the configuration says how an agent reaches Neovim's tools", function()
+    local dir = support.program("my-agent")
+    local function way(tools, of_agent)
+      local calls = support.fake({ status = NONE, open = 5 })
+      local mine = { command = dir .. "/my-agent", tools = of_agent }
+      require("acp").setup({ agents = { mine = mine }, tools = tools })
+      require("acp").open({ agent = "mine" })
+      return open_call(calls).tools
+    end
+    same("stdio", way())
+    same("http", way(nil, "http"))
+    same(nil, way(nil, false))
+    same(nil, way({ enabled = false }, "http"))
   end)
 
   test("an agent is followed, or the other way round", function()
@@ -255,6 +263,10 @@ return function(test)
       },
       { 'acp.follow: on: expected boolean, "edits" or nil, got "yes"', acp.follow, "yes" },
       { "acp.tool: spec: expected table, got nil", acp.tool },
+      { "acp.tool: spec.name: expected 1 to 64 of the characters", acp.tool, {} },
+      { "acp.tools.enable: name: expected the name of a tool, got nil", acp.tools.enable },
+      { 'acp.tools.disable: name: expected the name of a tool, got "x"', acp.tools.disable, "x" },
+      { 'acp.tools.remove: name: expected the name of a tool, got "x"', acp.tools.remove, "x" },
     }) do
       local problem = raises(case[1], function()
         local value, more = case[3], case[4]

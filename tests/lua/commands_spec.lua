@@ -142,16 +142,6 @@ return function(test)
     )
   end)
 
-  test("reserved subcommands say that they are not there yet, and are not offered", function()
-    local names = { "tools" }
-    for i, name in ipairs(names) do
-      check("Acp " .. name, {})
-      contains(" yet", support.notices[i].text)
-      same(false, vim.list_contains(complete("Acp "), name))
-    end
-    same(#names, #support.notices)
-  end)
-
   test("the only terminal is shown at once, of several the chosen one", function()
     local one, two = { id = 1, label = "one" }, { id = 2, label = "two" }
     local opened ---@type integer[]
@@ -292,6 +282,7 @@ return function(test)
       "sessions",
       "stop",
       "terminal",
+      "tools",
       "undo-turn",
     })
     same(all, complete("Acp "))

@@ -24,6 +24,11 @@ return function(test)
     local dir = support.program("my-agent")
     vim.g.acp = { agents = { mine = { command = dir .. "/my-agent" } } }
     support.fake({ log_path = "/state/acp.log" })
+    require("acp.tools.door").proxy = function(library)
+      return vim.fs.dirname(library) .. "/acp-mcp"
+    end
+    require("acp").tool({ name = "x", description = "x", handler = print })
+    vim.g.acp = vim.tbl_extend("force", vim.g.acp, { tools = { builtin = false } })
     local neovim = vim.fn.api_info().version
     local report = check({
       "start: acp.nvim " .. version,
@@ -33,6 +38,9 @@ return function(test)
       ("info: checkpoints and open reviews: %s/acp.nvim"):format(vim.fn.stdpath("state")),
       ("ok: mine: %s/my-agent"):format(dir),
       "info: `:AcpChat` starts mine, until another one was used",
+      "start: acp.nvim: tools for agents",
+      "ok: tools: 1, of which 1 are offered and 1 are your own",
+      "ok: the program that agents start to get there: /fake/acp-mcp",
       "ok: no mistakes in the configuration",
     })
     contains("ok: git version ", report)

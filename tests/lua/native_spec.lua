@@ -22,6 +22,10 @@ local function with_library(version, body)
         setup = function(config)
           table.insert(calls, config)
         end,
+        tools_define = function(tools)
+          calls.tools = tools
+          return calls.problems
+        end,
       }
     end
   end

@@ -76,7 +76,10 @@ function M.run(args)
   elseif (action == "enable" or action == "disable") and args[2] then
     switch(vim.list_slice(args, 2), action == "enable")
   else
-    error("acp.nvim: `:Acp tools` is followed by nothing, or by `enable` or `disable` and names.", 0)
+    error(
+      "acp.nvim: `:Acp tools` is followed by nothing, or by `enable` or `disable` and names.",
+      0
+    )
   end
 end
 

@@ -109,23 +109,29 @@ function M.run(spec, args, opts)
     local action, content = opts.ask(what)
     return action and { action = action, content = content }, content
   end
-  run.start({ id = id, session = opts.session or 1, cwd = opts.cwd or vim.fn.getcwd() }, spec, args or {}, {
-    ask = function(number, kind, what)
-      vim.schedule(function()
-        run.answer(id, number, deeds[kind](what))
-      end)
-    end,
-    progress = function(...)
-      table.insert(outcome.progress, { ... })
-    end,
-    finish = function(is_ok, value)
-      outcome.is_done = true
-      outcome[is_ok and "value" or "error"] = value
-    end,
-    log = function(text)
-      table.insert(outcome.logged, text)
-    end,
-  })
+  run.start(
+    { id = id, session = opts.session or 1, cwd = opts.cwd or vim.fn.getcwd() },
+    spec,
+    args or {},
+    {
+      ask = function(number, kind, what)
+        -- A handler that asks again and again must not keep all else from happening.
+        vim.defer_fn(function()
+          run.answer(id, number, deeds[kind](what))
+        end, 1)
+      end,
+      progress = function(...)
+        table.insert(outcome.progress, { ... })
+      end,
+      finish = function(is_ok, value)
+        outcome.is_done = true
+        outcome[is_ok and "value" or "error"] = value
+      end,
+      log = function(text)
+        table.insert(outcome.logged, text)
+      end,
+    }
+  )
   if opts.timeout ~= 0 and not outcome.wait(opts.timeout) then
     error(("the tool %s is not done; so far: %s"):format(spec.name, vim.inspect(outcome)), 2)
   end

@@ -87,9 +87,7 @@ end
 ---@param spec acp.Tool
 ---@return acp.ToolPermission
 local function permission(spec)
-  return config().permissions[spec.name]
-    or spec.permission
-    or (spec.read_only and "allow" or "ask")
+  return config().permissions[spec.name] or spec.permission or (spec.read_only and "allow" or "ask")
 end
 
 ---@param name string
@@ -169,7 +167,10 @@ end
 function M.offer(library)
   local words = {}
   for name, why in vim.spairs(hand_over(library)) do
-    table.insert(words, ("the tool `%s` is not offered, its parameters are wrong: %s"):format(name, why))
+    table.insert(
+      words,
+      ("the tool `%s` is not offered, its parameters are wrong: %s"):format(name, why)
+    )
   end
   if #words > 0 then
     vim.notify("acp.nvim: " .. table.concat(words, "\n  "), vim.log.levels.WARN)

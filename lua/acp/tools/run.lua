@@ -132,7 +132,10 @@ local function finish(call, is_ok, value)
     log(call, value.trace)
   end
   if close(call, "over") then
-    call.link.finish(is_ok, is_ok and value or value.message)
+    if not is_ok then
+      value = value.message
+    end
+    call.link.finish(is_ok, value)
   elseif is_ok and call.over == "over" then
     log(call, "it has ended already, and this is passed over: " .. vim.inspect(value):sub(1, 200))
   end

@@ -21,6 +21,8 @@ pub struct Agent {
     pub life: Life,
     /// The client's requests that have no answer yet: id, method, parameters.
     pub calls: Vec<(u64, String, Value)>,
+    /// What it was asked to open sessions with.
+    pub opened: Vec<Value>,
     /// Its own requests that have no answer yet, by raw id.
     open: BTreeMap<String, usize>,
     /// The answers to its own requests, in order, by raw id.
@@ -32,6 +34,7 @@ impl Agent {
         Self {
             life: Life::Starting,
             calls: Vec::new(),
+            opened: Vec::new(),
             open: BTreeMap::new(),
             answers: Vec::new(),
         }
@@ -47,6 +50,9 @@ impl Agent {
         let params = &message["params"];
         if let Some(id) = message["id"].as_u64() {
             self.calls.push((id, method.into(), params.clone()));
+        }
+        if matches!(method, "session/new" | "session/load" | "session/resume") {
+            self.opened.push(params.clone());
         }
         match method {
             "session/new" => format!("session/new {}", params["cwd"].as_str().unwrap()),

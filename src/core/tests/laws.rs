@@ -72,7 +72,7 @@ pub fn check_model(model: &Model) {
 fn waits(model: &Model, asker: &Asker) -> bool {
     match asker {
         Asker::Agent(agent, _) => model.agents.contains_key(agent),
-        Asker::Tool(..) => true,
+        Asker::Tool(id, _) => model.tools.is_open(*id),
     }
 }
 
@@ -213,16 +213,24 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 /// Holds when nothing is under way any more.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
-    let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. });
+    let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. } | Job::Tool(_));
     let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
     assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
     check_answered(world, "at rest");
+    world.calls.check(&world.model, "at rest");
     check_kept(world);
     let sessions: Vec<SessionKey> = world.model.sessions.keys().copied().collect();
     for session in sessions {
         world.happens(Event::Close { session });
     }
     check_answered(world, "when all is closed");
+    world.calls.check(&world.model, "when all is closed");
+    let is_timed = world
+        .model
+        .jobs
+        .values()
+        .any(|job| matches!(job, Job::Tool(_)));
+    assert!(!is_timed, "a call that is over is timed");
     assert!(
         world.model.agents.is_empty(),
         "an agent that serves no session"

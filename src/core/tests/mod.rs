@@ -50,6 +50,7 @@ mod rules;
 mod slices;
 mod takeback;
 mod terminals;
+mod tools;
 mod tracked;
 mod turns;
 mod undo_turn;

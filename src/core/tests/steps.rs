@@ -36,6 +36,10 @@ pub enum Step {
     /// It asks something of a terminal, by its number.
     Terminal(&'static str, u32),
     Crash,
+    /// Something about one of the calls of Neovim's tools.
+    Tool(&'static str, u64),
+    /// A handler writes: as `Write`, for one of the calls.
+    ToolWrite(u64, usize, Vec<(usize, usize, usize)>),
     // The world goes on.
     Editor(usize),
     Disk(usize),
@@ -68,6 +72,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => agent(),
         3 => terminals(),
+        3 => tools(),
         4 => files(),
         4 => goes_on(),
         5 => user(),
@@ -168,6 +173,31 @@ fn terminals() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn tools() -> impl Strategy<Value = Step> {
+    let what = prop_oneof![
+        2 => Just("begin look"),
+        1 => Just("begin change"),
+        3 => Just("use look"),
+        4 => Just("use change"),
+        1 => Just("use never"),
+        1 => Just("use nothing"),
+        1 => Just("use wrongly"),
+        2 => Just("give up"),
+        1 => Just("progress"),
+        1 => Just("read"),
+        2 => Just("form"),
+        3 => Just("done"),
+        1 => Just("announce"),
+        1 => Just("ask"),
+        1 => Just("off"),
+        1 => Just("on"),
+    ];
+    prop_oneof![
+        6 => (what, 0..3u64).prop_map(|(what, n)| Step::Tool(what, n)),
+        1 => (0..3u64, file(), places()).prop_map(|(n, f, places)| Step::ToolWrite(n, f, places)),
+    ]
+}
+
 fn odd_line() -> impl Strategy<Value = String> {
     prop_oneof![
         ".{0,20}",
@@ -248,6 +278,7 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("turn back"),
         1 => Just("list undo"),
         2 => Just("yes"),
+        1 => Just("always"),
         1 => Just("odd"),
         1 => Just("tell"),
         1 => Just("decline"),

@@ -21,6 +21,7 @@ use super::editor::Editor;
 use super::pty::Pty;
 use super::records::Records;
 use super::shadow::Shadow;
+use super::tools::{self, Calls};
 use crate::acp::rpc;
 use crate::core::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::core::event::{AgentSpec, Event};
@@ -92,6 +93,8 @@ pub struct World {
     pub abilities: Value,
     /// What agents tell of sessions that they load, by id: updates.
     pub told: BTreeMap<String, Vec<Value>>,
+    /// What has become of calls of Neovim's tools.
+    pub calls: Calls,
     wakes: usize,
     sessions: u32,
 }
@@ -139,6 +142,7 @@ impl World {
             tracked: Vec::new(),
             abilities: json!({}),
             told: BTreeMap::new(),
+            calls: Calls::default(),
             wakes: 0,
             sessions: 0,
         }
@@ -363,8 +367,10 @@ impl World {
         if matches!(event, Event::FrameWanted { .. }) {
             self.wakes = 0;
         }
+        self.calls.happens(&self.model, &event);
         let mut effects = Vec::new();
         update(&mut self.model, event, &mut effects);
+        self.calls.comes_of_it(&effects);
         self.check_announced(&effects);
         super::laws::check_model(&self.model);
         for effect in effects {
@@ -398,7 +404,9 @@ impl World {
                     }
                     EditorEffect::RunTool { .. }
                     | EditorEffect::ToolAnswer { .. }
-                    | EditorEffect::StopTool { .. } => self.log.push(format!("{effect:?}")),
+                    | EditorEffect::StopTool { .. } => {
+                        self.log.extend(tools::editor_in_short(&effect));
+                    }
                     EditorEffect::Queued { session } => {
                         self.log.push(format!("a prompt of {} waits", session.0));
                     }
@@ -418,13 +426,16 @@ impl World {
     }
 
     pub fn host_does(&mut self, effect: HostEffect) {
+        if let HostEffect::AdmitToTools { session, token } = &effect {
+            self.calls.tokens.push((*session, token.clone()));
+        }
         match effect {
             HostEffect::OfferTools(_)
             | HostEffect::AdmitToTools { .. }
             | HostEffect::ShutOutOfTools { .. }
             | HostEffect::ServeToolsByHttp
             | HostEffect::AnswerTool { .. }
-            | HostEffect::ReportTool { .. } => self.log.push(format!("{effect:?}")),
+            | HostEffect::ReportTool { .. } => self.log.push(tools::host_in_short(&effect)),
             HostEffect::Spawn { agent, spec } => {
                 self.log
                     .push(format!("spawn {} as a{}", spec.name, agent.0));

@@ -168,4 +168,11 @@ impl Tools {
         let of = self.uses.get(&id);
         of.is_some_and(|of| of.is_complete())
     }
+
+    /// Tells whether a call's handler runs for a session.
+    #[cfg(test)]
+    pub(super) fn runs_in(&self, id: ToolUseId, session: SessionKey) -> bool {
+        let of = self.uses.get(&id);
+        of.is_some_and(|of| of.session == session && of.is_running())
+    }
 }

@@ -290,7 +290,9 @@ impl Model {
 
     /// Shows how a call has ended, and takes it out.
     fn forget_use(&mut self, id: ToolUseId, status: ToolStatus, result: &ToolResult) {
-        self.show_use(id, status, Some(result));
+        // That it was cancelled is said already.
+        let result = (status != ToolStatus::Cancelled).then_some(result);
+        self.show_use(id, status, result);
         let Some(mut of) = self.tools.uses.remove(&id) else {
             return;
         };

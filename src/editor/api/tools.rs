@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use crate::core::effect::Level;
 use crate::core::event::Event;
 use crate::core::ids::ToolUseId;
+use crate::core::tools::schema::check_schema;
 use crate::core::tools::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 use crate::editor::guard::function;
 use crate::editor::nvim;
@@ -117,7 +118,9 @@ fn parameters(value: Value) -> Result<Json, String> {
     schema
         .entry("properties")
         .or_insert_with(|| Json::Object(Map::new()));
-    Ok(Json::Object(schema))
+    let schema = Json::Object(schema);
+    check_schema(&schema)?;
+    Ok(schema)
 }
 
 fn read_ask(kind: &str, what: &Table) -> mlua::Result<ToolAsk> {

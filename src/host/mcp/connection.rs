@@ -66,10 +66,17 @@ pub(super) async fn serve(
 ) {
     let end = admission.end.child_token();
     let gone = end.child_token();
+    // rmcp is not stopped by the end: it has what was read before that, and its answers.
+    let last = CancellationToken::new();
     let (out, queue) = Out::new();
     let (messages, inward) = channel(MESSAGES);
     let writer = write(writing, queue, out.waiting.clone(), end.clone());
-    server.kit.spawn("a client's output", writer);
+    let (finish, over) = (end.clone(), last.clone());
+    server.kit.spawn("a client's output", async move {
+        writer.await;
+        finish.cancel();
+        over.cancel();
+    });
     let reader = Reader {
         server: Arc::clone(&server),
         admission: Arc::clone(&admission),
@@ -82,10 +89,7 @@ pub(super) async fn serve(
     };
     let (stop, lost) = (end.clone(), gone.clone());
     server.kit.spawn("a client's input", async move {
-        tokio::select! {
-            () = reader.run(reading, first) => {}
-            () = stop.cancelled() => {}
-        }
+        reader.run(reading, first, stop).await;
         lost.cancel();
     });
     let service = Service::new(Arc::clone(&server), admission, gone);
@@ -94,7 +98,7 @@ pub(super) async fn serve(
         inward,
         out,
     };
-    match serve_server_with_ct(service, wire, end.clone()).await {
+    match serve_server_with_ct(service, wire, last).await {
         // It waits for the end, however it comes.
         Ok(running) => drop(running.waiting().await),
         Err(error) => server.log(Level::Debug, &format!("A client has left early: {error}")),
@@ -163,7 +167,6 @@ async fn write(
         () = work => {}
         () = late => {}
     }
-    end.cancel();
 }
 
 /// What rmcp has for a socket.
@@ -220,14 +223,22 @@ struct Reader {
 struct Over;
 
 impl Reader {
-    async fn run(mut self, mut reading: OwnedReadHalf, first: Vec<u8>) {
+    /// Reads until the client or its session ends; what was read until then is passed on.
+    async fn run(mut self, mut reading: OwnedReadHalf, first: Vec<u8>, stop: CancellationToken) {
         if self.take(&first).await.is_err() {
             return;
         }
         let mut chunk = vec![0; CHUNK];
         loop {
-            self.out.is_drained().await;
-            let Ok(read @ 1..) = reading.read(&mut chunk).await else {
+            let reading = async {
+                self.out.is_drained().await;
+                reading.read(&mut chunk).await
+            };
+            let read = tokio::select! {
+                read = reading => read,
+                () = stop.cancelled() => return,
+            };
+            let Ok(read @ 1..) = read else {
                 return;
             };
             let bytes = chunk.get(..read).unwrap_or_default();

@@ -178,6 +178,8 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
         sleep(WRONG).await;
         return;
     };
+    #[cfg(test)]
+    let _counted = Share::take(&server.connections, usize::MAX);
     let Some(_connection) = admission.connection() else {
         let text = "A session has too many connections to the tools: one was sent away.";
         server.log(Level::Warn, text);
@@ -185,8 +187,6 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
     };
     if writing.write_all(b"{\"ok\":true}\n").await.is_ok() {
         drop(stranger);
-        #[cfg(test)]
-        let _counted = Share::take(&server.connections, usize::MAX);
         connection::serve(server, admission, reading, writing, rest).await;
     }
 }

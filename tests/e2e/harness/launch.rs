@@ -93,7 +93,7 @@ pub fn binary() -> PathBuf {
     }
 }
 
-/// Returns the library that Cargo built along with this test, the tutor beside it.
+/// Returns the library that Cargo built along with this test, its programs beside it.
 ///
 /// It is the one in `deps`: only `cargo build` puts it where users find it, so that one may be
 /// older than the test.
@@ -104,8 +104,10 @@ fn library(project: &Project) -> PathBuf {
     if !folder.exists() {
         fs::create_dir(&folder).expect("the folder can be made");
         let tutor = env!("CARGO_BIN_EXE_acp-tutor");
+        let proxy = env!("CARGO_BIN_EXE_acp-mcp");
         symlink(built().join("deps").join(&name), &library).expect("the link is new");
         symlink(tutor, folder.join("acp-tutor")).expect("the link is new");
+        symlink(proxy, folder.join("acp-mcp")).expect("the link is new");
     }
     library
 }

@@ -40,6 +40,7 @@ local function listed(current, alternate)
 end
 
 ---@param args { modified_only?: boolean }
+---@param ctx acp.ToolContext
 local function buffers(args, ctx)
   local win = require("acp.tools.builtin.windows").of_user()
   local current = win and vim.api.nvim_win_get_buf(win)
@@ -84,9 +85,13 @@ end
 ---@return integer? bytes
 local function size_on_disk(path)
   local stat = vim.uv.fs_stat(path)
-  local file = stat and stat.type == "file" and stat.size <= MAX_COUNTED and io.open(path, "rb")
+  if not stat then
+    return nil, nil
+  end
+  local is_small = stat.type == "file" and stat.size <= MAX_COUNTED
+  local file = is_small and io.open(path, "rb")
   if not file then
-    return nil, stat and stat.size
+    return nil, stat.size
   end
   local lines, last = 0, "\n"
   for chunk in
@@ -122,7 +127,7 @@ end
 ---@return boolean is_cut
 local function fitting(text)
   local cut, is_cut = texts.cut(text, MAX_BYTES)
-  local last = is_cut and cut:match("^.*()\n")
+  local last = is_cut and cut:match("^.*()\n") ---@type any
   return last and cut:sub(1, last) or cut, is_cut
 end
 
@@ -133,6 +138,7 @@ local function lines_in(text)
 end
 
 ---@param args { path: string, line?: integer, limit?: integer }
+---@param ctx acp.ToolContext
 local function read_buffer(args, ctx)
   local path = paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
@@ -143,7 +149,7 @@ local function read_buffer(args, ctx)
   end
   local text, why = ctx.read(path, { line = first, limit = limit })
   if not text then
-    ctx.fail(("%s cannot be read: %s"):format(name, why or "the client does not say why"))
+    return ctx.fail(("%s cannot be read: %s"):format(name, why or "the client does not say why"))
   end
   local lf, line_end = texts.with_lf(text)
   local shown, is_cut = fitting(lf)

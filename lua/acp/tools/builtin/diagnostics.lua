@@ -11,6 +11,14 @@ local LIMIT, MAX_MESSAGE = 100, 2000
 --- The names of the severities, by Neovim's numbers.
 local NAMES = { "error", "warning", "information", "hint" }
 
+--- Returns the word for how severe something is; who does not say it means an error.
+---@param diagnostic vim.Diagnostic
+---@return string
+local function kind_of(diagnostic)
+  local number = diagnostic.severity or 1 ---@type any
+  return NAMES[number] or NAMES[1]
+end
+
 --- Returns the buffers that an agent means; nil for all.
 ---@return table<integer, boolean>? bufs
 local function meant(path)
@@ -67,6 +75,7 @@ local function sort(found, names)
 end
 
 ---@param diagnostic vim.Diagnostic
+---@param name string
 local function told(diagnostic, name)
   local message = texts.cut(diagnostic.message, MAX_MESSAGE)
   return {
@@ -75,7 +84,7 @@ local function told(diagnostic, name)
     column = diagnostic.col + 1,
     end_line = diagnostic.end_lnum and diagnostic.end_lnum + 1 or nil,
     end_column = diagnostic.end_col and diagnostic.end_col + 1 or nil,
-    severity = NAMES[diagnostic.severity],
+    severity = kind_of(diagnostic),
     message = message,
     source = diagnostic.source,
     code = diagnostic.code and tostring(diagnostic.code) or nil,
@@ -83,6 +92,7 @@ local function told(diagnostic, name)
 end
 
 ---@param args { path?: string, severity?: string, limit?: integer }
+---@param ctx acp.ToolContext
 local function diagnostics(args, ctx)
   local path = args.path and paths.absolute(ctx.cwd, args.path)
   local bufs = path and meant(path)
@@ -90,9 +100,9 @@ local function diagnostics(args, ctx)
   local counts, found, names = { error = 0, warning = 0, information = 0, hint = 0 }, {}, {}
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     local buf = diagnostic.bufnr
-    if (not bufs or bufs[buf]) and vim.api.nvim_buf_is_valid(buf) then
-      local kind = NAMES[diagnostic.severity]
-      counts[kind] = counts[kind] + 1
+    if buf and (not bufs or bufs[buf]) and vim.api.nvim_buf_is_valid(buf) then
+      local kind = kind_of(diagnostic)
+      counts[kind] = (counts[kind] or 0) + 1
       names[buf] = names[buf] or paths.shown(ctx.cwd, vim.api.nvim_buf_get_name(buf))
       if diagnostic.severity <= least then
         table.insert(found, diagnostic)

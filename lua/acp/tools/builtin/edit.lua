@@ -10,6 +10,12 @@ local texts = require("acp.tools.builtin.texts")
 --- told which lines have changed.
 local MAX_NAMED, MAX_QUOTED, MAX_COMPARED = 10, 400, 1024 * 1024
 
+--- A replacement as an agent gives it.
+---@class acp.tools.Edit
+---@field old_text string
+---@field new_text string
+---@field all? boolean
+
 --- Returns where a text begins in another, each time, none over another.
 ---@return integer[]
 local function places(text, part)
@@ -66,7 +72,7 @@ end
 local function hint(text, edit)
   local line, exact = by_words(text, edit.old_text)
   if line then
-    local quoted, is_cut = texts.cut(exact, MAX_QUOTED)
+    local quoted, is_cut = texts.cut(exact or "", MAX_QUOTED)
     return ("At line %d it differs only in white space; the text there is exactly:\n%s%s"):format(
       line,
       quoted,
@@ -74,7 +80,7 @@ local function hint(text, edit)
     )
   end
   local new = edit.new_text ~= "" and places(text, edit.new_text) or {}
-  if #new == 1 then
+  if #new == 1 and new[1] then
     return ("The new text is there already, at line %d: was this edit made before?"):format(
       texts.line_of(text, new[1])
     )
@@ -91,7 +97,7 @@ end
 
 --- Returns the text after an edit, or why there is none.
 ---@param text string
----@param edit { old_text: string, new_text: string, all?: boolean }
+---@param edit acp.tools.Edit
 ---@param where string What the edit is called.
 ---@param name string The file's.
 ---@return string? text
@@ -109,7 +115,8 @@ local function replaced(text, edit, where, name)
       .. "around it until it is there once, or set all to replace each."
     return nil, words:format(where, #found, name, named(text, found))
   end
-  local out, from = {}, 1
+  local out = {}
+  local from = 1 ---@type any
   for _, at in ipairs(found) do
     table.insert(out, text:sub(from, at - 1))
     table.insert(out, edit.new_text)
@@ -160,6 +167,10 @@ local function summary(name, is_new, changed)
 end
 
 --- Reads a file that may not be there yet.
+---@param ctx acp.ToolContext
+---@param path string
+---@param name string
+---@param may_be_new boolean
 ---@return string? text nil: there is none.
 local function read(ctx, path, name, may_be_new)
   local text, why = ctx.read(path)
@@ -175,23 +186,34 @@ local function read(ctx, path, name, may_be_new)
 end
 
 --- Makes the edits one after another in a text with LF at its line ends.
+---@param ctx acp.ToolContext
+---@param text string
+---@param edits acp.tools.Edit[]
+---@param line_end string
+---@param name string
 ---@return string
 local function edited(ctx, text, edits, line_end, name)
   for number, one in ipairs(edits) do
     -- Where the file's own line ends are taken out, so are those of the edit.
+    ---@type acp.tools.Edit
     local given = line_end == "\n" and one
-      or vim.tbl_extend("force", one, {
+      or {
         old_text = (texts.with_lf(one.old_text)),
         new_text = (texts.with_lf(one.new_text)),
-      })
+        all = one.all,
+      }
     -- Counted from 0, as in the arguments' JSON.
     local after, why = replaced(text, given, ("edits[%d]"):format(number - 1), name)
-    text = after or ctx.fail(why)
+    if not after then
+      ctx.fail(why or "")
+    end
+    text = after or text
   end
   return text
 end
 
----@param args { path: string, edits?: table[], content?: string }
+---@param args { path: string, edits?: acp.tools.Edit[], content?: string }
+---@param ctx acp.ToolContext
 local function edit(args, ctx)
   local path = paths.absolute(ctx.cwd, args.path)
   local name = paths.shown(ctx.cwd, path)
@@ -202,10 +224,8 @@ local function edit(args, ctx)
   end
   local before = read(ctx, path, name, args.content ~= nil)
   local old, line_end = texts.with_lf(before or "")
-  local new = args.content
-  if args.edits then
-    new = edited(ctx, old, args.edits, line_end, name)
-  elseif line_end ~= "\n" then
+  local new = args.content or edited(ctx, old, args.edits or {}, line_end, name)
+  if line_end ~= "\n" then
     new = texts.with_lf(new)
   end
   if before and new == old then

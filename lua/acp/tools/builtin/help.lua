@@ -148,7 +148,7 @@ local function matching(query)
   add(like(all.tags, table.concat(words, "-")))
   if #found == 0 then
     -- Words in another order, or a name without what is between its parts.
-    local parts = #words > 1 and words or { (words[1]:gsub("[^%w]", "")) }
+    local parts = #words > 1 and words or { (table.concat(words):gsub("[^%w]", "")) }
     add(vim.tbl_filter(function(tag)
       return has_all(#words > 1 and tag.lower or tag.lower:gsub("[^%w]", ""), parts)
     end, parts[1] ~= "" and all.tags or {}))
@@ -233,9 +233,9 @@ end
 ---@param words string[] The longest first: that is what is looked for.
 ---@return integer? at
 local function line_with(low, words)
-  local from = 1
+  local from, longest = 1, words[1] or ""
   while true do
-    local at = low:find(words[1], from, true)
+    local at = low:find(longest, from, true)
     if not at then
       return nil
     end

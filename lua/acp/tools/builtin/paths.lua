@@ -13,10 +13,10 @@ M.WORDS = "Path of the file: absolute, or relative to the session's folder."
 ---@return string
 function M.absolute(cwd, path)
   if vim.startswith(path, "file://") then
-    path = vim.uri_to_fname(path)
+    path = vim.uri_to_fname(path) or path
   end
   if path == "~" or vim.startswith(path, "~/") then
-    path = vim.uv.os_homedir() .. path:sub(2)
+    path = vim.fs.normalize("~") .. path:sub(2)
   elseif not vim.startswith(path, "/") then
     path = cwd .. "/" .. path
   end
@@ -40,17 +40,25 @@ function M.is_file(buf)
   return vim.bo[buf].buftype == "" and not vim.startswith(vim.bo[buf].filetype, "acp-")
 end
 
+--- Returns where a path leads; nil if there is nothing.
+---@param path string
+---@return string?
+function M.real(path)
+  ---@diagnostic disable-next-line: undefined-field
+  return (vim.uv.fs_realpath(path))
+end
+
 --- Returns the buffer of a file, loaded or not, by whichever link it was opened.
 ---@param path string An absolute one.
 ---@return integer? buf
 function M.buffer(path)
-  local real, by_link = vim.uv.fs_realpath(path), nil
+  local real, by_link = M.real(path), nil
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     if name ~= "" and M.is_file(buf) then
       if name == path then
         return buf
-      elseif real and not by_link and vim.uv.fs_realpath(name) == real then
+      elseif real and not by_link and M.real(name) == real then
         by_link = buf
       end
     end

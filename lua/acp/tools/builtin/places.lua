@@ -19,12 +19,12 @@ local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
 ---@class acp.tools.Ends
 ---@field from integer[]
 ---@field to integer[]
----@field mode "v"|"V"|"\22"
+---@field mode string One of KINDS.
 ---@field is_active boolean
 
 --- Returns the ends of the selection that is in a window, else of the last one in its buffer.
 ---@param win integer
----@return acp.tools.Ends?
+---@return any ends An acp.tools.Ends, or nil.
 local function ends(win)
   local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
   local visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
@@ -48,7 +48,8 @@ end
 
 --- Returns the visual selection of a window, the one that is there or the last one.
 local function selection_of(win)
-  local known, buf = ends(win), vim.api.nvim_win_get_buf(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local known = ends(win) ---@type acp.tools.Ends?
   if not known then
     return nil
   end
@@ -87,11 +88,15 @@ local function selection(_, ctx)
   local buf = vim.api.nvim_win_get_buf(win)
   local name, is_here = vim.api.nvim_buf_get_name(buf), vim.api.nvim_get_current_win() == win
   local cursor = vim.api.nvim_win_get_cursor(win)
-  local line = vim.api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], false)[1] or ""
+  local row, column = cursor[1] or 1, cursor[2] or 0
+  local line = vim.api.nvim_buf_get_lines(buf, row - 1, row, false)[1] or ""
   local chosen = selection_of(win)
-  local note = not chosen and "Nothing has been selected in this file yet."
-    or not chosen.active and "The selection is the last one; it is not active any more."
-    or nil
+  local note = nil ---@type string?
+  if not chosen then
+    note = "Nothing has been selected in this file yet."
+  elseif not chosen.active then
+    note = "The selection is the last one; it is not active any more."
+  end
   if chosen and chosen.truncated then
     note = (note and note .. " " or "")
       .. ("Its text is cut: read the rest with read_buffer, up to line %d."):format(
@@ -105,7 +110,7 @@ local function selection(_, ctx)
     modified = vim.bo[buf].modified,
     mode = is_here and vim.api.nvim_get_mode().mode or "n",
     has_focus = is_here,
-    cursor = { line = cursor[1], column = cursor[2] + 1 },
+    cursor = { line = row, column = column + 1 },
     line_text = (texts.cut(line, MAX_LINE)),
     visible = { line = vim.fn.line("w0", win), end_line = vim.fn.line("w$", win) },
     selection = chosen,
@@ -127,6 +132,7 @@ local function wait_for_user(ctx)
   return windows.busy()
 end
 
+---@param ctx acp.ToolContext
 ---@param args { path: string, line?: integer, column?: integer, end_line?: integer, highlight?: boolean }
 local function navigate(args, ctx)
   local line, path = args.line, paths.absolute(ctx.cwd, args.path)
@@ -147,21 +153,27 @@ local function navigate(args, ctx)
       ),
     }
   end
+  local was_there = paths.buffer(path) ~= nil
   local buf, why = windows.buffer_to_show(path)
   if not buf then
-    ctx.fail(("%s cannot be shown: %s."):format(name, why))
+    return ctx.fail(("%s cannot be shown: %s."):format(name, why))
   end
   local win, place = windows.show(buf, function()
     local total = vim.api.nvim_buf_line_count(buf)
     -- Without a line the buffer is shown where the user has left it.
-    local first = math.min(line or vim.api.nvim_buf_get_mark(buf, '"')[1], total)
+    local left_at = vim.api.nvim_buf_get_mark(buf, '"')[1] or 1
+    local first = math.max(math.min(line or left_at, total), 1)
+    ---@type acp.tools.Place
     return {
-      first = math.max(first, 1),
-      last = math.max(math.min(args.end_line or first, total), 1),
+      first = math.floor(first),
+      last = math.floor(math.max(math.min(args.end_line or first, total), first)),
       column = line and args.column or 1,
     }
   end)
   if not win or not place then
+    if not was_there then
+      vim.api.nvim_buf_delete(buf, {})
+    end
     return {
       shown = false,
       note = "Nothing was moved: there is no window for a file, and no room for another one. "

@@ -32,7 +32,8 @@ local function latest(wins)
   local best, best_used, best_area
   for _, win in ipairs(wins) do
     if has_file(win) then
-      local used = vim.fn.getbufinfo(vim.api.nvim_win_get_buf(win))[1].lastused
+      local info = vim.fn.getbufinfo(vim.api.nvim_win_get_buf(win))[1]
+      local used = info and info.lastused or 0
       local area = vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
       if not best or used > best_used or used == best_used and area > best_area then
         best, best_used, best_area = win, used, area
@@ -158,15 +159,25 @@ local function split(buf)
   return is_made and win or nil
 end
 
---- Returns whether another Neovim has the file open, or has left a swap file of it.
+--- Returns whether another Neovim, living or dead, has left a swap file of a file.
+---
+--- |swapfilelist()| gives names that are none where 'directory' ends with two slashes.
 ---@param path string
 ---@return boolean
 local function has_swap_file(path)
-  local real = vim.uv.fs_realpath(path)
-  for _, name in ipairs(vim.fn.swapfilelist()) do
-    local info = vim.fn.swapinfo(name)
-    if info.fname and vim.uv.fs_realpath(vim.fs.normalize(info.fname)) == real then
-      return true
+  local real = paths.real(path) or path
+  local folder, name = vim.fs.dirname(real), vim.fs.basename(real)
+  for _, directory in ipairs(vim.opt.directory:get()) do
+    local stem = directory == "." and "." .. name or name
+    if vim.endswith(directory, "//") then
+      stem = real:gsub("/", "%%")
+    end
+    -- Relative to the file.
+    local place = directory:find("^%.$") and folder or directory:gsub("^%./", folder .. "/")
+    for _, ending in ipairs({ "swp", "swo", "swn", "swm" }) do
+      if vim.uv.fs_stat(("%s/%s.%s"):format(place, stem, ending)) then
+        return true
+      end
     end
   end
   return false
@@ -261,18 +272,18 @@ function M.show(buf, place_in)
     end
   end
   local win = quietly(function()
-    local win = best(buf)
-    local is_other = not win or vim.api.nvim_win_get_buf(win) ~= buf
-    if not win then
-      win = split(buf)
+    local to = best(buf)
+    local is_other = not to or vim.api.nvim_win_get_buf(to) ~= buf
+    if not to then
+      to = split(buf)
     elseif is_other then
-      run_in(win, "mark '")
-      vim.api.nvim_win_set_buf(win, buf)
+      run_in(to, "mark '")
+      vim.api.nvim_win_set_buf(to, buf)
     end
-    if win then
-      put_cursor(win, place_in(), is_other)
+    if to then
+      put_cursor(to, place_in(), is_other)
     end
-    return win
+    return to
   end)
   -- The user's own autocommands may have gone elsewhere.
   if vim.api.nvim_get_current_win() ~= here and vim.api.nvim_win_is_valid(here) then

@@ -2,6 +2,7 @@
 
 mod agent;
 mod rest;
+mod tools;
 mod user;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,9 @@ pub struct Story {
     ids: u32,
     lines: u32,
     sessions: u32,
+    /// The calls of Neovim's tools, the last one of each place.
+    tools: [u64; 3],
+    uses: u64,
 }
 
 impl Story {
@@ -50,6 +54,7 @@ impl Story {
             Can::Load => json!({ "loadSession": true, "sessionCapabilities": { "close": {} } }),
             Can::Resume => json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } }),
         };
+        w.has_tools();
         w.opens(1, "bot");
         w.skip();
         w.journal = journal.then(Vec::new);
@@ -76,6 +81,8 @@ impl Story {
             ids: 100,
             lines: 0,
             sessions: 1,
+            tools: [0; 3],
+            uses: 0,
         }
     }
 
@@ -266,6 +273,8 @@ impl Story {
                     self.write_lines(key, lines);
                 }
             }
+            Step::Tool(what, at) => self.tool(what, *at),
+            Step::ToolWrite(at, file, places) => self.tool_writes(*at, *file, places),
             Step::Answer(at, kind) => self.answer(*at, *kind),
             Step::Terminal(what, number) => self.asks_of_terminal(what, *number),
             Step::Pty => {

@@ -35,6 +35,8 @@ impl Story {
     pub(super) fn user(&mut self, what: &str) {
         let session = self.session().0;
         let open = self.w.model.permissions.iter().next().map(|open| open.id);
+        let first = self.w.model.permissions.iter().next();
+        let is_tools = first.is_some_and(|open| open.asker.tool().is_some());
         let id = open.unwrap_or(PermissionId(0));
         let option = |option: &str| Event::PermissionAnswer {
             id,
@@ -44,7 +46,9 @@ impl Story {
             "cancel" => Event::Cancel { session },
             "stop" => Event::Stop { session },
             "restart" => Event::Restart { session },
-            "yes" => option("y"),
+            "yes" if is_tools => option("allow"),
+            "always" if is_tools => option("always"),
+            "yes" | "always" => option("y"),
             "odd" => option("?"),
             "tell" | "decline" => {
                 let open = self.w.model.elicitations.iter().next();

@@ -317,3 +317,28 @@ fn lines_are_the_same_however_they_are_cut() {
         assert_eq!(lengths, [300, 1200, 2700, 4800, 7500]);
     }
 }
+
+#[test]
+fn a_client_that_initializes_nothing_but_says_all_with_each_request_is_served() {
+    let run = Run::with_tools();
+    let mut client = run.guest();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "tester", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    client.request(1, "tools/list", json!({ "_meta": meta }));
+    assert_eq!(client.next()["result"]["tools"][0]["name"], "look");
+    let params = json!({ "name": "look", "arguments": {}, "_meta": meta });
+    client.request(2, "tools/call", params);
+    run.answer(run.used().0, "seen");
+    assert_eq!(text(&client.next()), "seen");
+    let wanted = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
+    client.request(3, "subscriptions/listen", wanted);
+    assert_eq!(
+        client.next()["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    run.offer(&["listen"]);
+    assert_eq!(client.next()["method"], "notifications/tools/list_changed");
+}

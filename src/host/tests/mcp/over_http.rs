@@ -194,3 +194,32 @@ fn a_body_that_is_too_long_is_refused() {
     );
     assert_eq!(answer.status, 413, "{}", answer.body);
 }
+
+#[test]
+fn a_client_over_http_is_told_of_other_tools() {
+    let run = Run::with_tools();
+    let port = run.port();
+    let first = ask(
+        port,
+        "/mcp",
+        &bearer(port),
+        &message(0, "initialize", initialize()),
+    );
+    let session = first
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    let headers = format!("{}Mcp-Session-Id: {session}\r\n", bearer(port));
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
+    let head = format!("GET /mcp HTTP/1.1\r\nAccept: text/event-stream\r\n{headers}\r\n");
+    stream.write_all(head.as_bytes()).expect("the server reads");
+    let mut lines = BufReader::new(stream).lines();
+    let status = lines.next().and_then(Result::ok);
+    assert_eq!(status.as_deref(), Some("HTTP/1.1 200 OK"));
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+    assert_eq!(ask(port, "/mcp", &headers, &note).status, 202);
+    run.offer(&["look", "listen"]);
+    let is_told = lines.any(|line| line.is_ok_and(|line| line.contains("tools/list_changed")));
+    assert!(is_told);
+}

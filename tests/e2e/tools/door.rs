@@ -1,0 +1,164 @@
+//! Who gets in: nobody without the token of an open session.
+
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use super::*;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#;
+const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"touch","arguments":{}}}"#;
+
+/// Returns all that the socket says to somebody who begins with `hello`, until it closes.
+#[track_caller]
+fn told(socket: &PathBuf, hello: &str) -> String {
+    let mut stream = UnixStream::connect(socket).expect("somebody listens");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(15)))
+        .expect("a time is given");
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let lines = [hello, INITIALIZE, initialized, LIST, CALL].join("\n") + "\n";
+    // It may be closed before all is written.
+    let _ = stream.write_all(lines.as_bytes());
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Ok(_) => {}
+        // What was not read when it was closed.
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("it is not closed: {error}"),
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hello(token: &str) -> String {
+    json!({ "token": token }).to_string()
+}
+
+#[track_caller]
+fn check_nothing(nvim: &Nvim, socket: &PathBuf, hello: &str) {
+    let answer = told(socket, hello);
+    assert_eq!(answer, "", "to {hello:?}");
+    assert_eq!(nvim.lua("return vim.g.touched or 0", ()), 0);
+}
+
+const TOUCH: &str = "name = 'touch', description = 'x', read_only = true,
+    handler = function() vim.g.touched = (vim.g.touched or 0) + 1 end";
+
+#[test]
+fn a_process_without_the_token_gets_nothing() {
+    let nvim = start(project());
+    define(&nvim, TOUCH);
+    let server = server(&nvim);
+    let socket = PathBuf::from(variable(&server, "ACP_NVIM_SOCKET"));
+    let token = variable(&server, "ACP_NVIM_TOKEN");
+    assert!(token.len() >= 32, "long enough not to be guessed");
+    // Others cannot even see it.
+    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&socket), 0o600);
+    let folder = socket.parent().expect("a folder");
+    assert_eq!(mode(folder), 0o700);
+    assert_eq!(
+        folder.metadata().expect("it is there").uid(),
+        rustix::process::getuid().as_raw()
+    );
+    // Without any token.
+    check_nothing(&nvim, &socket, INITIALIZE);
+    check_nothing(&nvim, &socket, "");
+    check_nothing(&nvim, &socket, "{}");
+    check_nothing(&nvim, &socket, r#"{"token":null}"#);
+    // With a wrong one.
+    check_nothing(&nvim, &socket, &hello(""));
+    check_nothing(&nvim, &socket, &hello(&"0".repeat(token.len())));
+    check_nothing(&nvim, &socket, &hello(&token[..token.len() - 1]));
+    check_nothing(&nvim, &socket, &hello(&format!("{token}0")));
+    check_nothing(
+        &nvim,
+        &socket,
+        &hello(&token.to_uppercase()).replace("token", "Token"),
+    );
+    // The same lines with the right one: so it was the token.
+    let answer = told_in(&socket, &hello(&token));
+    assert!(answer.contains("\"touch\""), "{answer}");
+    nvim.wait("the call", || {
+        nvim.lua("return vim.g.touched or 0", ()) == 1
+    });
+    // It is told to nobody but the agent.
+    let log = nvim.lua("return vim.fn.stdpath('log')", ());
+    let logs = std::process::Command::new("grep")
+        .args(["-rlF", &token])
+        .arg(log.as_str().expect("a path"))
+        .output()
+        .expect("grep runs");
+    assert_eq!(String::from_utf8_lossy(&logs.stdout), "");
+    nvim.quit();
+    assert!(!folder.exists(), "nothing is left");
+}
+
+/// Returns what the socket says up to the answer to the call.
+#[track_caller]
+fn told_in(socket: &PathBuf, hello: &str) -> String {
+    let mut stream = UnixStream::connect(socket).expect("somebody listens");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(15)))
+        .expect("a time is given");
+    let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+    let mut all = String::new();
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("an answer");
+        all.push_str(&line);
+    };
+    writeln!(stream, "{hello}").expect("it reads");
+    line();
+    writeln!(stream, "{INITIALIZE}").expect("it reads");
+    line();
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    writeln!(stream, "{initialized}\n{LIST}").expect("it reads");
+    line();
+    writeln!(stream, "{CALL}").expect("it reads");
+    line();
+    all
+}
+
+#[test]
+fn a_client_with_a_wrong_token_is_told_so_by_the_proxy() {
+    let nvim = start(project());
+    let mut wrong = server(&nvim);
+    for variable in wrong["env"].as_array_mut().expect("a list") {
+        if variable["name"] == "ACP_NVIM_TOKEN" {
+            variable["value"] = "0".repeat(64).into();
+        }
+    }
+    let client = Client::try_start(&wrong);
+    let answer = client.answer(&nvim);
+    assert!(answer["failed"].is_string(), "{answer}");
+    nvim.quit();
+}
+
+#[test]
+fn the_token_of_a_closed_session_opens_nothing() {
+    let nvim = start(project());
+    define(&nvim, TOUCH);
+    nvim.cmd("tabnew | AcpChat! user");
+    nvim.wait("a second session", || servers(&nvim).len() == 2);
+    wait_phase(&nvim, "idle");
+    let [first, second] = [0, 1].map(|n| servers(&nvim)[n].clone());
+    assert_ne!(
+        variable(&first, "ACP_NVIM_TOKEN"),
+        variable(&second, "ACP_NVIM_TOKEN")
+    );
+    let client = Client::start(&nvim, &second);
+    assert!(client.names(&nvim).contains(&"touch".to_owned()));
+    nvim.lua("require('acp').close({ session = 2 })", ());
+    client.wait_closed(&nvim);
+    let socket = PathBuf::from(variable(&second, "ACP_NVIM_SOCKET"));
+    check_nothing(&nvim, &socket, &hello(&variable(&second, "ACP_NVIM_TOKEN")));
+    // The other session's is as good as before.
+    let client = Client::start(&nvim, &first);
+    client.call(&nvim, "touch", &json!({}));
+    assert_eq!(nvim.lua("return vim.g.touched", ()), 1);
+    nvim.quit();
+}

@@ -1,0 +1,264 @@
+//! Every built-in tool, listed and called through the proxy with good arguments and with bad ones.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// A call with good arguments, and what its answer holds.
+struct Good {
+    name: &'static str,
+    args: Json,
+    holds: &'static str,
+}
+
+fn good(name: &'static str, args: Json, holds: &'static str) -> Good {
+    Good { name, args, holds }
+}
+
+fn good_calls() -> Vec<Good> {
+    let alpha = || json!({ "path": "code.txt", "line": 2, "symbol": "alpha" });
+    let with = |mut args: Json, key: &str, value: Json| {
+        args[key] = value;
+        args
+    };
+    vec![
+        good("buffers", json!({}), "code.txt"),
+        good("buffers", json!({ "modified_only": true }), "a.txt"),
+        good(
+            "read_buffer",
+            json!({ "path": "a.txt", "line": 1, "limit": 1 }),
+            "unsaved",
+        ),
+        good("diagnostics", json!({}), "alpha is no beta"),
+        good("selection", json!({}), "code.txt"),
+        good(
+            "set_quickfix",
+            json!({ "items": [{ "path": "b.txt", "line": 2, "text": "look here" }] }),
+            "",
+        ),
+        good("get_quickfix", json!({}), "look here"),
+        good("navigate", json!({ "path": "b.txt", "line": 2 }), ""),
+        good("confirm", json!({ "action": "Tidy up" }), "true"),
+        good(
+            "choose",
+            json!({ "question": "Which one?", "options": ["red", "green"] }),
+            "red",
+        ),
+        good("ask", json!({ "question": "What is it called?" }), "typed"),
+        good("help", json!({ "query": "quickfix" }), "quickfix"),
+        good("definition", alpha(), "code.txt"),
+        good("references", alpha(), "code.txt"),
+        good("hover", alpha(), "the first letter"),
+        good("symbols", json!({ "path": "code.txt" }), "alpha"),
+        good("symbols", json!({ "query": "alp" }), "alpha"),
+        good(
+            "code_actions",
+            json!({ "path": "code.txt", "line": 2 }),
+            "Shout",
+        ),
+        good(
+            "code_action",
+            json!({ "path": "code.txt", "line": 2, "title": "Shout" }),
+            "",
+        ),
+        good("rename", with(alpha(), "new_name", json!("omega")), ""),
+        good(
+            "edit",
+            json!({ "path": "b.txt", "edits": [{ "old_text": "five", "new_text": "FIVE" }] }),
+            "",
+        ),
+    ]
+}
+
+/// Returns calls with an argument that is wrong, and the field that must be named.
+fn bad_calls() -> Vec<(&'static str, Json, &'static str)> {
+    let place = || json!({ "path": "code.txt", "line": "two", "symbol": "alpha" });
+    vec![
+        (
+            "buffers",
+            json!({ "modified_only": "yes" }),
+            "modified_only",
+        ),
+        ("read_buffer", json!({}), "path"),
+        (
+            "read_buffer",
+            json!({ "path": "a.txt", "line": "first" }),
+            "line",
+        ),
+        ("diagnostics", json!({ "limit": "all" }), "limit"),
+        (
+            "get_quickfix",
+            json!({ "location_list": 1 }),
+            "location_list",
+        ),
+        ("set_quickfix", json!({}), "items"),
+        (
+            "navigate",
+            json!({ "path": "b.txt", "line": "two" }),
+            "line",
+        ),
+        (
+            "confirm",
+            json!({ "action": "x", "importance": "dire" }),
+            "importance",
+        ),
+        ("choose", json!({ "question": "Which one?" }), "options"),
+        ("ask", json!({}), "question"),
+        ("help", json!({ "query": 1 }), "query"),
+        ("edit", json!({ "edits": [] }), "path"),
+        ("edit", json!({ "path": "b.txt", "edits": "all" }), "edits"),
+        ("definition", place(), "line"),
+        ("references", place(), "line"),
+        ("hover", place(), "line"),
+        ("symbols", json!({ "path": 1 }), "path"),
+        ("code_actions", place(), "line"),
+        (
+            "code_action",
+            json!({ "path": "code.txt", "line": 2 }),
+            "title",
+        ),
+        (
+            "rename",
+            json!({ "path": "code.txt", "line": 2, "symbol": "alpha" }),
+            "new_name",
+        ),
+    ]
+}
+
+/// Answers the question that is open with what fits its fields.
+#[track_caller]
+fn answer_question(nvim: &Nvim) {
+    let open = &questions(nvim)[0];
+    let fields = open["fields"].as_array().cloned().unwrap_or_default();
+    let mut content = json!({});
+    for field in fields {
+        let name = field["name"].as_str().expect("a name");
+        content[name] = match field["type"].as_str() {
+            Some("boolean") => json!(true),
+            Some("one") => field["choices"][0]["value"].clone(),
+            Some("many") => json!([field["choices"][0]["value"]]),
+            _ => json!("typed"),
+        };
+    }
+    nvim.lua(
+        "require('acp').elicitation.answer(...)",
+        (&open["id"], "accept", content),
+    );
+}
+
+#[track_caller]
+fn call(nvim: &Nvim, client: &Client, name: &str, args: &Json) -> Json {
+    client.send(&format!("call {name} {args}"));
+    let mut answer = None;
+    nvim.wait(&format!("an answer to {name}"), || {
+        answer = client.next(nvim);
+        if answer.is_none() && !questions(nvim).is_empty() {
+            answer_question(nvim);
+        }
+        answer.is_some()
+    });
+    answer.expect("it was waited for")
+}
+
+/// Starts Neovim with all that the tools can look at, and a client.
+#[track_caller]
+fn start_with_code() -> (Nvim, Client) {
+    let allowed = ["set_quickfix", "navigate", "edit", "rename", "code_action"];
+    let allowed: Json = allowed.map(|name| (name, "allow")).into_iter().collect();
+    let project = project()
+        .file("code.txt", "alpha\nbeta alpha\n")
+        .config("tools", json!({ "permissions": allowed }));
+    let nvim = start(project);
+    nvim.lua(
+        "vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' })",
+        (),
+    );
+    nvim.cmd("set hidden");
+    nvim.cmd("edit code.txt");
+    nvim.lua(include_str!("../../mcp/lsp.lua"), ());
+    nvim.lua(
+        "local ns = vim.api.nvim_create_namespace('test')
+        vim.diagnostic.set(ns, 0, { { lnum = 1, col = 5, message = 'alpha is no beta' } })",
+        (),
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    (nvim, client)
+}
+
+#[test]
+fn every_built_in_tool_is_listed_and_called() {
+    let (nvim, client) = start_with_code();
+    let mut called = BTreeSet::new();
+    for Good { name, args, holds } in good_calls() {
+        let answer = call(&nvim, &client, name, &args);
+        let shown = answer.to_string();
+        assert!(
+            answer["isError"] != true && answer["failed"].is_null(),
+            "{name}: {shown}"
+        );
+        assert!(shown.contains(holds), "{name}: {shown}");
+        if name == "navigate" {
+            let shows = nvim.lua("return vim.fn.bufwinid('b.txt') ~= -1", ());
+            assert_eq!(shows, true, "{shown}");
+        }
+        called.insert(name.to_owned());
+    }
+    let listed: BTreeSet<String> = client.names(&nvim).into_iter().collect();
+    assert_eq!(called, listed);
+    // What they were to do is done.
+    assert_eq!(nvim.project.read("b.txt"), "four\nFIVE\n");
+    assert_eq!(nvim.project.read("code.txt"), "omega\nBETA omega\n");
+    assert_eq!(
+        nvim.lua("return vim.fn.getqflist()[1].text", ()),
+        json!("look here")
+    );
+    nvim.quit();
+}
+
+#[test]
+fn bad_arguments_are_told_by_field_and_no_handler_runs() {
+    let (nvim, client) = start_with_code();
+    let mut called = BTreeSet::new();
+    for (name, args, field) in bad_calls() {
+        let answer = call(&nvim, &client, name, &args);
+        assert_eq!(answer["isError"], true, "{name} {args}: {answer}");
+        let told = text(&answer);
+        assert!(told.contains(field), "{name} {args}: {told}");
+        called.insert(name.to_owned());
+    }
+    // What takes no arguments cannot be called with bad ones.
+    let list = client.ask(&nvim, "list");
+    let has_fields = |tool: &&Json| {
+        let fields = tool["inputSchema"]["properties"].as_object();
+        fields.is_some_and(|fields| !fields.is_empty())
+    };
+    let listed: BTreeSet<String> = list
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(has_fields)
+        .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+        .collect();
+    assert_eq!(called, listed);
+    assert_eq!(nvim.project.read("b.txt"), "four\nfive\n");
+    assert_eq!(nvim.project.read("code.txt"), "alpha\nbeta alpha\n");
+    nvim.quit();
+}
+
+#[test]
+fn what_a_tool_says_of_itself_is_what_clients_need() {
+    let (nvim, client) = start_with_code();
+    let list = client.ask(&nvim, "list");
+    for tool in list.as_array().expect("a list") {
+        let name = &tool["name"];
+        let words = tool["description"].as_str().unwrap_or_default();
+        assert!(words.split_whitespace().count() >= 6, "{name}: {words}");
+        assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+        assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{name}");
+        let fields = tool["inputSchema"]["properties"].as_object();
+        for (field, schema) in fields.into_iter().flatten() {
+            assert!(schema["description"].is_string(), "{name}: {field}");
+        }
+    }
+    nvim.quit();
+}

@@ -1,0 +1,86 @@
+//! Very many calls, and very large ones: what they leave behind.
+
+use super::*;
+
+const CALLS: u64 = 10_000;
+
+#[cfg(target_os = "linux")]
+fn descriptors(nvim: &Nvim) -> usize {
+    let folder = format!("/proc/{}/fd", nvim.pid());
+    fs::read_dir(folder).expect("Linux has /proc").count()
+}
+
+/// Returns the memory Neovim takes, in KiB.
+#[cfg(target_os = "linux")]
+fn memory(nvim: &Nvim) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", nvim.pid()));
+    let status = status.expect("Linux has /proc");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a number")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
+    let nvim = start(project());
+    define(
+        &nvim,
+        "name = 'echo', description = 'x', read_only = true,
+        parameters = { type = 'object', properties = { text = { type = 'string' } } },
+        handler = function(args) return args.text end",
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    // What is made once is made by these.
+    let warm = client.ask(&nvim, "many 500 echo {\"text\":\"hello\"}");
+    assert_eq!(warm["good"], 500, "{warm}");
+    let before = (descriptors(&nvim), memory(&nvim));
+    client.send(&format!("many {CALLS} echo {{\"text\":\"hello\"}}"));
+    let answer = client.answer_within(&nvim, Duration::from_secs(60));
+    assert_eq!(answer["good"], CALLS, "{answer}");
+    assert_eq!(text(&answer["last"]), "hello");
+    let after = (descriptors(&nvim), memory(&nvim));
+    println!(
+        "{CALLS} calls in {} ms: {before:?}, then {after:?}",
+        answer["ms"]
+    );
+    assert!(after.0 <= before.0, "{before:?}, then {after:?}");
+    // Each call is in the transcript, some 5 KiB of it: that is no leak.
+    let grown = after.1.saturating_sub(before.1);
+    assert!(grown < 100 * 1024, "{grown} KiB");
+    assert_eq!(
+        nvim.lua("return vim.tbl_count(require('acp').tools.list())", ())
+            .is_u64(),
+        true
+    );
+    nvim.quit();
+}
+
+#[test]
+fn an_argument_that_is_too_large_is_refused_and_the_connection_goes_on() {
+    let nvim = start(project());
+    define(
+        &nvim,
+        "name = 'size', description = 'x', read_only = true,
+        parameters = { type = 'object', properties = { text = { type = 'string' } } },
+        handler = function(args) return { bytes = #args.text } end",
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    let large = client.ask(&nvim, "big 8000000 size text");
+    assert_eq!(large["structuredContent"]["bytes"], 8_000_000, "{large}");
+    client.send("big 80000000 size text");
+    nvim.keys("ggOtyped<Esc>");
+    assert_eq!(nvim.buf_lines(0)[0], "typed");
+    let refused = client.answer(&nvim);
+    let words = refused.to_string();
+    assert!(
+        refused["isError"] == true || refused["failed"].is_string(),
+        "{words}"
+    );
+    assert!(words.contains("16 MiB"), "{words}");
+    let again = client.call(&nvim, "size", &json!({ "text": "four" }));
+    assert_eq!(again["structuredContent"]["bytes"], 4, "{again}");
+    nvim.quit();
+}
