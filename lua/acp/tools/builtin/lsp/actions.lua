@@ -7,6 +7,7 @@ local command = require("acp.tools.builtin.lsp.command")
 local edits = require("acp.tools.builtin.lsp.edits")
 local found = require("acp.tools.builtin.lsp.found")
 local place = require("acp.tools.builtin.lsp.place")
+local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
 --- How many are listed, and how long a server gets to complain of a file that was loaded just now,
@@ -110,7 +111,7 @@ local function all(ctx, args)
   local clients = servers.of(ctx, file, method, "offer code actions")
   wait_for_complaints(ctx, file)
   local range, ticks = range_of(ctx, file, args), edits.ticks()
-  local answers, notes = servers.query(ctx, file, clients, method, function(client)
+  local answers, notes = requests.query(ctx, file, clients, method, function(client)
     return {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       range = {
@@ -231,7 +232,7 @@ local function resolved(ctx, it)
   if is_bare or action.edit or not servers.can(it.client, "codeAction/resolve") then
     return action
   end
-  local answer = servers.ask_one(ctx, it.client, "codeAction/resolve", it.raw)
+  local answer = requests.ask_one(ctx, it.client, "codeAction/resolve", it.raw)
   if answer.result then
     it.raw = answer.raw
     return answer.result
