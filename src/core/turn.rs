@@ -146,7 +146,14 @@ impl Model {
     }
 
     pub(super) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
-        let had_uses = self.cancel_uses(key, fx);
+        // The agent hears of the cancel first: else it goes on with what its calls came to.
+        let mut answers = Effects::new();
+        let had_uses = self.cancel_uses(key, &mut answers);
+        self.cancel_turn(key, had_uses, fx);
+        fx.append(&mut answers);
+    }
+
+    fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
         self.close_permissions(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;

@@ -120,6 +120,9 @@ return function(add)
     for _, it in ipairs(require("acp.tools.builtin.lsp")) do
       table.insert(names, it.name)
       same("object", it.parameters.type)
+      for name, property in pairs(it.parameters.properties) do
+        assert(property.description, it.name .. " says nothing of " .. name)
+      end
       for _, name in ipairs(it.parameters.required) do
         assert(it.parameters.properties[name], it.name .. " has no " .. name)
       end
@@ -413,12 +416,13 @@ return function(add)
               if #lsp_server.heard(server, "textDocument/references") > 1 then
                 return vim.list_extend(here, { { uri = uri(path), range = range(2, 7, 8) } })
               end
-              tell("begin", function()
-                reply(here)
-                vim.defer_fn(function()
+              -- It begins only after its first answer.
+              reply(here)
+              vim.defer_fn(function()
+                tell("begin", function()
                   tell("end", function() end)
-                end, 50)
-              end)
+                end)
+              end, 50)
             end,
           },
         })
@@ -939,7 +943,7 @@ return function(add)
     local outcome = run("code_actions", { path = path, line = 2 })
     same(
       "3 code actions, by title:\n- Fix  [quickfix, fake, preferred]\n"
-        .. "- Extract  [refactor.extract, fake, disabled: nothing selected]\n- Old  [no kind, fake]",
+        .. "- Old  [no kind, fake]\n- Extract  [refactor.extract, fake, disabled: nothing selected]",
       text_of(outcome)
     )
     local heard = lsp_server.heard(server, "textDocument/codeAction")

@@ -1,11 +1,12 @@
 //! A call as an entry of the transcript.
 //!
-//! Invariant: a call has one entry, its own or the one its agent has made for it.
+//! Invariant: a call has one entry, its own or the one its agent has made for it. Its first line
+//! says what the tool was called with, the rest what has come of it.
 
 use std::path::Path;
 
-use serde_json::Value as Json;
 use serde_json::value::to_raw_value;
+use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
 use super::{Progress, ToolResult};
@@ -13,7 +14,18 @@ use crate::acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent
 use crate::core::ids::ToolUseId;
 use crate::core::model::Model;
 
+/// How many characters of one argument are shown, and of all. The whole is in the raw input.
+const ARGUMENT: usize = 80;
+const ARGUMENTS: usize = 240;
+
 impl Use {
+    /// Returns what is shown of the call, with what has come of it so far.
+    fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
+        let line = self.arguments.as_ref().and_then(line);
+        let line = line.map(|line| ToolContent::Content(Content::Text(line)));
+        line.into_iter().chain(of).collect()
+    }
+
     /// Returns what is known of the call: what it is, and what with.
     pub fn patch(&self, cwd: &Path) -> Option<ToolCallPatch> {
         let arguments = self.arguments.as_ref();
@@ -58,19 +70,23 @@ impl Model {
         };
         self.tools.taken.insert((session, entry));
         patch.status = Some(status);
-        patch.content = result.map(|result| result.content.iter().map(content).collect());
+        let blocks = result.into_iter().flat_map(|result| result.content.iter());
+        patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
         self.tracked.named(&patch);
         self.merge_told(session, patch, Vec::new(), &[]);
     }
 
     /// Shows how far a call is.
     pub(super) fn show_progress(&mut self, id: ToolUseId, progress: &Progress) {
-        let of = self.tools.uses.get(&id);
-        let Some((session, entry)) = of.and_then(|of| Some((of.session, of.entry.clone()?))) else {
+        let Some(of) = self.tools.uses.get(&id) else {
             return;
         };
+        let (session, Some(entry)) = (of.session, of.entry.clone()) else {
+            return;
+        };
+        let words = ToolContent::Content(Content::Text(words(progress)));
         let patch = ToolCallPatch {
-            content: Some(vec![ToolContent::Content(Content::Text(words(progress)))]),
+            content: Some(of.content(std::iter::once(words))),
             ..ToolCallPatch::new(entry)
         };
         self.merge_told(session, patch, Vec::new(), &[]);
@@ -84,6 +100,33 @@ fn content(block: &Json) -> ToolContent {
         // A value of JSON always is one.
         Err(_) => ToolContent::Content(Content::Text(block.to_string())),
     }
+}
+
+/// Returns arguments in one line: `action: Tidy up, details: …`. A path is beside the title.
+fn line(arguments: &Map<String, Json>) -> Option<String> {
+    let mut line = String::new();
+    for (name, value) in arguments.iter().filter(|(name, _)| *name != "path") {
+        let value = match value {
+            Json::String(text) => short(text, ARGUMENT),
+            other => short(&other.to_string(), ARGUMENT),
+        };
+        let comma = if line.is_empty() { "" } else { ", " };
+        line.push_str(&format!("{comma}{name}: {value}"));
+    }
+    (!line.is_empty()).then(|| short(&line, ARGUMENTS))
+}
+
+/// Returns the beginning of a text, without its line breaks.
+fn short(text: &str, most: usize) -> String {
+    let mut chars = text.chars().map(|char| match char {
+        '\n' | '\r' | '\t' => ' ',
+        char => char,
+    });
+    let mut short: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() {
+        short.push('…');
+    }
+    short
 }
 
 fn words(progress: &Progress) -> String {

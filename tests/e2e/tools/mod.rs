@@ -6,6 +6,7 @@ mod builtin;
 mod door;
 mod listed;
 mod long;
+mod lsp;
 mod many;
 mod own;
 mod sessions;

@@ -99,8 +99,12 @@ fn the_tools_are_switched_off_for_one_agent_or_for_all() {
 
 #[test]
 fn without_the_built_in_ones_only_the_users_own_are_offered() {
-    let nvim = start(project().config("tools", json!({ "builtin": false })));
-    define(&nvim, WHERE);
+    let define = format!(
+        "lua require('acp').tool({{ {} }})",
+        WHERE.replace('\n', " ")
+    );
+    let project = project().config("tools", json!({ "builtin": false }));
+    let nvim = start(project.before(&define));
     talk::talk(&nvim, "names");
     assert_eq!(result(&nvim, "names"), json!(["where"]));
     nvim.quit();

@@ -11,7 +11,7 @@ fn is_form_open(nvim: &Nvim) -> bool {
 /// Lets the agent ask and waits until the window takes keys.
 #[track_caller]
 fn ask(nvim: &Nvim) {
-    talk::prompt(nvim, "confirm delete the branch\nsay that is all");
+    talk::prompt(nvim, "confirm delete the branch");
     nvim.wait("the window", || is_form_open(nvim));
     nvim.wait("the focus", || talk::here(nvim) == "acp-form");
     let since = Instant::now();
@@ -67,8 +67,8 @@ fn a_cancel_closes_the_question_and_the_call_and_the_agent_lives_on() {
     nvim.wait("the window to close", || !is_form_open(&nvim));
     assert_eq!(questions(&nvim).len(), 0);
     nvim.wait("the call to end", || results(&nvim, "confirm").len() == 1);
-    assert!(!said(&nvim, "doing it"));
-    assert!(!said(&nvim, "that is all"));
+    assert!(!said(&nvim, "doing it:"));
+    assert!(!said(&nvim, "left alone:"));
     talk::talk(&nvim, "names\nsay alive");
     wait_said(&nvim, "alive");
     assert!(
@@ -88,13 +88,10 @@ fn a_call_the_agent_tells_of_itself_is_shown_once() {
         parameters = { type = 'object', properties = { word = { type = 'string' } } },
         handler = function(args) return ('%s weighs %d'):format(args.word, #args.word) end",
     );
-    talk::prompt(
-        &nvim,
-        "announce call weigh {\"word\":\"feather\"}\nsay that is all",
-    );
+    talk::prompt(&nvim, "announce call weigh {\"word\":\"feather\"}");
     press(&nvim, "1");
     nvim.wait("the end of the turn", || ended(&nvim) == ["end_turn"]);
-    wait_said(&nvim, "that is all");
+    wait_said(&nvim, "call weigh = ");
     let shown = talk::transcript(&nvim).join("\n");
     let entries = shown.matches("Weigh the word").count() + shown.matches("mcp__neovim").count();
     assert_eq!(entries, 1, "{shown}");

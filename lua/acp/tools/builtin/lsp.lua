@@ -30,7 +30,12 @@ local path = {
   description = "The file: absolute, or relative to the session's folder.",
 }
 local line = { type = "integer", minimum = 1, description = "The line, counted from 1." }
-local limit = { type = "integer", minimum = 1, maximum = 2000 }
+local limit = {
+  type = "integer",
+  minimum = 1,
+  maximum = 2000,
+  description = "How many come back at most.",
+}
 
 --- Returns the properties that name a place, and others.
 ---@param more? table<string, table>

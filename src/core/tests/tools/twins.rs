@@ -101,7 +101,7 @@ fn a_call_and_its_announcement_are_one_whichever_comes_first() {
             "{order}"
         );
         assert!(
-            w.chat().trim_end().ends_with("completed\n  seen"),
+            w.chat().trim_end().ends_with("completed\n  a: 1\n  seen"),
             "{order}\n{}",
             w.chat()
         );

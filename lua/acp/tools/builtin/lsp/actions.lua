@@ -7,6 +7,7 @@ local command = require("acp.tools.builtin.lsp.command")
 local edits = require("acp.tools.builtin.lsp.edits")
 local found = require("acp.tools.builtin.lsp.found")
 local place = require("acp.tools.builtin.lsp.place")
+local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
 --- How many are listed, and how long a server gets to complain of a file that was loaded just now,
@@ -96,7 +97,8 @@ local function wait_for_complaints(ctx, file)
   end)
 end
 
---- Returns what can be done about a range: the servers' order, what they prefer first.
+--- Returns what can be done about a range: the servers' order, what they prefer first, what cannot be
+--- done now last.
 ---@param ctx acp.ToolContext
 ---@param args table
 ---@return acp.lsp.Action[]
@@ -109,7 +111,7 @@ local function all(ctx, args)
   local clients = servers.of(ctx, file, method, "offer code actions")
   wait_for_complaints(ctx, file)
   local range, ticks = range_of(ctx, file, args), edits.ticks()
-  local answers, notes = servers.query(ctx, file, clients, method, function(client)
+  local answers, notes = requests.query(ctx, file, clients, method, function(client)
     return {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       range = {
@@ -123,7 +125,7 @@ local function all(ctx, args)
       },
     }
   end)
-  local preferred, others = {}, {}
+  local preferred, others, disabled = {}, {}, {}
   for _, answer in ipairs(answers) do
     local raw = type(answer.raw) == "table" and answer.raw or {}
     for _, given in ipairs(raw) do
@@ -133,7 +135,8 @@ local function all(ctx, args)
         or kind == args.kind
         or kind and vim.startswith(kind, args.kind .. ".")
       if type(action.title) == "string" and is_asked_for then
-        table.insert(action.isPreferred and preferred or others, {
+        local list = action.disabled and disabled or action.isPreferred and preferred or others
+        table.insert(list, {
           client = answer.client,
           title = action.title,
           kind = kind,
@@ -145,7 +148,7 @@ local function all(ctx, args)
       end
     end
   end
-  return vim.list_extend(preferred, others), notes, ticks
+  return vim.list_extend(vim.list_extend(preferred, others), disabled), notes, ticks
 end
 
 --- Returns an action as agents read it.
@@ -229,7 +232,7 @@ local function resolved(ctx, it)
   if is_bare or action.edit or not servers.can(it.client, "codeAction/resolve") then
     return action
   end
-  local answer = servers.ask_one(ctx, it.client, "codeAction/resolve", it.raw)
+  local answer = requests.ask_one(ctx, it.client, "codeAction/resolve", it.raw)
   if answer.result then
     it.raw = answer.raw
     return answer.result

@@ -5,6 +5,7 @@ local M = {}
 local buffers = require("acp.tools.builtin.lsp.buffers")
 local found = require("acp.tools.builtin.lsp.found")
 local place = require("acp.tools.builtin.lsp.place")
+local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
 --- How many places are told without a limit, and how long a documentation may be, in bytes.
@@ -25,7 +26,7 @@ local function ask(ctx, args, method, what, more)
   place.of(ctx, file, args)
   local clients = servers.of(ctx, file, method, what)
   local there = place.of(ctx, file, args)
-  local answers, notes = servers.query(ctx, file, clients, method, function(client)
+  local answers, notes = requests.query(ctx, file, clients, method, function(client)
     return vim.tbl_extend("error", {
       textDocument = { uri = vim.uri_from_bufnr(file.buf) },
       position = place.position(there, client),

@@ -6,6 +6,7 @@ local buffers = require("acp.tools.builtin.lsp.buffers")
 local edits = require("acp.tools.builtin.lsp.edits")
 local found = require("acp.tools.builtin.lsp.found")
 local place = require("acp.tools.builtin.lsp.place")
+local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
 ---@param client vim.lsp.Client
@@ -31,7 +32,7 @@ local function refusal(ctx, client, file, there)
     return nil
   end
   local to_ask = params(client, file, there)
-  local answer = servers.ask_one(ctx, client, "textDocument/prepareRename", to_ask)
+  local answer = requests.ask_one(ctx, client, "textDocument/prepareRename", to_ask)
   if answer.why then
     return ("%s: %s"):format(client.name, answer.why)
   elseif not answer.result then
@@ -62,12 +63,12 @@ function M.rename(args, ctx)
     local ticks = edits.ticks()
     local why = refusal(ctx, client, file, there)
     if not why then
-      local answers = servers.ask_settled(ctx, file, { client }, "textDocument/rename", function()
+      local answers = requests.ask_settled(ctx, file, { client }, "textDocument/rename", function()
         return params(client, file, there, { newName = args.new_name })
       end)
       local answer = answers[1] or { client = client }
       if is_any(answer.result) then
-        local notes = servers.at_work({ client })
+        local notes = requests.at_work({ client })
         local written = edits.write(ctx, answer.result, client, ticks)
         local head = ('"%s" is now "%s" (%s): '):format(there.word, args.new_name, client.name)
         return found.result(head .. edits.summary(written), {

@@ -6,6 +6,7 @@ local buffers = require("acp.tools.builtin.lsp.buffers")
 local found = require("acp.tools.builtin.lsp.found")
 local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
+local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
 --- How many symbols are told without a limit.
@@ -160,7 +161,7 @@ local function in_file(args, ctx)
   local method = "textDocument/documentSymbol"
   local file = buffers.open(ctx, args.path)
   local clients = servers.of(ctx, file, method, "list symbols")
-  local answers, notes = servers.query(ctx, file, clients, method, function()
+  local answers, notes = requests.query(ctx, file, clients, method, function()
     return { textDocument = { uri = vim.uri_from_bufnr(file.buf) } }
   end)
   local symbols, seen = {}, {}
@@ -208,10 +209,10 @@ local function in_workspace(args, ctx)
       .. "please name a file of the project as `path` first, or search the files instead."
     ctx.fail(text:format(cwd))
   end
-  local all = servers.ask(ctx, clients, method, function()
+  local all = requests.ask(ctx, clients, method, function()
     return { query = args.query }
   end)
-  local answers, notes = servers.good(ctx, all)
+  local answers, notes = requests.good(ctx, all)
   local symbols, seen = {}, {}
   local line_of = found.reader(ctx)
   for _, answer in ipairs(answers) do
