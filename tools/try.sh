@@ -31,6 +31,9 @@ for kind in CONFIG DATA STATE CACHE; do
 done
 unset NVIM VIMRUNTIME VIM
 
+# So that `:help acp` is there, too.
+"$nvim" --clean --headless -c "helptags $(echo "$checkout/doc" | sed 's/ /\\ /g')" -c quit 2>/dev/null || true
+
 cd "$try/practice"
 exec "$nvim" --clean --cmd "set runtimepath^=$(echo "$checkout" | sed 's/\\/\\\\/g; s/,/\\\\,/g; s/ /\\ /g')" \
 	-c 'AcpChat tutor' -c startinsert "$@" acp-practice.lua
