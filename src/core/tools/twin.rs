@@ -39,10 +39,10 @@ impl Model {
         let session = self.sessions.get(&of.session)?;
         let entries = session.transcript.entries().iter();
         let tools = entries.filter_map(|entry| match entry {
-            Entry::Tool(tool) => Some(tool),
+            Entry::Tool(tool) => Some(&**tool),
             _ => None,
         });
-        let is_free = |tool: &&Box<ToolCall>| {
+        let is_free = |tool: &&ToolCall| {
             let name = (of.session, tool.id.clone());
             tool.is_open() && !self.tools.taken.contains(&name)
         };

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::world::{A1, S1, World};
-use super::{id, tools};
+use super::{Story, id, tools};
 use crate::core::event::Event;
 use crate::core::ids::PermissionId;
 use crate::core::tools::ToolAsk;
@@ -23,7 +23,7 @@ fn three() -> World {
 #[test]
 fn whatever_ends_a_turn_or_its_agent_ends_its_calls() {
     let session = S1;
-    let ends: [(&str, fn(&mut World)); 5] = [
+    let ends: [Story; 5] = [
         ("cancel", |w| w.happens(Event::Cancel { session: S1 })),
         ("stop", |w| w.happens(Event::Stop { session: S1 })),
         ("restart", |w| w.happens(Event::Restart { session: S1 })),

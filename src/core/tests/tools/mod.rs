@@ -244,6 +244,9 @@ pub fn door() -> Door {
     }
 }
 
+/// A way something happens, by its name.
+type Story = (&'static str, fn(&mut World));
+
 fn id(number: u64) -> ToolUseId {
     ToolUseId(number)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::world::{S1, World};
-use super::id;
+use super::{Story, id};
 use crate::core::event::Event;
 use crate::core::ids::PermissionId;
 use crate::core::transcript::Entry;
@@ -49,7 +49,7 @@ const TITLE: &str = "mcp__neovim__look";
 #[test]
 fn a_call_and_its_announcement_are_one_whichever_comes_first() {
     let a = || json!({ "a": 1 });
-    let orders: [(&str, fn(&mut World)); 6] = [
+    let orders: [Story; 6] = [
         ("announced", |w| {
             w.announces("t", TITLE, json!({ "a": 1 }));
             w.begins(1, "look");
