@@ -116,8 +116,9 @@ local function replaced(text, edit, where, name)
     return nil, words:format(where, #found, name, named(text, found))
   end
   local out = {}
-  local from = 1 ---@type any
+  local from = 1
   for _, at in ipairs(found) do
+    ---@cast at integer
     table.insert(out, text:sub(from, at - 1))
     table.insert(out, edit.new_text)
     from = at + #edit.old_text
