@@ -2,9 +2,11 @@
 
 use super::*;
 
+#[cfg(target_os = "linux")]
 const CALLS: u64 = 10_000;
 
 /// Half a minute is what they take in a development build on two cores with nothing else to do.
+#[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(180);
 
 #[cfg(target_os = "linux")]
