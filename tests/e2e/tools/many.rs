@@ -2,7 +2,12 @@
 
 use super::*;
 
+#[cfg(target_os = "linux")]
 const CALLS: u64 = 10_000;
+
+/// Half a minute is what they take in a development build on two cores with nothing else to do.
+#[cfg(target_os = "linux")]
+const PATIENCE: Duration = Duration::from_secs(180);
 
 #[cfg(target_os = "linux")]
 fn descriptors(nvim: &Nvim) -> usize {
@@ -38,7 +43,7 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
     assert_eq!(warm["good"], 500, "{warm}");
     let before = (descriptors(&nvim), memory(&nvim));
     client.send(&format!("many {CALLS} echo {{\"text\":\"hello\"}}"));
-    let answer = client.answer_within(&nvim, Duration::from_secs(60));
+    let answer = client.answer_within(&nvim, PATIENCE);
     assert_eq!(answer["good"], CALLS, "{answer}");
     assert_eq!(text(&answer["last"]), "hello");
     let after = (descriptors(&nvim), memory(&nvim));
@@ -50,11 +55,6 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
     // Each call is in the transcript, some 5 KiB of it: that is no leak.
     let grown = after.1.saturating_sub(before.1);
     assert!(grown < 100 * 1024, "{grown} KiB");
-    assert_eq!(
-        nvim.lua("return vim.tbl_count(require('acp').tools.list())", ())
-            .is_u64(),
-        true
-    );
     nvim.quit();
 }
 
