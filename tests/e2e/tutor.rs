@@ -206,7 +206,7 @@ fn answers_the_tool(action: &str) -> Nvim {
 fn the_tutor_calls_tools_of_neovims_and_does_what_the_user_says() {
     let nvim = answers_the_tool("accept");
     wait_said(&nvim, "You said **yes**.");
-    wait_said(&nvim, "doc/acp.txt");
+    wait_said(&nvim, "acp.txt");
     nvim.quit();
     let nvim = answers_the_tool("decline");
     wait_said(&nvim, "You did not say yes");
