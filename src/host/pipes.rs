@@ -5,6 +5,7 @@
 //! all that the agent had written before it died; no more is read from stdout than the core has
 //! room for; of stderr no more is held than its last lines.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use serde_json::Value as Json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -63,10 +65,7 @@ pub(super) async fn write_stdin(
         let mut next = Some(first);
         while let Some(line) = next {
             if log.takes(Level::Debug) {
-                let shown = match is_secret(&line) {
-                    true => "(a log-in)",
-                    false => cut(&line, LOGGED_BYTES),
-                };
+                let shown = shown(&line);
                 log.line(Level::Debug, name, &format!("<- {shown}"));
             }
             taken += line.len();
@@ -139,9 +138,34 @@ pub(super) async fn read_stdout(
     }
 }
 
-/// Tells whether a message may hold a key of the user's.
-fn is_secret(line: &str) -> bool {
-    cut(line, LOGGED_BYTES).contains(r#""method":"authenticate""#)
+/// Returns a message as the log has it: without what is typed to log in, and without what MCP
+/// servers are given in their environment and headers, tokens of our own among it.
+fn shown(line: &str) -> Cow<'_, str> {
+    let beginning = cut(line, LOGGED_BYTES);
+    if beginning.contains(r#""method":"authenticate""#) {
+        return "(a log-in)".into();
+    }
+    if !beginning.contains(r#""mcpServers":[{"#) {
+        return beginning.into();
+    }
+    let Ok(mut message) = serde_json::from_str::<Json>(line) else {
+        return "(a session's servers)".into();
+    };
+    let servers = message.pointer_mut("/params/mcpServers");
+    let servers = servers.and_then(Json::as_array_mut).into_iter().flatten();
+    for server in servers {
+        for field in ["env", "headers"] {
+            let pairs = server.get_mut(field).and_then(Json::as_array_mut);
+            for value in pairs
+                .into_iter()
+                .flatten()
+                .filter_map(|pair| pair.get_mut("value"))
+            {
+                *value = "…".into();
+            }
+        }
+    }
+    cut(&message.to_string(), LOGGED_BYTES).to_owned().into()
 }
 
 /// Returns the bytes of a frame that are held and the messages in it.
@@ -329,6 +353,31 @@ mod tests {
         let long = plain(&[b'x'; STDERR_BYTES + 1]);
         assert_eq!(long.len(), STDERR_BYTES + "…".len());
         assert_eq!(plain(&[b'x'; STDERR_BYTES]).len(), STDERR_BYTES);
+    }
+
+    #[test]
+    fn what_servers_are_given_is_in_no_log() {
+        let line = serde_json::json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "session/new",
+            "params": {
+                "cwd": "/p",
+                "mcpServers": [
+                    { "name": "a", "command": "/c", "args": [], "env": [{ "name": "K", "value": "hush" }] },
+                    { "name": "b", "type": "http", "url": "http://x", "headers": [{ "name": "A", "value": "hush" }] },
+                ],
+            },
+        })
+        .to_string();
+        let logged = shown(&line);
+        assert!(!logged.contains("hush"), "{logged}");
+        assert!(logged.contains(r#"{"name":"K","value":"…"}"#), "{logged}");
+        assert_eq!(
+            shown(r#"{"method":"authenticate","params":{}}"#),
+            "(a log-in)"
+        );
+        assert_eq!(shown(r#"{"id":1,"result":{}}"#), r#"{"id":1,"result":{}}"#);
     }
 
     #[test]

@@ -56,6 +56,7 @@ struct Caller {
     input: ChildStdin,
     lines: Receiver<Json>,
     last: u64,
+    is_offered: bool,
 }
 
 impl Caller {
@@ -96,6 +97,7 @@ impl Caller {
             proxy,
             lines,
             last: 0,
+            is_offered: false,
         };
         let hello = json!({
             "protocolVersion": "2025-06-18",
@@ -134,9 +136,15 @@ impl Caller {
         answer.unwrap_or_default()["result"].take()
     }
 
-    /// Calls the tool `mine`.
+    /// Calls the tool `mine`, once it is offered.
     #[track_caller]
     fn call(&mut self, nvim: &Nvim, args: &Json) -> Json {
+        while !self.is_offered {
+            let id = self.request("tools/list", json!({}));
+            let list = self.answer(nvim, id);
+            let mut tools = list["tools"].as_array().into_iter().flatten();
+            self.is_offered = tools.any(|tool| tool["name"] == "mine");
+        }
         let id = self.begin("mine", args);
         self.answer(nvim, id)
     }
@@ -182,7 +190,7 @@ fn arguments_and_results_are_the_same_on_both_sides() {
         "items": [1, null, -2.5], "object": {}, "list": [], "count": 3,
         "text": "ä\u{1F600}\0", "deep": { "yes": true, "large": 9007199254740991i64 },
     });
-    assert_eq!(result["structuredContent"], expected);
+    assert_eq!(result["structuredContent"], expected, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Json>(text).unwrap(), expected);
     let list = caller.check(&nvim, "function() return { 'a', 'b' } end", false, "\"b\"");
@@ -357,7 +365,7 @@ fn a_handler_reads_writes_and_asks_as_an_agent_does() {
     }
     let result = caller.answer(&nvim, id);
     let expected = json!({ "result": ["accept", { "branch": "other" }, "decline"] });
-    assert_eq!(result["structuredContent"], expected);
+    assert_eq!(result["structuredContent"], expected, "{result}");
     nvim.quit();
 }
 

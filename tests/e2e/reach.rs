@@ -32,6 +32,8 @@ fn an_agent_is_given_the_servers_and_folders_it_can_take() {
             { "name": "old", "type": "sse", "url": "http://s" },
         ]),
     );
+    // Neovim's own is another matter.
+    let project = project.config("tools", json!({ "enabled": false }));
     let nvim = project
         .before(&format!(
             "lua local g = vim.g.acp g.agents.scripted.additional_dirs = {{ {:?} }} vim.g.acp = g",

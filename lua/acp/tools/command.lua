@@ -52,7 +52,8 @@ local function pick()
   end
   local is_off = not require("acp.config").get().tools.enabled
   vim.ui.select(list, {
-    prompt = is_off and "Tools for agents (all off: `tools.enabled`)" or "Tools for agents",
+    prompt = is_off and "Tools for agents (all off: `tools.enabled`)"
+      or "Tools for agents: one is switched on or off",
     kind = "acp-tool",
     ---@param tool acp.ToolInfo
     format_item = function(tool)
@@ -61,6 +62,8 @@ local function pick()
   }, function(tool)
     if tool then
       require("acp.commands").guarded(function()
+        -- Neovim's own list still stands on the screen, and would ask for a key.
+        vim.cmd.redraw()
         switch({ tool.name }, not tool.enabled)
       end)
     end

@@ -13,9 +13,6 @@ use crate::editor::{nvim, state};
 /// The longest path a socket can have everywhere, with room to spare.
 const PATH_BYTES: usize = 100;
 
-/// The proxy's file.
-const PROXY: &str = "acp-mcp";
-
 /// Returns where the socket is to be, in a folder of its own that is not there yet.
 pub fn tools_socket_path() -> PathBuf {
     let run: String = nvim::vim_fn("stdpath", "run").unwrap_or_default();
@@ -47,22 +44,15 @@ pub fn open(socket: PathBuf) {
     }
 }
 
-/// Returns the proxy, if it is installed: beside the library, or in the plugin's `lib`.
+/// Returns the proxy, if it is installed.
 fn proxy() -> mlua::Result<Option<PathBuf>> {
-    let lua = nvim::lua();
-    let require: mlua::Function = lua.globals().get("require")?;
+    let require: mlua::Function = nvim::lua().globals().get("require")?;
     let native: mlua::Table = require.call("acp.native")?;
     let (_, library): (mlua::Value, String) = native.get::<mlua::Function>("library")?.call(())?;
-    let root: String = native.get::<mlua::Function>("root")?.call(())?;
-    let beside = Path::new(&library)
-        .parent()
-        .map(|folder| folder.join(PROXY));
-    let places = beside
-        .into_iter()
-        .chain([Path::new(&root).join("lib").join(PROXY)]);
+    let door: mlua::Table = require.call("acp.tools.door")?;
+    let path: Option<String> = door.get::<mlua::Function>("proxy")?.call(library)?;
     // Agents start it from folders of their own.
-    let absolute = places.filter_map(|path| std::path::absolute(path).ok());
-    Ok(absolute.into_iter().find(|path| path.is_file()))
+    Ok(path.and_then(|path| std::path::absolute(path).ok()))
 }
 
 /// Returns random bytes; `None` when the system has none.
