@@ -405,7 +405,10 @@ impl Model {
             let mut line = Line::default();
             toolview::push(&mut line, toolview::kind_name(&tool.kind), "AcpToolKind");
             toolview::push(&mut line, "  ", "AcpToolKind");
-            toolview::push(&mut line, &toolview::title(tool), "AcpToolTitle");
+            // What it is about is in the message.
+            let own = open.asker.tool().and_then(|id| self.tool_title(id));
+            let title = own.map_or_else(|| toolview::title(tool), str::to_owned);
+            toolview::push(&mut line, &title, "AcpToolTitle");
             line.flatten();
             head.push(line);
         }

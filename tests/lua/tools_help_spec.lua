@@ -30,6 +30,11 @@ local function folder()
 end
 
 return function(test)
+  -- `make test` runs these: an inner make would speak of where it is.
+  for _, name in ipairs({ "MAKEFLAGS", "MAKELEVEL", "MFLAGS" }) do
+    vim.env[name] = nil
+  end
+
   test("the example that runs the tests tells its progress and how they went", function()
     local cwd = folder()
     local makefile = { "test:", "\t@echo one; echo 'two $(ONLY)'; exit $(or $(CODE),0)" }
@@ -69,7 +74,17 @@ return function(test)
       same({ ..., 0 }, { ..., done.code })
     end
     git("init", "-q", "-b", "main")
-    git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "x")
+    git(
+      "-c",
+      "user.name=x",
+      "-c",
+      "user.email=x@example.org",
+      "commit",
+      "-q",
+      "--allow-empty",
+      "-m",
+      "x"
+    )
     git("branch", "other")
     local outcome = run("choose_branch", {}, {
       cwd = cwd,

@@ -62,8 +62,6 @@ local function pick()
   }, function(tool)
     if tool then
       require("acp.commands").guarded(function()
-        -- Neovim's own list still stands on the screen, and would ask for a key.
-        vim.cmd.redraw()
         switch({ tool.name }, not tool.enabled)
       end)
     end

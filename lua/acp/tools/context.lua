@@ -5,6 +5,9 @@
 
 local M = {}
 
+--- How important a question may be.
+local importances = { low = true, medium = true, high = true, critical = true }
+
 local run = require("acp.tools.run")
 
 --- What a handler knows of its call and may ask for.
@@ -32,6 +35,7 @@ local run = require("acp.tools.run")
 ---@class acp.ToolForm
 ---@field message string What the user is asked.
 ---@field schema? table The fields, as a JSON Schema; without it: yes or no.
+---@field importance? "low"|"medium"|"high"|"critical" Stands in the window's title.
 
 --- The shortest time between two words about how far a call is, in milliseconds.
 local PROGRESS_MS = 50
@@ -168,8 +172,13 @@ function M.make(call, session, cwd)
       bad("ask: form.message", "a text", form.message)
     elseif form.schema ~= nil and type(form.schema) ~= "table" then
       bad("ask: form.schema", "table or nil", form.schema)
+    elseif form.importance ~= nil and not importances[form.importance] then
+      bad("ask: form.importance", '"low", "medium", "high", "critical" or nil', form.importance)
     end
     local schema = form.schema or { type = "object", properties = vim.empty_dict() }
+    if form.importance then
+      schema = vim.tbl_extend("force", schema, { ["x-importance"] = form.importance })
+    end
     local answer, why = ask(call, "ask", "form", { message = form.message, schema = schema })
     if type(answer) == "table" then
       return answer.action, answer.content

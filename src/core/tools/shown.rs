@@ -39,7 +39,7 @@ impl Use {
         });
         let input = arguments.filter(|all| !all.is_empty());
         Some(ToolCallPatch {
-            title: Some(self.title().to_owned()),
+            title: Some(self.headline()),
             kind: kind.map(acp::tool_kind),
             locations: location.map(|location| vec![location]),
             raw_input: input.map(|all| Json::Object(all.clone())),
@@ -48,7 +48,38 @@ impl Use {
     }
 }
 
+impl Use {
+    /// Returns what the entry is called: the tool, and the first of the texts that it cannot do
+    /// without, but for a path, which is shown anyway.
+    fn headline(&self) -> String {
+        let title = self.title();
+        let required = self.spec.as_ref().map(|spec| &spec.parameters["required"]);
+        let names = required.and_then(Json::as_array).into_iter().flatten();
+        let text = names
+            .filter_map(Json::as_str)
+            .filter(|name| *name != "path")
+            .find_map(|name| self.arguments.as_ref()?.get(name)?.as_str());
+        let line = text.and_then(|text| text.trim().lines().next());
+        match line.filter(|line| !line.is_empty()) {
+            Some(line) if line.chars().count() > HEADLINE => {
+                let line: String = line.chars().take(HEADLINE).collect();
+                format!("{title}: {line}…")
+            }
+            Some(line) => format!("{title}: {line}"),
+            None => title.to_owned(),
+        }
+    }
+}
+
+/// How many characters of a text the entry's title shows.
+const HEADLINE: usize = 60;
+
 impl Model {
+    /// Returns what the user sees of the tool that a call is of.
+    pub(in crate::core) fn tool_title(&self, id: ToolUseId) -> Option<&str> {
+        self.tools.uses.get(&id).map(Use::title)
+    }
+
     /// Shows how a call stands, and what has come of it.
     pub(super) fn show_use(
         &mut self,

@@ -240,7 +240,8 @@ fn the_importance_of_an_action_is_on_the_screen_and_the_answer_decides() {
     let question = r#"call confirm {"action":"Drop the table","importance":"critical","details":"It has 7 rows."}"#;
     for (keys, answer) in [("<C-s>", "yes"), ("D", "no"), ("X", "dismissed")] {
         client.send(question);
-        nvim.wait_text("Critical: Drop the table");
+        nvim.wait_text("asks you (critical importance)");
+        nvim.wait_text("Drop the table");
         nvim.wait_text("It has 7 rows.");
         answer_form(&nvim, keys);
         let got = client.answer(&nvim);

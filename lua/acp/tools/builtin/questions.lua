@@ -2,19 +2,11 @@
 ---
 --- Invariant: silence is no consent: whatever is not a clear yes is told as what it is.
 
---- How the importance of an action is told.
-local IMPORTANCE = {
-  low = "Of low importance: ",
-  medium = "Of some importance: ",
-  high = "Important: ",
-  critical = "Critical: ",
-}
-
 --- Asks the user; raises when the call is over before they have answered.
 ---@return "accept"|"decline"|"cancel" action
 ---@return table? content
-local function put(ctx, message, schema)
-  local action, content = ctx.ask({ message = message, schema = schema })
+local function put(ctx, message, schema, importance)
+  local action, content = ctx.ask({ message = message, schema = schema, importance = importance })
   if not action then
     ctx.fail("The user has not answered: " .. tostring(content or "cancelled"))
   end
@@ -26,11 +18,11 @@ local WORDS = { decline = "declined", cancel = "dismissed" }
 
 ---@param args { action: string, details?: string, importance?: string }
 local function confirm(args, ctx)
-  local message = (IMPORTANCE[args.importance] or "") .. args.action
+  local message = args.action
   if args.details and vim.trim(args.details) ~= "" then
     message = message .. "\n\n" .. args.details
   end
-  local action = put(ctx, message)
+  local action = put(ctx, message, nil, args.importance)
   local answer = ({ accept = "yes", decline = "no" })[action] or "dismissed"
   return { confirmed = answer == "yes", answer = answer }
 end
