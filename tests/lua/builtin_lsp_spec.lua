@@ -14,8 +14,12 @@ local function spec(name)
   error("there is no tool " .. name)
 end
 
+--- The folder of the newest project, which is the session's.
+local cwd
+
 --- Runs a tool; returns what has come of it.
 local function run(name, args, opts)
+  opts = vim.tbl_extend("keep", opts or {}, { cwd = cwd })
   return require("acp.tools.fake").run(spec(name), args, opts)
 end
 
@@ -26,7 +30,8 @@ local function project(files)
     vim.fn.mkdir(vim.fs.dirname(dir .. "/" .. name), "p")
     vim.fn.writefile(lines, dir .. "/" .. name)
   end
-  return assert(vim.uv.fs_realpath(dir))
+  cwd = assert(vim.uv.fs_realpath(dir))
+  return cwd
 end
 
 local function load(path)
@@ -157,7 +162,7 @@ return function(add)
           { line = 1, character = units },
           lsp_server.heard(server, "textDocument/definition")[1].position
         )
-        same({ { path = path, line = 2, column = 25, text = TEXT[2] } }, places)
+        same({ { path = "a.lua", line = 2, column = 25, text = TEXT[2] } }, places)
         -- A column inside of a character is the character's.
         run("definition", { path = path, line = 2, column = 26 })
         same(
@@ -294,7 +299,7 @@ return function(add)
     })
     local outcome = run("definition", { path = path, line = 1, column = 7 })
     same(
-      { path = path, line = 1, column = 7, end_line = 3, text = TEXT[1] },
+      { path = "a.lua", line = 1, column = 7, end_line = 3, text = TEXT[1] },
       data_of(outcome).locations[1]
     )
   end)
@@ -663,9 +668,7 @@ return function(add)
     })
     local outcome = run("symbols", { path = path })
     same(
-      ("4 symbols in %s:\nclass Klass  1-2\n  enum member early  2\n  method late  2\nfunction z fun()  3"):format(
-        path
-      ),
+      "4 symbols in a.lua:\nclass Klass  1-2\n  enum member early  2\n  method late  2\nfunction z fun()  3",
       text_of(outcome)
     )
     same(25, data_of(outcome).symbols[1].children[2].column)
@@ -738,11 +741,11 @@ return function(add)
         [dir .. "/b.lua"] = "-- b\nprint(日本)\n",
       }, outcome.written)
       contains(
-        '"é" is now "日本" (fake): 4 edits in 2 files:\n' .. path .. ": 3\n",
+        '"é" is now "日本" (fake): 4 edits in 2 files:\na.lua: 3\n',
         text_of(outcome)
       )
       same(
-        { { path = path, edits = 3 }, { path = dir .. "/b.lua", edits = 1 } },
+        { { path = "a.lua", edits = 3 }, { path = "b.lua", edits = 1 } },
         data_of(outcome).files
       )
       same(before, vim.api.nvim_buf_get_lines(buf, 0, -1, false))

@@ -13,7 +13,7 @@ local MAX_BUFFERS = 200
 local LINES, MAX_BYTES = 2000, 128 * 1024
 
 --- How much of a file is looked through to count its lines, in bytes.
-local MAX_COUNTED = 16 * 1024 * 1024
+local MAX_COUNTED, CHUNK = 16 * 1024 * 1024, 1024 * 1024
 
 --- Returns the listed file buffers: those the user is at first, then the last used.
 ---@return vim.fn.getbufinfo.ret.item[]
@@ -80,7 +80,8 @@ local function buffers(args, ctx)
   return { buffers = out, total = total, unsaved = unsaved, note = note }
 end
 
---- Returns how many lines a file has, and how many bytes.
+--- Returns how many lines a file has, and how many bytes. What it says of its size is not trusted:
+--- files of the system's have none, and no end.
 ---@return integer? lines
 ---@return integer? bytes
 local function size_on_disk(path)
@@ -93,23 +94,29 @@ local function size_on_disk(path)
   if not file then
     return nil, stat.size
   end
-  local lines, last = 0, "\n"
-  for chunk in
-    function()
-      return file:read(1024 * 1024)
-    end
-  do
+  local lines, last, bytes = 0, "\n", 0
+  local chunk = file:read(CHUNK)
+  while chunk and bytes <= MAX_COUNTED do
     lines, last = lines + select(2, chunk:gsub("\n", "")), chunk:sub(-1)
+    bytes = bytes + #chunk
+    chunk = file:read(CHUNK)
   end
   file:close()
-  return lines + (last ~= "\n" and 1 or 0), stat.size
+  if bytes > MAX_COUNTED then
+    return nil, bytes
+  end
+  return lines + (last ~= "\n" and 1 or 0), bytes
 end
 
---- What is known of a file before it is read.
+--- What is known of a file before it is read; ends the call if it is none.
 ---@return { lines: integer?, bytes: integer?, is_open: boolean, is_modified: boolean }
-local function measure(path)
+local function measure(ctx, path, name)
   local buf = paths.buffer(path)
   if not buf or not vim.api.nvim_buf_is_loaded(buf) then
+    local stat = vim.uv.fs_stat(path)
+    if stat and stat.type ~= "file" then
+      ctx.fail(("%s cannot be read: it is a %s, not a file."):format(name, stat.type))
+    end
     local lines, bytes = size_on_disk(path)
     return { lines = lines, bytes = bytes, is_open = false, is_modified = false }
   end
@@ -140,9 +147,9 @@ end
 ---@param args { path: string, line?: integer, limit?: integer }
 ---@param ctx acp.ToolContext
 local function read_buffer(args, ctx)
-  local path = paths.absolute(ctx.cwd, args.path)
+  local path = paths.inside(ctx, args.path)
   local name = paths.shown(ctx.cwd, path)
-  local size = measure(path)
+  local size = measure(ctx, path, name)
   local first, limit = args.line or 1, args.limit or LINES
   if first == 1 and (size.bytes or 0) > MAX_BYTES and (size.lines or 2) > 1 then
     limit = math.min(limit, (size.lines or LINES + 1) - 1)

@@ -94,7 +94,7 @@ end
 ---@param args { path?: string, severity?: string, limit?: integer }
 ---@param ctx acp.ToolContext
 local function diagnostics(args, ctx)
-  local path = args.path and paths.absolute(ctx.cwd, args.path)
+  local path = args.path and paths.inside(ctx, args.path)
   local bufs = path and meant(path)
   local least = args.severity and vim.fn.index(NAMES, args.severity) + 1 or #NAMES
   local counts, found, names = { error = 0, warning = 0, information = 0, hint = 0 }, {}, {}

@@ -216,7 +216,7 @@ end
 ---@param args { path: string, edits?: acp.tools.Edit[], content?: string }
 ---@param ctx acp.ToolContext
 local function edit(args, ctx)
-  local path = paths.absolute(ctx.cwd, args.path)
+  local path = paths.inside(ctx, args.path)
   local name = paths.shown(ctx.cwd, path)
   if (args.edits == nil) == (args.content == nil) then
     ctx.fail("Give either edits or content: edits change parts of a file, content is all of it.")

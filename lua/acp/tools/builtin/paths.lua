@@ -1,27 +1,136 @@
 --- Turns the paths of tool calls into files and buffers, and back into what an agent can use.
 ---
---- Invariant: what agents are told of a file is a path that they can give to another tool.
+--- Invariants: what agents are told of a file is a path that they can give to another tool; what an
+--- agent names is looked at only after `M.inside` or `M.meant` has found it in the session's folders.
 
 local M = {}
 
 --- What the schemas say of a path.
 M.WORDS = "Path of the file: absolute, or relative to the session's folder."
 
---- Returns the absolute path that an agent means.
----@param cwd string The session's folder.
+--- How files end that plugins unpack while they are read: what is small on the disk may be huge.
+local PACKED = {}
+for ending in
+  ("gz bz2 bz3 xz zst lz lz4 lzma lzo br z zip jar tar tgz taz tbz tbz2 txz tlz tzst tzs"):gmatch(
+    "%S+"
+  )
+do
+  PACKED[ending] = true
+end
+
+--- How much of a file is looked at to see whether it is a text, in bytes.
+local MAX_PEEKED = 8 * 1024
+
+--- Returns an absolute path with its `.` and `..` resolved by the names alone.
 ---@param path string
 ---@return string
-function M.absolute(cwd, path)
-  if vim.startswith(path, "file://") then
-    path = vim.uri_to_fname(path) or path
+local function normal(path)
+  -- A name with a dollar sign is a name, and two slashes are as one.
+  return vim.fs.normalize((path:gsub("^/+", "/")), { expand_env = false })
+end
+
+--- Returns where a path leads, there or not; nil where nobody can say, as of a dangling link.
+---@param path string A normal one.
+---@return string?
+local function led(path)
+  local at, rest = path, ""
+  while true do
+    local real = M.real(at)
+    if real then
+      return rest == "" and real or (real:gsub("/*$", "") .. rest)
+    elseif vim.uv.fs_lstat(at) or vim.fs.basename(at) == ".." or at == vim.fs.dirname(at) then
+      return nil
+    end
+    rest = "/" .. vim.fs.basename(at) .. rest
+    at = vim.fs.dirname(at)
   end
-  if path == "~" or vim.startswith(path, "~/") then
-    path = vim.fs.normalize("~") .. path:sub(2)
-  elseif not vim.startswith(path, "/") then
-    path = cwd .. "/" .. path
+end
+
+--- Returns whether a path is one of these folders, or lies in one.
+---@param path string
+---@param folders string[] Without slashes at their ends.
+---@return boolean
+local function is_in(path, folders)
+  for _, folder in ipairs(folders) do
+    if path == folder or folder == "/" or vim.startswith(path, folder .. "/") then
+      return true
+    end
   end
-  -- A name with a dollar sign is a name.
-  return vim.fs.normalize(path, { expand_env = false })
+  return false
+end
+
+--- Returns the session's folders as they are called.
+---@param ctx acp.ToolContext
+---@return string[]
+local function roots(ctx)
+  return vim.tbl_map(normal, ctx.roots or { ctx.cwd })
+end
+
+--- Returns whether a path leads into the session's folders.
+---@param ctx acp.ToolContext
+---@param path string An absolute one.
+---@return boolean
+function M.is_inside(ctx, path)
+  local real, folders = led(normal(path)), {}
+  for _, root in ipairs(roots(ctx)) do
+    table.insert(folders, led(root))
+  end
+  return real ~= nil and is_in(real, folders)
+end
+
+--- Returns the absolute path that an agent means, or why it may not be looked at.
+---@param ctx acp.ToolContext
+---@param path string As the agent gives it.
+---@return string? path
+---@return string? why
+function M.meant(ctx, path)
+  -- The user is shown what the agent has written: that must be the file it is.
+  local is_url = path:find("^%a[%w+.-]+://") or path:lower():find("^file:")
+  if path:find("%z") or path:sub(1, 1) == "~" or is_url then
+    local words = "%s is not a path that tools take: give a path, absolute or relative to the "
+      .. "session's folder"
+    return nil, words:format((path:gsub("%z", "\\0")))
+  end
+  local there = normal(vim.startswith(path, "/") and path or ctx.cwd .. "/" .. path)
+  if M.is_inside(ctx, there) then
+    return there
+  end
+  local is_called_so = is_in(there, roots(ctx))
+  if is_called_so and not led(there) then
+    return nil, ("%s is a link that leads nowhere, or in one: name the file itself"):format(there)
+  end
+  local words = "%s %s outside the session's folders; the user can allow it with the config key "
+    .. "permissions.allowed_dirs"
+  return nil, words:format(there, is_called_so and "leads" or "is")
+end
+
+--- Returns the absolute path that an agent means; ends the call if it may not be looked at.
+---@param ctx acp.ToolContext
+---@param path string As the agent gives it.
+---@return string
+function M.inside(ctx, path)
+  local there, why = M.meant(ctx, path)
+  return there or ctx.fail((why or "") .. ".") --[[@as string]]
+end
+
+--- Returns whether plugins would unpack a file while it is read.
+---@param path string
+---@return boolean
+function M.is_packed(path)
+  return PACKED[(path:match("%.(%w+)$") or ""):lower()] == true
+end
+
+--- Returns whether a regular file may be loaded as a text.
+---@param path string
+---@return boolean
+function M.is_text(path)
+  local file = not M.is_packed(path) and io.open(path, "rb")
+  if not file then
+    return false
+  end
+  local head = file:read(MAX_PEEKED) or ""
+  file:close()
+  return not head:find("%z")
 end
 
 --- Returns a path as agents are told of it: relative to the session's folder if it lies in there.

@@ -135,7 +135,7 @@ end
 ---@param ctx acp.ToolContext
 ---@param args { path: string, line?: integer, column?: integer, end_line?: integer, highlight?: boolean }
 local function navigate(args, ctx)
-  local line, path = args.line, paths.absolute(ctx.cwd, args.path)
+  local line, path = args.line, paths.inside(ctx, args.path)
   local name = paths.shown(ctx.cwd, path)
   if not line and (args.column or args.end_line) then
     ctx.fail("column and end_line belong to a line: give line as well.")

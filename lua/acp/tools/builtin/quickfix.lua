@@ -58,10 +58,12 @@ end
 --- Returns an item as Neovim takes it, or what is wrong with it.
 ---@return table? item
 ---@return string? why
-local function taken(item, cwd)
-  local path = paths.absolute(cwd, item.path)
-  if not vim.uv.fs_stat(path) and not paths.buffer(path) then
-    return nil, "there is no file " .. paths.shown(cwd, path)
+local function taken(item, ctx)
+  local path, problem = paths.meant(ctx, item.path)
+  if not path then
+    return nil, problem
+  elseif not vim.uv.fs_stat(path) and not paths.buffer(path) then
+    return nil, "there is no file " .. paths.shown(ctx.cwd, path)
   elseif not item.line and (item.column or item.end_line) then
     return nil, "column and end_line belong to a line, and there is none"
   elseif item.end_column and not item.end_line then
@@ -93,7 +95,7 @@ end
 local function set_quickfix(args, ctx)
   local items = {}
   for number, item in ipairs(args.items) do
-    local it, why = taken(item, ctx.cwd)
+    local it, why = taken(item, ctx)
     -- Counted from 0, as in the arguments' JSON.
     items[number] = it or ctx.fail(("items[%d]: %s. The list was not set."):format(number - 1, why))
   end

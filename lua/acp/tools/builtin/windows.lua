@@ -197,6 +197,8 @@ function M.buffer_to_show(path)
     return nil, "there is no such file"
   elseif file.type ~= "file" then
     return nil, ("it is a %s, not a file"):format(file.type)
+  elseif paths.is_packed(path) then
+    return nil, "it is not a text file; ask the user to open it"
   elseif file.size > MAX_LOADED then
     return nil, "it is larger than 1 MiB; ask the user to open it"
   elseif has_swap_file(path) then

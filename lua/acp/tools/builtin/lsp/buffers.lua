@@ -6,6 +6,8 @@
 
 local M = {}
 
+local paths = require("acp.tools.builtin.paths")
+
 local uv = vim.uv ---@type any
 
 --- The largest file that is loaded, in bytes: Neovim stands still meanwhile.
@@ -147,6 +149,8 @@ local function refusal(path)
     return ("%s is larger than 1 MiB, and not open in Neovim: ask the user to open it."):format(
       path
     )
+  elseif not paths.is_text(path) then
+    return ("%s is not a text file that can be read, so no language server knows it."):format(path)
   end
 end
 
@@ -155,7 +159,7 @@ end
 ---@param path string As the agent names it.
 ---@return acp.lsp.File
 function M.open(ctx, path)
-  path = require("acp.tools.builtin.paths").absolute(ctx.cwd, path)
+  path = paths.inside(ctx, path)
   local there = M.loaded(path)
   if there then
     local is_young = false
@@ -174,6 +178,8 @@ function M.open(ctx, path)
   end
   tidy()
   local name = vim.fn.fnamemodify(path, ":.")
+  -- Neovim takes a name for a whole one if it begins so.
+  name = vim.startswith(name, "~") and path or name
   local is_new = vim.fn.bufexists(name) == 0
   local buf = vim.fn.bufadd(name)
   local ok, problem = quietly(function()

@@ -1,7 +1,7 @@
 --- Places that servers name, as agents read them: sorted, each once, with the text of their lines.
 ---
---- Invariant: looking at a file leaves no trace, neither in Neovim nor in what the agent is taken to
---- have read.
+--- Invariants: looking at a file leaves no trace, neither in Neovim nor in what the agent is taken to
+--- have read; of files outside the session's folders only what the user has open is quoted.
 
 local M = {}
 
@@ -67,7 +67,12 @@ end
 ---@return acp.lsp.Lines
 local function lines_of(ctx, path)
   local buf = require("acp.tools.builtin.lsp.buffers").loaded(path)
-  local text = not buf and read(ctx, path)
+  if not (buf and vim.bo[buf].buflisted) and not paths.is_inside(ctx, path) then
+    return {}
+  end
+  -- Opening what is no file may never end.
+  local is_file = not buf and (uv.fs_stat(path) or {}).type == "file"
+  local text = is_file and read(ctx, path)
   return { buf = buf, lines = text and vim.split(text:gsub("\r\n", "\n"), "\n") or nil }
 end
 
