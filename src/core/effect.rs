@@ -176,6 +176,8 @@ pub enum EditorEffect {
         id: ToolUseId,
         session: SessionKey,
         name: String,
+        /// The folders that the session may read and write in.
+        roots: Vec<PathBuf>,
         arguments: serde_json::Map<String, serde_json::Value>,
     },
     /// What a handler has asked for, as the protocol answers it, or a sentence.

@@ -12,6 +12,7 @@ use super::ids::{AgentKey, PermissionId, SessionKey, Token};
 use super::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
 use super::rawview;
 use super::rules::Rules;
+use super::tools;
 use super::toolview;
 use super::transcript::ToolCall;
 use super::view::{Group, Line, OptionView, PermissionView};
@@ -187,10 +188,11 @@ impl Model {
         };
         let Question {
             request,
-            tool: patch,
+            tool: mut patch,
             options,
             ..
         } = question;
+        tools::keep_apart(&mut patch);
         let is_leaving = !self.is_staying(agent);
         self.tell_so_far(key);
         let Some(state) = self.sessions.get_mut(&key) else {
@@ -328,9 +330,7 @@ impl Model {
         fx.push(log(Level::Info, line));
         self.proposal_answered(id, is_allowed);
         if let Some(open) = self.permissions.take(|open| open.id == id) {
-            if is_allowed && rule.is_none() {
-                self.agents_call_is_allowed(&open);
-            }
+            if is_allowed && rule.is_none() {}
             let by = (Some(option.to_owned()), rule);
             self.settle(open, by, Ok(result), fx);
         }

@@ -14,6 +14,7 @@ use super::model::{
 };
 use super::plan::Place;
 use super::queue::When;
+use super::tools;
 use crate::acp::client::{self, PromptBlock};
 use crate::acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
 
@@ -326,7 +327,8 @@ impl Model {
                     session.transcript.chunk(role, message, parent, &content);
                 }
             }
-            Update::ToolCall(patch) => {
+            Update::ToolCall(mut patch) => {
+                tools::keep_apart(&mut patch);
                 let asked = self.permissions.shown();
                 self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();

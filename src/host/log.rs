@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -162,7 +162,14 @@ fn open(path: &Path) -> Option<File> {
         // Opening says the same if this fails.
         let _ = fs::create_dir_all(folder);
     }
-    File::options().create(true).append(true).open(path).ok()
+    // Prompts and files may be in it.
+    let options = &mut File::options();
+    options
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .ok()
 }
 
 /// Returns the entry as one line of the file: time in UTC, level, who, what.

@@ -17,6 +17,7 @@ local run = require("acp.tools.run")
 ---@class acp.ToolContext
 ---@field session acp.Session Whose agent calls.
 ---@field cwd string The session's folder.
+---@field roots string[] The folders its agent may read and write in.
 ---@field name string The tool's name.
 ---@field id integer The call's number.
 ---@field progress fun(done: number, total?: number, message?: string) Tells how far it is.
@@ -108,11 +109,17 @@ end
 
 --- Returns what a handler gets of its call.
 ---@param call acp.tools.Call
----@param session acp.Session
----@param cwd string
+---@param about {session: acp.Session, cwd: string, roots?: string[]}
 ---@return acp.ToolContext
-function M.make(call, session, cwd)
-  local ctx = { session = session, cwd = cwd, name = call.name, id = call.id }
+function M.make(call, about)
+  local cwd = about.cwd
+  local ctx = {
+    session = about.session,
+    cwd = cwd,
+    roots = about.roots or { cwd },
+    name = call.name,
+    id = call.id,
+  }
   ctx.progress = teller(call)
   function ctx.is_cancelled()
     return call.over == "cancelled"

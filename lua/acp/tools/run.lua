@@ -205,7 +205,7 @@ function M.await(call, name, start)
 end
 
 --- Runs a handler for a call; `link` hears what comes of it.
----@param call {id: integer, session: acp.Session, cwd: string}
+---@param call {id: integer, session: acp.Session, cwd: string, roots?: string[]}
 ---@param spec acp.Tool
 ---@param args table
 ---@param link acp.tools.Link
@@ -222,7 +222,7 @@ function M.start(call, spec, args, link)
     in_vain = 0,
   }
   calls[it.id] = it
-  local ctx = require("acp.tools.context").make(it, call.session, call.cwd)
+  local ctx = require("acp.tools.context").make(it, call)
   local handler = spec.handler
   local info = type(handler) == "function" and debug.getinfo(handler, "u")
   local is_async = info and info.nparams >= 3 or false

@@ -114,7 +114,6 @@ impl Model {
         self.shut_out_of_tools(key, fx);
         let tools = &mut self.tools;
         tools.always.retain(|(session, _)| *session != key);
-        tools.allowed.retain(|one| one.session != key);
         tools.over.retain(|one| one.session != key);
         tools.taken.retain(|(session, _)| *session != key);
         tools.twins.retain(|(session, _), _| *session != key);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 pub use self::clock::ToolJob;
-use self::permit::Allowed;
+pub(super) use self::shown::keep_apart;
 use self::twin::Over;
 use self::uses::Use;
 use super::ids::{SessionKey, ToolUseId};
@@ -70,6 +70,17 @@ pub struct ToolSpec {
     pub kind: String,
     /// It comes with the plugin.
     pub is_builtin: bool,
+}
+
+impl ToolSpec {
+    /// Tells whether it is the same tool, switched on or not.
+    fn is_as(&self, other: &Self) -> bool {
+        let same = |tool: &Self| Self {
+            is_on: true,
+            ..tool.clone()
+        };
+        same(self) == same(other)
+    }
 }
 
 /// Who decides whether a tool runs.
@@ -151,8 +162,6 @@ pub struct Tools {
     uses: BTreeMap<ToolUseId, Use>,
     /// What the user always allows in a session.
     always: BTreeSet<(SessionKey, String)>,
-    /// What the user has allowed an agent to call, and has not been called yet.
-    allowed: Vec<Allowed>,
     /// Calls that are over and that the agent has not told of itself.
     over: Vec<Over>,
     /// The entries that stand for a call.

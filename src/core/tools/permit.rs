@@ -1,26 +1,18 @@
 //! Whether a call may be made: what the user has said before, the rules, the user.
 //!
 //! Invariant: what is asked shows the tool and all of its arguments, whatever the agent says of
-//! the same call.
+//! the same call, and whatever the user has answered to questions of the agent's own.
 
 use serde_json::{Map, Value as Json};
 
+use super::ToolResult;
 use super::uses::Wait;
-use super::{ToolResult, twin};
 use crate::acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
 use crate::core::asker::{Asker, Step};
-use crate::core::ids::{SessionKey, ToolUseId};
+use crate::core::ids::ToolUseId;
 use crate::core::model::{Effects, Model};
 use crate::core::permission::Permission;
 use crate::core::transcript::ToolCall;
-
-/// A call of an agent's own that the user has allowed once, as it was shown.
-#[derive(Debug)]
-pub(super) struct Allowed {
-    pub session: SessionKey,
-    tool: ToolCallId,
-    input: Option<Json>,
-}
 
 /// What a question of ours can be answered with.
 const ALLOW: &str = "allow";
@@ -34,7 +26,7 @@ impl Model {
             return;
         };
         let always = (of.session, of.name.clone());
-        if self.tools.always.contains(&always) || self.was_just_allowed(id) {
+        if self.tools.always.contains(&always) {
             return self.run_use(id, fx);
         }
         let Some((question, entry)) = self.question_of(id) else {
@@ -69,7 +61,10 @@ impl Model {
         let cwd = &self.sessions.get(&of.session)?.spec.cwd;
         let arguments = of.arguments.clone().unwrap_or_default();
         let mut patch = of.patch(cwd)?;
-        patch.content = edits(&arguments, patch.locations.as_deref());
+        // A tool of the user's may mean something else by the same words.
+        if of.name == "edit" && of.spec.as_ref().is_some_and(|spec| spec.is_builtin) {
+            patch.content = edits(&arguments, patch.locations.as_deref());
+        }
         Some((ToolCall::of(patch), entry))
     }
 
@@ -91,7 +86,9 @@ impl Model {
             Some(ALLOW) => self.run_use(id, fx),
             Some(ALWAYS) => {
                 let always = (of.session, of.name.clone());
-                self.tools.always.insert(always);
+                if self.is_as_asked(id) {
+                    self.tools.always.insert(always);
+                }
                 self.run_use(id, fx);
             }
             _ => {
@@ -103,42 +100,6 @@ impl Model {
                 self.stop_use(id, ToolResult::error(text), fx);
             }
         }
-    }
-
-    /// Notes that the user has allowed a call of an agent's: should it be one of a tool of
-    /// Neovim's, the same is not asked again.
-    pub(in crate::core) fn agents_call_is_allowed(&mut self, open: &Permission) {
-        let Some(tool) = self
-            .permission_tool(open)
-            .filter(|_| open.asker.agent().is_some())
-        else {
-            return;
-        };
-        if twin::names_the_server(tool) {
-            let allowed = Allowed {
-                session: open.session,
-                tool: open.tool.clone(),
-                input: tool.raw_input.clone(),
-            };
-            self.tools.allowed.push(allowed);
-        }
-    }
-
-    /// Tells whether the user has just allowed the agent to make this very call; once.
-    fn was_just_allowed(&mut self, id: ToolUseId) -> bool {
-        let Some(of) = self.tools.uses.get(&id) else {
-            return false;
-        };
-        let (Some(twin), Some(arguments)) = (&of.twin, &of.arguments) else {
-            return false;
-        };
-        let is_it = |allowed: &Allowed| {
-            allowed.session == of.session
-                && allowed.tool == *twin
-                && twin::is_same(allowed.input.as_ref(), arguments)
-        };
-        let at = self.tools.allowed.iter().position(is_it);
-        at.map(|at| self.tools.allowed.remove(at)).is_some()
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: agents are told of a change, and of nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ToolSpec;
@@ -12,9 +13,16 @@ impl Model {
     /// These are the tools from now on; of several with one name it is the last.
     pub(in crate::core) fn tools_defined(&mut self, tools: Vec<ToolSpec>, fx: &mut Effects) {
         let named = tools.into_iter();
-        self.tools.defined = named
+        let defined: BTreeMap<_, _> = named
             .map(|tool| (tool.name.clone(), Arc::new(tool)))
             .collect();
+        let before = std::mem::replace(&mut self.tools.defined, defined);
+        // What was allowed of a tool was not allowed of another one of its name.
+        let defined = &self.tools.defined;
+        self.tools.always.retain(|(_, name)| {
+            let both = before.get(name).zip(defined.get(name));
+            both.is_some_and(|(before, now)| now.is_as(before))
+        });
         self.offer_tools(fx);
     }
 

@@ -11,12 +11,22 @@ use serde_json::{Map, Value as Json};
 use super::uses::Use;
 use super::{Progress, ToolResult};
 use crate::acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
-use crate::core::ids::ToolUseId;
+use crate::core::ids::{SessionKey, ToolUseId};
 use crate::core::model::Model;
 
 /// How many characters of one argument are shown, and of all. The whole is in the raw input.
 const ARGUMENT: usize = 80;
 const ARGUMENTS: usize = 240;
+
+/// What the entries of calls are called, with a number behind.
+const ENTRY: &str = "neovim/";
+
+/// Keeps an agent's calls apart from ours, whatever it calls them.
+pub(in crate::core) fn keep_apart(patch: &mut ToolCallPatch) {
+    if patch.id.0.starts_with(ENTRY) {
+        patch.id = ToolCallId(format!("agent:{}", patch.id.0).into());
+    }
+}
 
 impl Use {
     /// Returns what is shown of the call, with what has come of it so far.
@@ -94,7 +104,7 @@ impl Model {
         let Some(state) = self.sessions.get(&session) else {
             return;
         };
-        let own = || ToolCallId(format!("neovim/{}", id.0).into());
+        let own = || ToolCallId(format!("{ENTRY}{}", id.0).into());
         let entry = of.entry.get_or_insert_with(own).clone();
         let Some(mut patch) = of.patch(&state.spec.cwd) else {
             return;
@@ -104,6 +114,15 @@ impl Model {
         let blocks = result.into_iter().flat_map(|result| result.content.iter());
         patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
         self.tracked.named(&patch);
+        self.merge_entry(session, patch);
+    }
+
+    /// Lets an entry change, and with it a question that shows it.
+    fn merge_entry(&mut self, session: SessionKey, patch: ToolCallPatch) {
+        let asked = self.permissions.shown();
+        let shows = asked.is_some_and(|open| open.is_about(session, &patch.id))
+            || self.elicitations.is_about(session, &patch.id);
+        self.frame.permission_dirty |= shows;
         self.merge_told(session, patch, Vec::new(), &[]);
     }
 
@@ -120,7 +139,7 @@ impl Model {
             content: Some(of.content(std::iter::once(words))),
             ..ToolCallPatch::new(entry)
         };
-        self.merge_told(session, patch, Vec::new(), &[]);
+        self.merge_entry(session, patch);
     }
 }
 

@@ -149,7 +149,6 @@ impl Model {
     /// done.
     pub(in crate::core) fn tools_turn_ends(&mut self, key: SessionKey) {
         self.tools.over.retain(|over| over.session != key);
-        self.tools.allowed.retain(|one| one.session != key);
     }
 }
 
@@ -202,20 +201,8 @@ fn is_name(word: &str, name: &str, server: Option<&str>) -> bool {
     }
 }
 
-/// Tells whether an agent's call is one of the tools' server at all.
-pub(super) fn names_the_server(tool: &ToolCall) -> bool {
-    let meta = tool.meta.as_ref().map(Json::to_string);
-    let input = tool
-        .raw_input
-        .as_ref()
-        .and_then(|input| input.get("server"));
-    tool.title.contains(SERVER)
-        || meta.is_some_and(|meta| meta.contains(SERVER))
-        || input.is_some_and(|server| server == SERVER)
-}
-
 /// Tells whether an agent's input is these arguments.
-pub(super) fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
+fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
     match input {
         None | Some(Json::Null) => arguments.is_empty(),
         Some(Json::String(text)) => {

@@ -179,9 +179,16 @@ impl Model {
         !is_cancelled && session.agent.is_some_and(|agent| self.is_staying(agent))
     }
 
+    /// Tells whether a call's tool is still the one that the call was for.
+    pub(super) fn is_as_asked(&self, id: ToolUseId) -> bool {
+        let of = self.tools.uses.get(&id);
+        let both = of.and_then(|of| Some((self.tools.defined.get(&of.name)?, of.spec.as_ref()?)));
+        both.is_some_and(|(now, asked)| now.is_as(asked))
+    }
+
     /// Runs the handler of a call that was let run.
     pub(super) fn run_use(&mut self, id: ToolUseId, fx: &mut Effects) {
-        let Some(of) = self.tools.uses.get_mut(&id) else {
+        let Some(of) = self.tools.uses.get(&id) else {
             return;
         };
         let tool = self.tools.defined.get(&of.name);
@@ -189,15 +196,25 @@ impl Model {
             // Switched off while the user was asked.
             return self.stop_use(id, not_offered(), fx);
         }
+        if !self.is_as_asked(id) {
+            let text = "The tool was defined anew while the user was asked: ask for the list of \
+                        tools, and call it again.";
+            return self.stop_use(id, ToolResult::error(text), fx);
+        }
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
         of.stage = Stage::Running;
         let (session, name) = (of.session, of.name.clone());
         let arguments = of.arguments.clone().unwrap_or_default();
+        let roots = self.sessions.get(&session).map(|of| of.roots.clone());
         self.show_use(id, ToolStatus::InProgress, None);
         self.mind_the_clock(id, fx);
         fx.push(Effect::Editor(EditorEffect::RunTool {
             id,
             session,
             name,
+            roots: roots.unwrap_or_default(),
             arguments,
         }));
     }

@@ -6,6 +6,8 @@ pub mod door;
 pub mod json;
 pub mod result;
 
+use std::path::PathBuf;
+
 use nvim_oxi::mlua::{self, Function, IntoLuaMulti, Table, Value};
 use serde_json::{Map, Value as Json};
 
@@ -24,9 +26,10 @@ pub fn run(
     id: ToolUseId,
     session: SessionKey,
     name: &str,
+    roots: &[PathBuf],
     arguments: Map<String, Json>,
 ) -> mlua::Result<()> {
-    let begun = begin(id, session, name, &arguments);
+    let begun = begin(id, session, name, roots, &arguments);
     if let Err(error) = &begun {
         let result = ToolResult::error(nvim::message(error));
         send(Event::ToolDone { id, result });
@@ -38,13 +41,17 @@ fn begin(
     id: ToolUseId,
     session: SessionKey,
     name: &str,
+    roots: &[PathBuf],
     arguments: &Map<String, Json>,
 ) -> mlua::Result<()> {
+    let roots = roots.iter().map(|root| root.to_string_lossy());
+    let roots = nvim::lua().create_sequence_from(roots.map(|root| root.into_owned()))?;
     let cwd = mentions::folder(session)?;
     let about = nvim::table([
         ("id", nvim::value(id.0)),
         ("session", nvim::value(session.0)),
         ("cwd", nvim::value(cwd.to_string_lossy().into_owned())),
+        ("roots", Value::Table(roots)),
     ])?;
     let arguments = json::object_to_lua(arguments)?;
     call("acp.tools", "run", (about, name, arguments))

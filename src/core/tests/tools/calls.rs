@@ -183,10 +183,58 @@ fn the_user_is_asked_with_all_that_the_call_says() {
 fn the_edits_of_a_file_are_read_as_a_diff() {
     let mut w = World::with_tools();
     w.disk.put("/p/f", "a\nc\n");
+    let mut all = tools();
+    all.push(crate::core::tools::ToolSpec {
+        is_builtin: true,
+        ..super::tool("edit", ToolPermission::Ask)
+    });
+    w.happens(Event::ToolsDefined(all));
     let edit = json!({ "old_text": "a\n", "new_text": "b\n" });
-    w.uses(1, "change", json!({ "path": "f", "edits": [edit] }));
+    w.uses(1, "edit", json!({ "path": "f", "edits": [edit] }));
     let lines = shown(&w).1;
-    assert_eq!(lines, ["tool  The change", "/p/f", "- a", "+ b"]);
+    assert_eq!(lines, ["tool  The edit", "/p/f", "- a", "+ b"]);
+}
+
+#[test]
+fn a_tool_of_the_users_hides_nothing_behind_a_diff() {
+    let mut w = World::with_tools();
+    w.disk.put("/p/f", "a\nc\n");
+    let edit = json!({ "old_text": "a\n", "new_text": "b\n" });
+    let arguments = json!({ "path": "f", "edits": [edit], "script": "rm it" });
+    w.uses(1, "change", arguments);
+    let text = shown(&w).1.join("\n");
+    assert!(
+        text.contains("rm it") && text.contains("old_text"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_tool_that_is_defined_anew_while_the_user_is_asked_does_not_run() {
+    let mut w = World::with_tools();
+    w.uses(1, "change", json!({}));
+    let mut all = tools();
+    for tool in &mut all {
+        tool.kind = "delete".into();
+    }
+    w.happens(Event::ToolsDefined(all.clone()));
+    w.skip();
+    choose(&mut w, 1, "always");
+    assert!(
+        w.was_told("tool 1 fails: The tool was defined anew"),
+        "{:?}",
+        w.log
+    );
+    // What was allowed of it is not allowed of another one.
+    w.uses(2, "change", json!({}));
+    choose(&mut w, 2, "always");
+    for tool in &mut all {
+        tool.kind = "execute".into();
+    }
+    w.happens(Event::ToolsDefined(all));
+    w.skip();
+    w.uses(3, "change", json!({}));
+    w.saw(&["permission 3 of 1 requested"]);
 }
 
 #[test]

@@ -198,6 +198,7 @@ pub fn editor_in_short(effect: &EditorEffect) -> Option<String> {
             session,
             name,
             arguments,
+            ..
         } => {
             let arguments = Value::Object(arguments.clone());
             format!("run {} {name} {arguments} for {}", id.0, session.0)

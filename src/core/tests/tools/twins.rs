@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::world::{S1, World};
 use super::{Story, id};
+use crate::acp::ToolCallId;
 use crate::core::event::Event;
 use crate::core::ids::PermissionId;
 use crate::core::transcript::Entry;
@@ -206,33 +207,33 @@ fn asks_first(w: &mut World, tool: &str, input: &Value, option: &str) {
 }
 
 #[test]
-fn what_the_user_has_just_allowed_the_agent_is_not_asked_again_and_once_only() {
+fn what_the_user_has_allowed_the_agent_is_no_leave_for_the_tool() {
     let mut w = World::with_tools();
     asks_first(&mut w, "t", &json!({ "a": 1 }), "y");
     w.uses(1, "change", json!({ "a": 1 }));
-    w.saw(&[r#"run 1 change {"a":1} for 1"#]);
-    w.uses(2, "change", json!({ "a": 1 }));
     w.saw(&["permission 2 of 1 requested"]);
 }
 
 #[test]
-fn what_the_user_has_allowed_is_not_taken_for_something_else() {
-    for (input, option, is_over) in [
-        (json!({ "a": 2 }), "y", false),
-        (json!({}), "y", false),
-        (json!({ "a": 1 }), "n", false),
-        (json!({ "a": 1 }), "y", true),
-    ] {
-        let mut w = World::with_tools();
-        asks_first(&mut w, "t", &input, option);
-        if is_over {
-            w.ends_turn("end_turn");
-            w.prompts("and");
-            w.skip();
-        }
-        w.uses(1, "change", json!({ "a": 1 }));
-        w.saw(&["permission 2 of 1 requested"]);
-    }
+fn an_agent_does_not_write_over_what_a_call_was() {
+    let mut w = World::with_tools();
+    w.uses(1, "look", json!({ "a": 1 }));
+    w.skip();
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "neovim/1", "title": "Harmless",
+        "rawInput": { "a": 2 },
+    }));
+    let tool = |id: &str| {
+        let transcript = &w.model.sessions[&S1].transcript;
+        transcript
+            .find_tool(&ToolCallId(id.into()))
+            .unwrap()
+            .title
+            .clone()
+    };
+    assert_eq!(&*tool("neovim/1"), "The look");
+    assert_eq!(&*tool("agent:neovim/1"), "Harmless");
+    w.happens(Event::ToolGivenUp { id: id(1) });
 }
 
 #[test]
