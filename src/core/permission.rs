@@ -330,7 +330,6 @@ impl Model {
         fx.push(log(Level::Info, line));
         self.proposal_answered(id, is_allowed);
         if let Some(open) = self.permissions.take(|open| open.id == id) {
-            if is_allowed && rule.is_none() {}
             let by = (Some(option.to_owned()), rule);
             self.settle(open, by, Ok(result), fx);
         }

@@ -6,6 +6,7 @@
 local M = {}
 
 --- How important a question may be.
+---@type table<string, boolean?>
 local importances = { low = true, medium = true, high = true, critical = true }
 
 local run = require("acp.tools.run")

@@ -38,6 +38,7 @@ local function led(path)
     local real = M.real(at)
     if real then
       return rest == "" and real or (real:gsub("/*$", "") .. rest)
+    ---@diagnostic disable-next-line: undefined-field
     elseif vim.uv.fs_lstat(at) or vim.fs.basename(at) == ".." or at == vim.fs.dirname(at) then
       return nil
     end
