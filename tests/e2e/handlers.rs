@@ -133,18 +133,28 @@ impl Caller {
             answer = self.lines.try_iter().find(|message| message["id"] == id);
             answer.is_some()
         });
-        answer.unwrap_or_default()["result"].take()
+        let mut answer = answer.unwrap_or_default();
+        if answer["error"] != Json::Null {
+            nvim.fail(&format!("the client is refused: {answer}"));
+        }
+        answer["result"].take()
     }
 
-    /// Calls the tool `mine`, once it is offered.
+    /// Waits until the tool `mine` is offered: who has defined it is ahead of those who call it.
     #[track_caller]
-    fn call(&mut self, nvim: &Nvim, args: &Json) -> Json {
+    fn wait_offered(&mut self, nvim: &Nvim) {
         while !self.is_offered {
             let id = self.request("tools/list", json!({}));
             let list = self.answer(nvim, id);
             let mut tools = list["tools"].as_array().into_iter().flatten();
             self.is_offered = tools.any(|tool| tool["name"] == "mine");
         }
+    }
+
+    /// Calls the tool `mine`, once it is offered.
+    #[track_caller]
+    fn call(&mut self, nvim: &Nvim, args: &Json) -> Json {
+        self.wait_offered(nvim);
         let id = self.begin("mine", args);
         self.answer(nvim, id)
     }
@@ -350,6 +360,7 @@ fn a_handler_reads_writes_and_asks_as_an_agent_does() {
           return { action, content, (ctx.ask({ message = 'Sure?' })) }
         end",
     );
+    caller.wait_offered(&nvim);
     let id = caller.begin("mine", &json!({}));
     for answer in ["'accept', { branch = 'other' }", "'decline'"] {
         let open = || nvim.lua("return require('acp').elicitation.list()", ());
@@ -381,6 +392,7 @@ fn a_call_that_is_given_up_ends_its_handler_and_its_question() {
           vim.g.answered = why
         end",
     );
+    caller.wait_offered(&nvim);
     let id = caller.begin("mine", &json!({}));
     let open = || nvim.lua("return #require('acp').elicitation.list()", ());
     nvim.wait("the question", || open() == 1);

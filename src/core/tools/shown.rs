@@ -61,7 +61,7 @@ impl Use {
 impl Use {
     /// Returns what the entry is called: the tool, and the first of the texts that it cannot do
     /// without, but for a path, which is shown anyway.
-    fn headline(&self) -> String {
+    pub fn headline(&self) -> String {
         let title = self.title();
         let required = self.spec.as_ref().map(|spec| &spec.parameters["required"]);
         let names = required.and_then(Json::as_array).into_iter().flatten();

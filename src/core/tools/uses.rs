@@ -253,7 +253,16 @@ impl Model {
 
     pub(in crate::core) fn tool_given_up(&mut self, id: ToolUseId, fx: &mut Effects) {
         match self.tools.uses.get(&id) {
-            Some(of) if of.is_complete() => self.cancel_use(id, fx),
+            Some(of) if of.is_complete() => {
+                if of.is_asking() {
+                    let text = format!(
+                        "The agent waits no longer for your answer to: {}.",
+                        of.headline()
+                    );
+                    self.notice(of.session, Level::Info, text);
+                }
+                self.cancel_use(id, fx);
+            }
             Some(_) => self.forget_use(id, ToolStatus::Cancelled, &cancelled()),
             None => {}
         }

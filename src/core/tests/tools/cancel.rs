@@ -102,6 +102,8 @@ fn a_caller_gives_up() {
         &format!("tool 2 {CANCELLED}"),
     ]);
     assert_eq!(w.chat().matches("cancelled").count(), 3, "{}", w.chat());
+    let told = "The agent waits no longer for your answer to: The change.";
+    assert_eq!(w.chat().matches(told).count(), 1, "{}", w.chat());
 }
 
 #[test]
