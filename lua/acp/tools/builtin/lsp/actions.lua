@@ -78,22 +78,8 @@ local function wait_for_complaints(ctx, file)
   if not file.is_fresh or #vim.diagnostic.get(file.buf) > 0 then
     return
   end
-  local autocmd, timer ---@type integer?, any
-  servers.wait(ctx, function(resume)
-    autocmd = vim.api.nvim_create_autocmd("DiagnosticChanged", {
-      buffer = file.buf,
-      callback = function()
-        resume()
-      end,
-    })
-    timer = vim.defer_fn(resume, COMPLAIN_MS)
-  end, function()
-    if autocmd then
-      pcall(vim.api.nvim_del_autocmd, autocmd)
-    end
-    if timer and not timer:is_closing() then
-      timer:close()
-    end
+  servers.wait_for_event(ctx, "DiagnosticChanged", file.buf, COMPLAIN_MS, function()
+    return true
   end)
 end
 

@@ -177,23 +177,8 @@ end
 ---@param is_wanted boolean Whether they shall be at work.
 ---@param ms integer
 local function wait_for_work(ctx, clients, is_wanted, ms)
-  local autocmd, timer ---@type integer?, any
-  servers.wait(ctx, function(resume)
-    autocmd = vim.api.nvim_create_autocmd({ "LspProgress", "LspDetach" }, {
-      callback = function()
-        if (#M.at_work(clients) > 0) == is_wanted then
-          resume()
-        end
-      end,
-    })
-    timer = vim.defer_fn(resume, ms)
-  end, function()
-    if autocmd then
-      pcall(vim.api.nvim_del_autocmd, autocmd)
-    end
-    if timer and not timer:is_closing() then
-      timer:close()
-    end
+  servers.wait_for_event(ctx, { "LspProgress", "LspDetach" }, nil, ms, function()
+    return (#M.at_work(clients) > 0) == is_wanted
   end)
 end
 

@@ -43,6 +43,34 @@ function M.wait(ctx, start, stop)
   return unpack(got, 1, got.n)
 end
 
+--- Waits for an autocommand after which `is_over` returns true, but not longer than `ms`.
+---@param ctx acp.ToolContext
+---@param events string|string[]
+---@param buf? integer Only in this buffer.
+---@param ms integer
+---@param is_over fun(): boolean
+function M.wait_for_event(ctx, events, buf, ms, is_over)
+  local autocmd, timer ---@type integer?, any
+  M.wait(ctx, function(resume)
+    autocmd = vim.api.nvim_create_autocmd(events, {
+      buffer = buf,
+      callback = function()
+        if is_over() then
+          resume()
+        end
+      end,
+    })
+    timer = vim.defer_fn(resume, ms)
+  end, function()
+    if autocmd then
+      pcall(vim.api.nvim_del_autocmd, autocmd)
+    end
+    if timer and not timer:is_closing() then
+      timer:close()
+    end
+  end)
+end
+
 --- Returns a copy without `vim.NIL`, which Neovim 0.12 hands on.
 ---@param value any
 ---@return any
