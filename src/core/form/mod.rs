@@ -1,13 +1,11 @@
-//! Forms: what is asked for, what the user has entered, and what is wrong with it.
+//! Forms: their fields, what the user has entered, and what is wrong with it.
 //!
-//! Invariant: what a form gives back satisfies its schema. Where that is not so yet, each field
-//! that is wrong says why.
+//! Invariant: the content a form gives back satisfies its schema. Until it does, each wrong field
+//! says why.
 
-mod check;
-mod formats;
-mod pattern;
 #[cfg(test)]
 mod props;
+mod rules;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -16,109 +14,82 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-pub use formats::Format;
-pub use pattern::Pattern;
+use rules::Rules;
 
-/// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Form {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// In the order in which they are asked.
+    /// In the order of the schema.
     pub fields: Vec<Field>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// What the answer calls it.
+    /// Its key in the answer.
     pub name: String,
-    /// What the user sees.
+    /// Its name on the screen.
     pub title: String,
     pub description: Option<String>,
     pub is_required: bool,
     pub kind: Kind,
-    pub default: Option<Value>,
+    pub default: Option<Json>,
+    rules: Rules,
 }
 
-/// What may stand in a field. Bounds belong to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    Text(TextRules),
-    Integer {
-        min: Option<f64>,
-        max: Option<f64>,
-    },
-    Number {
-        min: Option<f64>,
-        max: Option<f64>,
-    },
+    Text,
+    Integer,
+    Number,
     Flag,
     /// One of some choices.
     One(Vec<Choice>),
     /// Any of some choices.
-    Many {
-        choices: Vec<Choice>,
-        min: Option<usize>,
-        max: Option<usize>,
-    },
-    /// Something nobody here knows how to ask for, by the name of its type.
+    Many(Vec<Choice>),
+    /// A type that no field can show, by its name.
     Unknown(String),
 }
 
-/// What a text has to be; lengths are in characters.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TextRules {
-    pub min: Option<usize>,
-    pub max: Option<usize>,
-    pub pattern: Option<Pattern>,
-    pub format: Option<Format>,
-}
-
-/// Something that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What the answer calls it; no other choice of the field has the same.
+    /// Its value in the answer, which no other choice of the field has.
     pub value: String,
-    /// What the user sees.
+    /// Its name on the screen.
     pub title: String,
     pub description: Option<String>,
-}
-
-/// What a field holds.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    Text(String),
-    Integer(i64),
-    Number(f64),
-    Flag(bool),
-    Many(Vec<String>),
 }
 
 /// What the user has entered in a field, right or wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// As it was typed, of texts and numbers.
+    /// A text or a number, as typed.
     Text(String),
     Flag(bool),
     /// The numbers of the choices, from 0.
     Chosen(BTreeSet<usize>),
 }
 
-/// A message for each field that is wrong, by the field's number.
+/// A message for each wrong field, by the field's number.
 pub type Mistakes = Vec<(usize, String)>;
 
+const MISSING: &str = "this is required";
+
+/// A larger float does not name a single whole number.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
 impl Form {
-    /// Reads a JSON schema: an object whose properties have no parts but lists of strings.
+    /// Reads a JSON schema: an object whose properties are scalars or lists of strings.
     pub fn of_schema(schema: &Json) -> Self {
         schema::read(schema)
     }
 
-    /// Returns what stands in each field before the user has entered anything.
+    /// Returns the entry of each field before the user has changed anything.
     pub fn entries(&self) -> Vec<Entry> {
         self.fields.iter().map(Field::entry).collect()
     }
 
-    /// Returns what the entries come to; a field that may be left out and is empty is.
+    /// Returns the content of the entries, without optional fields that are empty.
     ///
     /// # Errors
     /// What is wrong, field by field.
@@ -128,7 +99,7 @@ impl Form {
         for (number, field) in self.fields.iter().enumerate() {
             match field.value(entries.get(number)) {
                 Ok(Some(value)) => {
-                    content.insert(field.name.clone(), value.to_json());
+                    content.insert(field.name.clone(), value);
                 }
                 Ok(None) => {}
                 Err(why) => mistakes.push((number, why)),
@@ -140,7 +111,7 @@ impl Form {
         }
     }
 
-    /// Checks an answer that was not entered here.
+    /// Checks content that was not entered in the form's window.
     ///
     /// # Errors
     /// What is wrong, each with the name of its field.
@@ -148,8 +119,8 @@ impl Form {
         let mut mistakes = Vec::new();
         for field in &self.fields {
             let why = match content.get(&field.name) {
-                Some(json) => field.read(json).and_then(|value| field.check(&value)).err(),
-                None => field.is_required.then(|| check::MISSING.to_owned()),
+                Some(value) => field.check(value).err(),
+                None => field.is_required.then(|| MISSING.to_owned()),
             };
             mistakes.extend(why.map(|why| format!("{}: {why}", field.name)));
         }
@@ -166,51 +137,119 @@ impl Form {
 }
 
 impl Field {
-    /// Returns a value of the field's as the user reads it.
-    pub fn shown(&self, json: &Json) -> Option<String> {
-        let value = self.read(json).ok()?;
-        let choices = match &self.kind {
-            Kind::One(choices) | Kind::Many { choices, .. } => choices.as_slice(),
-            _ => &[],
-        };
-        let title = |value: &String| {
-            let choice = choices.iter().find(|choice| choice.value == *value);
-            choice.map_or_else(|| value.clone(), |choice| choice.title.clone())
-        };
+    /// Returns a value of the field as the user reads it.
+    pub fn shown(&self, value: &Json) -> Option<String> {
+        self.check(value).ok()?;
         Some(match value {
-            Value::Text(text) => title(&text),
-            Value::Many(values) => {
-                let titles: Vec<String> = values.iter().map(title).collect();
+            Json::String(text) => self.title_of(text),
+            Json::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+            Json::Array(values) => {
+                let values = values.iter().filter_map(Json::as_str);
+                let titles: Vec<String> = values.map(|value| self.title_of(value)).collect();
                 titles.join(", ")
             }
-            other => other.shown(),
+            other => other.to_string(),
         })
+    }
+
+    fn choices(&self) -> &[Choice] {
+        match &self.kind {
+            Kind::One(choices) | Kind::Many(choices) => choices,
+            _ => &[],
+        }
+    }
+
+    fn title_of(&self, value: &str) -> String {
+        let mut choices = self.choices().iter();
+        let choice = choices.find(|choice| choice.value == value);
+        choice.map_or(value, |choice| &choice.title).to_owned()
+    }
+
+    fn check(&self, value: &Json) -> Result<(), String> {
+        self.rules.check(&self.kind, value)
+    }
+
+    /// Returns the field's first entry: its default, where the field can show it.
+    fn entry(&self) -> Entry {
+        let default = self.default.as_ref();
+        match self.kind {
+            Kind::Flag => Entry::Flag(default == Some(&Json::Bool(true))),
+            Kind::One(_) | Kind::Many(_) => {
+                let is_default = |choice: &Choice| match default {
+                    Some(Json::Array(values)) => values.iter().any(|value| choice.value == *value),
+                    Some(value) => choice.value == *value,
+                    None => false,
+                };
+                let choices = self.choices().iter().enumerate();
+                let chosen = choices.filter(|(_, choice)| is_default(choice));
+                Entry::Chosen(chosen.map(|(number, _)| number).collect())
+            }
+            _ => Entry::Text(match default {
+                Some(Json::String(text)) => text.clone(),
+                Some(value) => value.to_string(),
+                None => String::new(),
+            }),
+        }
+    }
+
+    /// Returns the value of an entry; `None` where the field is left out.
+    fn value(&self, entry: Option<&Entry>) -> Result<Option<Json>, String> {
+        let value = match (&self.kind, entry) {
+            (Kind::Flag, Some(Entry::Flag(flag))) => Some(Json::from(*flag)),
+            (Kind::One(choices), Some(Entry::Chosen(chosen))) => {
+                let chosen = chosen.first().and_then(|number| choices.get(*number));
+                chosen.map(|choice| Json::from(choice.value.as_str()))
+            }
+            (Kind::Many(choices), Some(Entry::Chosen(chosen))) => {
+                let chosen = chosen.iter().filter_map(|number| choices.get(*number));
+                let values: Vec<&str> = chosen.map(|choice| choice.value.as_str()).collect();
+                let is_left_out = values.is_empty() && !self.is_required;
+                (!is_left_out).then(|| Json::from(values))
+            }
+            (Kind::Text, Some(Entry::Text(text))) if !text.is_empty() => {
+                Some(Json::from(text.as_str()))
+            }
+            (Kind::Integer, Some(Entry::Text(text))) if !text.trim().is_empty() => {
+                Some(integer(text.trim())?)
+            }
+            (Kind::Number, Some(Entry::Text(text))) if !text.trim().is_empty() => {
+                Some(number(text.trim())?)
+            }
+            _ => None,
+        };
+        match value {
+            Some(value) => self.check(&value).map(|()| Some(value)),
+            None if !self.is_required => Ok(None),
+            None => Err(match self.kind {
+                Kind::One(_) => "choose one of these",
+                Kind::Unknown(_) => "this cannot be filled in here",
+                _ => MISSING,
+            }
+            .to_owned()),
+        }
     }
 }
 
-impl Value {
-    /// Returns it as JSON; a number without a fraction is written without one.
-    pub fn to_json(&self) -> Json {
-        match self {
-            Value::Text(text) => Json::from(text.as_str()),
-            Value::Integer(number) => Json::from(*number),
-            Value::Number(number) => match check::whole(*number) {
-                Some(whole) => Json::from(whole),
-                None => Json::from(*number),
-            },
-            Value::Flag(flag) => Json::from(*flag),
-            Value::Many(values) => Json::from(values.as_slice()),
-        }
-    }
+fn integer(text: &str) -> Result<Json, String> {
+    let number = text.strip_prefix('+').unwrap_or(text).parse::<i64>();
+    number
+        .map(Json::from)
+        .map_err(|_| "this is not a whole number".to_owned())
+}
 
-    /// Returns it as the user reads it.
-    pub fn shown(&self) -> String {
-        match self {
-            Value::Text(text) => text.clone(),
-            Value::Integer(number) => number.to_string(),
-            Value::Number(number) => number.to_string(),
-            Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Value::Many(values) => values.join(", "),
-        }
+fn number(text: &str) -> Result<Json, String> {
+    let is_number = text.contains(|c: char| c.is_ascii_digit());
+    let number = text.parse().ok();
+    number
+        .filter(|n: &f64| is_number && n.is_finite())
+        .map(number_json)
+        .ok_or_else(|| "this is not a number".to_owned())
+}
+
+/// Writes a number without a fraction, where it has none.
+fn number_json(number: f64) -> Json {
+    match number.fract() == 0.0 && number.abs() <= WHOLE {
+        true => Json::from(number as i64),
+        false => Json::from(number),
     }
 }

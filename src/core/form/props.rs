@@ -99,7 +99,7 @@ fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     let entered = fields.map(|(field, (text, chosen, flag))| match &field.kind {
         Kind::Flag => Entry::Flag(*flag),
         Kind::One(_) => Entry::Chosen(chosen.first().copied().into_iter().collect()),
-        Kind::Many { .. } => Entry::Chosen(chosen.clone()),
+        Kind::Many(_) => Entry::Chosen(chosen.clone()),
         _ => Entry::Text(TEXTS[*text].0.to_owned()),
     });
     entered.collect()

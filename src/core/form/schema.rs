@@ -5,7 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::{Choice, Field, Form, Format, Kind, Pattern, TextRules, Value};
+use super::rules::{PATTERNS, Rules};
+use super::{Choice, Field, Form, Kind, number_json};
 
 /// Reads the schema; what is no object asks for nothing.
 pub fn read(schema: &Json) -> Form {
@@ -17,30 +18,30 @@ pub fn read(schema: &Json) -> Form {
         .collect();
     let properties = schema["properties"].as_object();
     let fields = properties.into_iter().flatten();
+    let mut patterns_left = PATTERNS;
     Form {
         title: text(&schema["title"]),
         description: text(&schema["description"]),
         fields: fields
-            .map(|(name, property)| field(name, property, required.contains(&name.as_str())))
+            .map(|(name, property)| field(name, property, &required, &mut patterns_left))
             .collect(),
     }
 }
 
-fn field(name: &str, property: &Json, is_required: bool) -> Field {
+fn field(name: &str, property: &Json, required: &[&str], patterns_left: &mut usize) -> Field {
     let kind = kind(property);
     Field {
         name: name.to_owned(),
         title: text(&property["title"]).unwrap_or_else(|| name.to_owned()),
         description: text(&property["description"]),
-        is_required,
+        is_required: required.contains(&name),
         default: default(&kind, &property["default"]),
+        rules: Rules::of(&kind, property, patterns_left),
         kind,
     }
 }
 
 fn kind(property: &Json) -> Kind {
-    let min = property["minimum"].as_f64();
-    let max = property["maximum"].as_f64();
     let is_choice = ["enum", "oneOf"]
         .iter()
         .any(|key| !property[*key].is_null());
@@ -49,24 +50,15 @@ fn kind(property: &Json) -> Kind {
             choices if choices.is_empty() => Kind::Unknown("an empty choice".to_owned()),
             choices => Kind::One(choices),
         },
-        // What is to be one of some numbers cannot be said by a choice.
+        // A choice has texts only.
         Some(other) if is_choice && other != "array" => Kind::Unknown(format!("{other} of some")),
-        None | Some("string") => Kind::Text(TextRules {
-            min: count(&property["minLength"]),
-            max: count(&property["maxLength"]),
-            pattern: property["pattern"].as_str().map(Pattern::new),
-            format: property["format"].as_str().and_then(Format::named),
-        }),
-        Some("integer") => Kind::Integer { min, max },
-        Some("number") => Kind::Number { min, max },
+        None | Some("string") => Kind::Text,
+        Some("integer") => Kind::Integer,
+        Some("number") => Kind::Number,
         Some("boolean") => Kind::Flag,
         Some("array") => match choices(&property["items"]) {
             choices if choices.is_empty() => Kind::Unknown("array".to_owned()),
-            choices => Kind::Many {
-                choices,
-                min: count(&property["minItems"]),
-                max: count(&property["maxItems"]),
-            },
+            choices => Kind::Many(choices),
         },
         Some(other) => Kind::Unknown(other.to_owned()),
     }
@@ -112,20 +104,24 @@ fn choices(schema: &Json) -> Vec<Choice> {
     choices
 }
 
-fn default(kind: &Kind, json: &Json) -> Option<Value> {
-    Some(match kind {
-        Kind::Text(_) | Kind::One(_) => Value::Text(json.as_str()?.to_owned()),
-        Kind::Integer { .. } => match json.as_i64() {
-            Some(number) => Value::Integer(number),
-            None => Value::Integer(super::check::whole(json.as_f64()?)?),
-        },
-        Kind::Number { .. } => Value::Number(json.as_f64()?),
-        Kind::Flag => Value::Flag(json.as_bool()?),
-        Kind::Many { .. } => {
-            let values = json.as_array()?.iter().filter_map(Json::as_str);
-            Value::Many(values.map(str::to_owned).collect())
-        }
-        Kind::Unknown(_) => return None,
+/// Returns a default of the right type; numbers without a fraction are written without one.
+fn default(kind: &Kind, json: &Json) -> Option<Json> {
+    match kind {
+        Kind::Text | Kind::One(_) => json.is_string(),
+        Kind::Integer => json.is_i64() || json.as_f64().is_some_and(|n| number_json(n).is_i64()),
+        Kind::Number => json.is_number(),
+        Kind::Flag => json.is_boolean(),
+        Kind::Many(_) => json.is_array(),
+        Kind::Unknown(_) => false,
+    }
+    .then(|| match json {
+        Json::Number(number) if number.is_f64() => number.as_f64().map_or(Json::Null, number_json),
+        Json::Array(values) => values
+            .iter()
+            .filter(|value| value.is_string())
+            .cloned()
+            .collect(),
+        _ => json.clone(),
     })
 }
 
@@ -133,9 +129,4 @@ fn default(kind: &Kind, json: &Json) -> Option<Value> {
 fn text(json: &Json) -> Option<String> {
     let text = json.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn count(json: &Json) -> Option<usize> {
-    let number = json.as_f64().filter(|number| *number >= 0.0)?;
-    Some(number as usize)
 }

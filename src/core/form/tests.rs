@@ -163,7 +163,7 @@ fn what_nobody_can_ask_for_is_there_and_says_so() {
     assert!(matches!(kinds[0], Kind::Unknown(kind) if kind == "object"));
     assert!(matches!(kinds[1], Kind::Unknown(kind) if kind == "array"));
     assert!(matches!(kinds[2], Kind::Unknown(kind) if kind == "integer of some"));
-    assert!(matches!(kinds[3], Kind::Text(_)));
+    assert!(matches!(kinds[3], Kind::Text));
     assert_eq!(form.fields[3].title, "d");
     assert_eq!(
         form.take(&form.entries()),
@@ -201,7 +201,120 @@ fn an_answer_from_elsewhere_is_checked_by_name() {
         &[
             "name: expected a text, got 3",
             "age: expected a whole number, got \"3\"",
-            "many: expected a list of texts, got [1]",
+            "many: 1 is none of the choices",
         ],
     );
+}
+
+#[track_caller]
+fn check_rule(rule: Json, good: &[&str], bad: &[&str]) {
+    let form = Form::of_schema(&json!({ "properties": { "x": rule } }));
+    for (texts, is_good) in [(good, true), (bad, false)] {
+        for text in texts {
+            let content = json!({ "x": text });
+            let checked = form.check(content.as_object().unwrap());
+            assert_eq!(checked.is_ok(), is_good, "{rule}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn formats_are_checked() {
+    check_rule(
+        json!({ "format": "email" }),
+        &["a@b", "a.b+c@example.org"],
+        &[
+            "", "a", "@b", "a@", "a@b..c", "a b@c", "a@-b", "a@b\n", ".a@b", "A <a@b>",
+        ],
+    );
+    check_rule(
+        json!({ "format": "uri" }),
+        &[
+            "https://x.org/a?b=c#d",
+            "mailto:a@b",
+            "urn:x:y",
+            "file:///a%20b",
+        ],
+        &[
+            "",
+            "x",
+            "/a",
+            ":a",
+            "1a:b",
+            "https://x y",
+            "a:%2",
+            "a:ü",
+            "a:b\n",
+        ],
+    );
+    check_rule(
+        json!({ "format": "date" }),
+        &["2026-01-31", "2024-02-29", "2000-02-29"],
+        &[
+            "2026-02-29",
+            "1900-02-29",
+            "2026-13-01",
+            "2026-1-1",
+            "26-01-01",
+            "2026-01-31 ",
+        ],
+    );
+    check_rule(
+        json!({ "format": "date-time" }),
+        &["2026-01-31T12:00:00Z", "2026-01-31t22:29:60.123-01:30"],
+        &[
+            "2026-01-31",
+            "2026-01-31T12:00Z",
+            "2026-01-31T12:00:00",
+            "2026-01-31T12:00:00.Z",
+        ],
+    );
+}
+
+#[test]
+fn patterns_mean_what_they_mean_in_a_schema() {
+    let check = |pattern: &str, good: &[&str], bad: &[&str]| {
+        check_rule(json!({ "pattern": pattern }), good, bad);
+    };
+    check("b", &["abc"], &["ac"]);
+    check("^[a-z]+$", &["abc"], &["ab\n", "ab\ncd", "Ab", ""]);
+    check(r"^\d{4}$", &["2026"], &["٢٠٢٦", "20260"]);
+    check(r"^[\w.-]+$", &["a_1.b-c"], &["ä", "a b"]);
+    check(r"^\S+\s\S+$", &["a b", "a\u{a0}b"], &["ab"]);
+    check(r"^[[\]&~/]+$", &["[]", "&&", "~/"], &["a"]);
+    check(r"^https?:\/\/", &["http://x"], &["ftp://x"]);
+    check(r"\bcat\b", &["a cat."], &["cats"]);
+    check("^.$", &["ä", "👍"], &["\n", "ab"]);
+    check(r"^\u00e4$", &["ä"], &["a"]);
+    check("^(?:a|b){2,3}$", &["ab"], &["a", "abab"]);
+}
+
+#[test]
+fn a_rule_that_cannot_be_checked_leaves_the_others() {
+    let (long, slow) = ("a".repeat(10_000), r"\s".repeat(100));
+    for pattern in [
+        r"^(?=.*\d)",
+        r"(a)\1",
+        "(",
+        "*",
+        r"(\pL{99}){99}",
+        &long,
+        &slow,
+    ] {
+        let rule = json!({ "pattern": pattern, "maxLength": 3 });
+        check_rule(rule, &["any"], &["four"]);
+    }
+    let odd = json!({ "minLength": "1", "maxLength": 2, "pattern": 3, "format": [] });
+    check_rule(odd, &["", "ab"], &["abc"]);
+    let remote = json!({ "$ref": "https://example.com/a.json", "maxLength": 1 });
+    check_rule(remote, &["a"], &["ab"]);
+}
+
+#[test]
+fn so_many_patterns_of_a_form_are_checked() {
+    let field = |number| (format!("f{number}"), json!({ "pattern": "^a$" }));
+    let fields: Map<String, Json> = (0..=rules::PATTERNS).map(field).collect();
+    let form = Form::of_schema(&json!({ "properties": fields }));
+    let wrong = vec![Entry::Text("b".to_owned()); fields.len()];
+    assert_eq!(form.take(&wrong).unwrap_err().len(), rules::PATTERNS);
 }

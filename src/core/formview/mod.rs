@@ -306,7 +306,7 @@ impl Rendered {
     fn value(&mut self, number: usize, kind: &Kind, entry: Option<&Entry>) {
         let choices: (&[Choice], [&str; 2]) = match kind {
             Kind::One(choices) => (choices, ["( ) ", "(•) "]),
-            Kind::Many { choices, .. } => (choices, ["[ ] ", "[x] "]),
+            Kind::Many(choices) => (choices, ["[ ] ", "[x] "]),
             Kind::Unknown(kind) => {
                 let text = format!("  (a value of the type \"{kind}\" cannot be entered here)");
                 return self.add(whole_line(text, "AcpDim"), Row::Value(number));

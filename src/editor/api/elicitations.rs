@@ -77,12 +77,12 @@ fn elicitation_table(open: &ElicitationInfo) -> mlua::Result<Table> {
 
 fn field_table(field: &Field) -> mlua::Result<Table> {
     let (kind, choices): (&str, &[Choice]) = match &field.kind {
-        Kind::Text(_) => ("string", &[]),
-        Kind::Integer { .. } => ("integer", &[]),
-        Kind::Number { .. } => ("number", &[]),
+        Kind::Text => ("string", &[]),
+        Kind::Integer => ("integer", &[]),
+        Kind::Number => ("number", &[]),
         Kind::Flag => ("boolean", &[]),
         Kind::One(choices) => ("one", choices),
-        Kind::Many { choices, .. } => ("many", choices),
+        Kind::Many(choices) => ("many", choices),
         Kind::Unknown(_) => ("unknown", &[]),
     };
     let table = nvim::table([
@@ -93,7 +93,7 @@ fn field_table(field: &Field) -> mlua::Result<Table> {
         ("type", nvim::value(kind)),
     ])?;
     if let Some(default) = &field.default {
-        let default = nvim::lua().to_value_with(&default.to_json(), PLAIN)?;
+        let default = nvim::lua().to_value_with(&default, PLAIN)?;
         table.set("default", default)?;
     }
     if !choices.is_empty() {

@@ -32,7 +32,7 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let found = with_form(|form, draft| {
         let text = draft.text(form, number)?.to_owned();
         let field = form.fields.get(number)?;
-        Some((text, matches!(field.kind, Kind::Text(_))))
+        Some((text, matches!(field.kind, Kind::Text)))
     });
     let (Some((text, has_lines)), Some(form)) = (found.flatten(), valid_window()?) else {
         return Ok(());
