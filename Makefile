@@ -45,14 +45,14 @@ try: build
 # lives` looks for new ones.
 SEED = 1
 test: $(NVIM_READY) sdk-agent
-	PROPTEST_RNG_SEED=$(SEED) INSTA_UPDATE=no cargo test $(ARGS)
+	PROPTEST_RNG_SEED=$(SEED) INSTA_UPDATE=no cargo test --workspace $(ARGS)
 
 # The property tests with new seeds, so many times over; the first failure ends it.
 ROUNDS = 20
 lives:
-	cargo test --lib --no-run
+	cargo test --workspace --lib --no-run
 	for round in $$(seq $(ROUNDS)); do \
-		INSTA_UPDATE=no PROPTEST_CASES=2000 cargo test -q --lib -- props:: random:: || exit 1; \
+		INSTA_UPDATE=no PROPTEST_CASES=2000 cargo test -q --workspace --lib -- props:: random:: || exit 1; \
 	done
 
 # The picture of the README, as the end-to-end tests' Neovim draws it.
@@ -90,14 +90,14 @@ check: check-format check-clippy check-doc check-lua-format check-lua-types chec
 
 check-format:
 	@sh tools/component.sh rustfmt fmt
-	cargo fmt --check
+	cargo fmt --all --check
 
 check-clippy:
 	@sh tools/component.sh clippy clippy
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 
 check-doc:
-	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --no-deps --document-private-items
+	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --workspace --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
 	'$(STYLUA)' --check lua plugin tools src

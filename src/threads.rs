@@ -9,15 +9,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::core::effect::{EditorEffect, Effect, Level};
-use crate::core::event::Event;
-use crate::core::model::Model;
-use crate::core::update::update;
-use crate::core::view::Frame;
 use crate::editor::{Outbox, Published, Wiring};
-use crate::host::{Environment, Host, HostConfig};
-use crate::inbox::{Inbox, Outlet, inbox};
-use crate::panics;
+use acp_core::model::Model;
+use acp_core::render::view::Frame;
+use acp_core::spine::effect::{EditorEffect, Effect, Level};
+use acp_core::spine::event::Event;
+use acp_core::update::update;
+use acp_edge::inbox::{Inbox, Outlet, inbox};
+use acp_edge::panics;
+use acp_host::{Environment, Host, HostConfig};
 
 /// How long agents may take to end when Neovim quits; then they are killed.
 const QUIT: Duration = Duration::from_millis(1500);

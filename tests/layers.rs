@@ -1,191 +1,225 @@
-//! Imports run one way: `lib -> editor -> core -> acp` and `lib -> host -> core -> acp`.
+//! Imports run one way: root -> host, editor -> edge -> core -> acp. Cargo checks the arrows
+//! between crates; this test checks what Cargo does not: what the core may use of the standard
+//! library, and the rooms inside the core.
 //!
 //! The source is read as words, not compiled: every path in it counts, in `use` and elsewhere,
-//! in tests as well. What a room may name is in [`may_name`], and nowhere else.
+//! in tests as well.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the house; `Lib` is what lies in `src/` itself, `Hall` what lies there too and
-/// lies between the core and the rooms around it.
+/// The rooms of the core, from the lowest up: a room may name those of its own row and below.
+const LAYERS: [&[&str]; 8] = [
+    &["text"],
+    &["render"],
+    &["spine"],
+    &["questions"],
+    &["workspace", "terminals"],
+    &["tools", "conversation"],
+    &["view"],
+    &["model", "update"],
+];
+
+/// Arrows that still point up, from room to room: this list only gets shorter.
+const UPWARD: &[(&str, &str)] = &[
+    ("conversation", "model"),
+    ("conversation", "view"),
+    ("questions", "conversation"),
+    ("questions", "model"),
+    ("questions", "tools"),
+    ("questions", "view"),
+    ("questions", "workspace"),
+    ("render", "conversation"),
+    ("render", "questions"),
+    ("render", "spine"),
+    ("render", "terminals"),
+    ("render", "view"),
+    ("render", "workspace"),
+    ("spine", "conversation"),
+    ("spine", "model"),
+    ("spine", "questions"),
+    ("spine", "terminals"),
+    ("spine", "tools"),
+    ("spine", "view"),
+    ("spine", "workspace"),
+    ("terminals", "conversation"),
+    ("terminals", "model"),
+    ("terminals", "view"),
+    ("text", "workspace"),
+    ("tools", "model"),
+    ("view", "model"),
+    ("workspace", "conversation"),
+    ("workspace", "model"),
+    ("workspace", "view"),
+];
+
+/// Where a file stands, as far as the standard library is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    Acp,
-    Core,
-    Host,
-    Editor,
-    Hall,
-    Lib,
-}
-
-impl Room {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "acp" => Self::Acp,
-            "core" => Self::Core,
-            "host" => Self::Host,
-            "editor" => Self::Editor,
-            "inbox" | "panics" | "paths" => Self::Hall,
-            _ => return None,
-        })
-    }
-
-    /// Returns whether this room may name the other one.
-    fn sees(self, other: Room) -> bool {
-        use Room::{Acp, Core, Editor, Hall, Host, Lib};
-        match self {
-            Acp => other == Acp,
-            Core => matches!(other, Core | Acp),
-            Hall => matches!(other, Hall | Core | Acp),
-            Host => matches!(other, Host | Hall | Core | Acp),
-            Editor => matches!(other, Editor | Hall | Core | Acp),
-            Lib => true,
-        }
-    }
+    /// No clock, no I/O, no threads.
+    Pure,
+    Outer,
 }
 
 /// Returns whether `room` may name `path`, which starts at the root of a crate.
 fn may_name(room: Room, path: &[String]) -> bool {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
+    if room == Room::Outer {
+        return true;
+    }
     match words.as_slice() {
-        ["crate", name, ..] => room.sees(Room::named(name).unwrap_or(Room::Lib)),
-        ["nvim_oxi" | "mlua", ..] => matches!(room, Room::Editor | Room::Lib),
-        // Its tests may ask whether they have failed already.
+        // A test may ask whether it has failed already.
         ["std", "thread", "panicking"] => true,
-        // The core has no clock and no I/O; `std::time::Duration` is but a number.
-        ["tokio", ..] | ["std", "fs" | "net" | "process" | "env" | "thread", ..] => {
-            room != Room::Core
-        }
-        ["std", "time"] | ["std", "time", "Instant" | "SystemTime" | "*", ..] => room != Room::Core,
+        ["tokio", ..] | ["std", "fs" | "net" | "process" | "env" | "thread", ..] => false,
+        // `std::time::Duration` is but a number.
+        ["std", "time"] | ["std", "time", "Instant" | "SystemTime" | "*", ..] => false,
         _ => true,
     }
 }
 
+fn source_of(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
+
+/// Returns the Rust files below a folder with their modules and texts; never none.
+fn sources(folder: &str) -> Vec<(PathBuf, Vec<String>, String)> {
+    let root = source_of(folder);
+    let files = rust_files(&root);
+    assert!(files.len() > 5, "the source of {folder} is read: {files:?}");
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(&file).expect("the source can be read");
+        let module = module_of(file.strip_prefix(&root).expect("it was found there"));
+        (file, module, text)
+    };
+    files.into_iter().map(read).collect()
+}
+
 #[test]
 fn no_test_stands_where_it_never_runs() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&src.join("editor"));
-    assert!(files.len() > 5, "the source is read: {files:?}");
-    // Tests are built without Neovim, so without this room.
-    let has_tests = |file: &&PathBuf| {
-        let text = fs::read_to_string(file).expect("the source can be read");
-        text.contains("#[test]")
-    };
-    let found: Vec<&PathBuf> = files.iter().filter(has_tests).collect();
+    // The editor is built without tests: Neovim's functions are only there inside of it.
+    let found: Vec<PathBuf> = sources("src/editor")
+        .into_iter()
+        .filter(|(_, _, text)| text.contains("#[test]"))
+        .map(|(file, ..)| file)
+        .collect();
     assert!(found.is_empty(), "tests that never run: {found:?}");
 }
 
 #[test]
-fn no_arrow_points_the_wrong_way() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&src);
-    assert!(files.len() > 5, "the source is read: {files:?}");
+fn the_core_has_no_clock_and_no_io() {
     let mut wrong = Vec::new();
-    for file in files {
-        let module = module_of(file.strip_prefix(&src).expect("it was found there"));
-        // Programs of their own: they stand beside the house.
-        if module.first().is_some_and(|name| name == "bin") {
-            continue;
-        }
-        let text = fs::read_to_string(&file).expect("the source can be read");
-        for path in wrong_paths(&module, &text) {
+    for (file, module, text) in sources("crates/core/src") {
+        for path in wrong_paths(Room::Pure, &module, &text) {
             wrong.push(format!("{}: {path}", file.display()));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "not to be named there:\n{}",
-        wrong.join("\n")
-    );
-}
-
-/// Checks which paths in the source of `module` are not to be there.
-#[track_caller]
-fn check(module: &str, source: &str, expected: &[&str]) {
-    let module: Vec<String> = module.split("::").map(str::to_owned).collect();
-    assert_eq!(wrong_paths(&module, source), expected, "{source}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn wrong_arrows_are_seen_however_they_are_written() {
-    check(
-        "core",
-        "use crate::acp::Message; use crate::core::text;",
-        &[],
+fn no_arrow_points_the_wrong_way() {
+    let level = |room: &str| LAYERS.iter().position(|row| row.contains(&room));
+    let mut upward: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (file, module, text) in sources("crates/core/src") {
+        let Some(from) = module.first().filter(|name| *name != "tests") else {
+            continue;
+        };
+        let here = level(from).unwrap_or_else(|| panic!("{from} has no place in LAYERS"));
+        for path in Reader::new(&module, &text).paths() {
+            if let [first, to, ..] = path.as_slice()
+                && first == "crate"
+                && level(to).is_some_and(|there| there > here)
+            {
+                let arrows = upward.entry((from.clone(), to.clone())).or_default();
+                arrows.insert(format!("{}: {}", file.display(), path.join("::")));
+            }
+        }
+    }
+    let known: BTreeSet<(String, String)> = UPWARD
+        .iter()
+        .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
+        .collect();
+    let found: BTreeSet<(String, String)> = upward.keys().cloned().collect();
+    let new: Vec<_> = found
+        .difference(&known)
+        .map(|pair| (pair, &upward[pair]))
+        .collect();
+    assert!(new.is_empty(), "arrows that point up: {new:#?}");
+    let gone: Vec<_> = known.difference(&found).collect();
+    assert!(
+        gone.is_empty(),
+        "UPWARD names arrows that are gone: {gone:?}"
     );
-    check("core", "use crate::host;", &["crate::host"]);
-    check(
-        "acp::decode",
-        "use crate::{acp, core::{ids, text::Text}};",
-        &["crate::core::ids", "crate::core::text::Text"],
+}
+
+/// Checks which paths in the source of a module of the core are not to be there.
+#[track_caller]
+fn check(source: &str, expected: &[&str]) {
+    let module = vec!["text".to_owned()];
+    assert_eq!(
+        wrong_paths(Room::Pure, &module, source),
+        expected,
+        "{source}"
     );
+}
+
+#[test]
+fn clocks_and_io_are_seen_however_they_are_written() {
+    check("use crate::text; use acp::Message;", &[]);
+    check("use std::{fmt, fs, path::PathBuf};", &["std::fs"]);
     check(
-        "editor",
-        "fn f() { crate::host::start() }",
-        &["crate::host::start"],
-    );
-    check(
-        "host",
-        "use super::editor::Window;",
-        &["crate::editor::Window"],
-    );
-    check("host::agent", "use super::editor::Window;", &[]);
-    check(
-        "host::agent",
-        "use super::super::editor;",
-        &["crate::editor"],
-    );
-    check(
-        "host::agent",
-        "mod tests { use super::super::process; } use super::super::editor;",
-        &["crate::editor"],
-    );
-    check("host", "use mlua::Lua; // mlua", &["mlua::Lua"]);
-    check(
-        "editor::chat",
-        "use mlua::{Lua, Table}; use nvim_oxi as oxi;",
-        &[],
-    );
-    check("core", "use std::{fmt, fs, path::PathBuf};", &["std::fs"]);
-    check(
-        "core",
         "use std::time::{Duration, Instant};",
         &["std::time::Instant"],
     );
     check(
-        "core",
         "let now = std::time::SystemTime::now();",
         &["std::time::SystemTime::now"],
     );
-    check("core", "use std::time;", &["std::time"]);
-    check("core", "#[tokio::test] fn f() {}", &["tokio::test"]);
-    check("acp", "use tokio::io; use std::time::Instant;", &[]);
-    check("core", "use crate::Inbox;", &["crate::Inbox"]);
-    check("core", "use crate::inbox::Inbox;", &["crate::inbox::Inbox"]);
-    check("inbox", "use crate::host::Host;", &["crate::host::Host"]);
-    check("host", "use crate::inbox::Inbox;", &[]);
+    check("use std::time;", &["std::time"]);
+    check("#[tokio::test] fn f() {}", &["tokio::test"]);
+}
+
+/// Checks the paths a module names, from the root of its crate.
+#[track_caller]
+fn check_paths(module: &str, source: &str, expected: &[&str]) {
+    let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+    let paths = Reader::new(&module, source).paths();
+    let paths: Vec<String> = paths.into_iter().map(|path| path.join("::")).collect();
+    for path in expected {
+        assert!(
+            paths.iter().any(|found| found == path),
+            "{path} in {paths:?}"
+        );
+    }
+}
+
+#[test]
+fn relative_paths_are_resolved() {
+    check_paths("a", "use super::b::C;", &["crate::b::C"]);
+    check_paths("a::d", "use super::super::b;", &["crate::b"]);
+    check_paths(
+        "a::d",
+        "mod tests { use super::super::e; } use super::super::b;",
+        &["crate::a::e", "crate::b"],
+    );
+    check_paths(
+        "a",
+        "use crate::{b, c::{d, e::F}};",
+        &["crate::b", "crate::c::d", "crate::c::e::F"],
+    );
 }
 
 #[test]
 fn comments_and_strings_are_no_arrows() {
+    check("/// As [`std::fs`] does.\n/* std::fs */", &[]);
+    check(r##"const A: &str = "std::fs \" tokio::io";"##, &[]);
     check(
-        "core",
-        "/// As [`crate::host`] does.\n/* crate::host */",
-        &[],
-    );
-    check(
-        "core",
-        r##"const A: &str = "crate::host \" tokio::io";"##,
-        &[],
-    );
-    check(
-        "core",
-        "const A: &str = r#\"crate::host \"# ; use tokio::io;",
+        "const A: &str = r#\"std::fs \"# ; use tokio::io;",
         &["tokio::io"],
     );
-    check("core", "let quote = '\"'; use tokio::io;", &["tokio::io"]);
+    check("let quote = '\"'; use tokio::io;", &["tokio::io"]);
     check(
-        "core",
         "fn f<'a>(a: &'a str) { tokio::spawn(a) }",
         &["tokio::spawn"],
     );
@@ -205,7 +239,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the module a file of `src/` holds: `core/ledger/mod.rs` is `core::ledger`.
+/// Returns the module of a file below a crate's `src/`: `text/mod.rs` is `text`.
 fn module_of(file: &Path) -> Vec<String> {
     let file = file.with_extension("");
     let mut names: Vec<String> = file
@@ -221,9 +255,7 @@ fn module_of(file: &Path) -> Vec<String> {
     names
 }
 
-fn wrong_paths(module: &[String], source: &str) -> Vec<String> {
-    let room = module.first().and_then(|name| Room::named(name));
-    let room = room.unwrap_or(Room::Lib);
+fn wrong_paths(room: Room, module: &[String], source: &str) -> Vec<String> {
     let mut paths = Reader::new(module, source).paths();
     paths.retain(|path| !may_name(room, path));
     paths.into_iter().map(|path| path.join("::")).collect()

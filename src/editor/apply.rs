@@ -14,12 +14,12 @@ use super::{
     chat, follow, form, heard, input, moved, notices, outside, panel, past, permission, queue,
     review, reviewlist, terminal, tools, whole, winbar,
 };
-use crate::acp::Location;
-use crate::core::effect::{Announcement, EditorEffect, Level};
-use crate::core::event::{Event, UndoStep};
-use crate::core::ids::TurnKey;
-use crate::core::view::{Frame, Patch, UndoView};
-use crate::paths;
+use acp::Location;
+use acp_core::render::view::{Frame, Patch, UndoView};
+use acp_core::spine::effect::{Announcement, EditorEffect, Level};
+use acp_core::spine::event::{Event, UndoStep};
+use acp_core::spine::ids::TurnKey;
+use acp_edge::paths;
 
 /// So soon after itself, an error is no news.
 const AGAIN: Duration = Duration::from_secs(1);

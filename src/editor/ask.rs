@@ -8,7 +8,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::guard;
 use super::keys;
 use super::nvim::{self, api};
-use crate::core::view::Line;
+use acp_core::render::view::Line;
 
 /// An answer.
 pub struct Choice {

@@ -17,10 +17,10 @@ use super::lines;
 use super::nvim::{self, api};
 use super::spans::{Marks, Spans};
 use super::state::{self, send};
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
-use crate::core::links::Links;
-use crate::core::view::{ChatOp, Group, Line};
+use acp_core::render::links::Links;
+use acp_core::render::view::{ChatOp, Group, Line};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
 
 /// The mark of a list item: lines that wrap begin behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";

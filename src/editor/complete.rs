@@ -10,9 +10,9 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
 use super::{chat, guard, keys, mentions};
-use crate::core::complete::{self, Candidate, LeadKind, Sources};
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
+use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
 
 /// How the menu has to behave, whatever it does elsewhere.
 const MENU: &str = "menuone,noinsert,noselect";

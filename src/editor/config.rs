@@ -5,14 +5,14 @@ use std::time::Duration;
 use nvim_oxi::mlua::{Table, Value};
 
 use super::complete::Completion;
-use crate::core::effect::Level;
-use crate::core::follow::Follow;
-use crate::core::history::Bounds;
-use crate::core::model::Limits;
-use crate::core::plan::Place;
-use crate::core::proposals::Preview;
-use crate::core::rules::{Action, RuleSpec, Rules};
-use crate::core::statusline::Part;
+use acp_core::conversation::history::Bounds;
+use acp_core::conversation::plan::Place;
+use acp_core::model::Limits;
+use acp_core::questions::rules::{Action, RuleSpec, Rules};
+use acp_core::spine::effect::Level;
+use acp_core::view::follow::Follow;
+use acp_core::view::statusline::Part;
+use acp_core::workspace::proposals::Preview;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -218,7 +218,7 @@ fn resolved(glob: &str) -> Option<String> {
     if !folder.starts_with('/') {
         return None;
     }
-    let real = crate::paths::resolved(std::path::Path::new(folder));
+    let real = acp_edge::paths::resolved(std::path::Path::new(folder));
     let real = real.to_str().filter(|real| *real != folder)?;
     let rest = glob.get(folder.len()..)?;
     // What is special in a glob is not so in a folder's name.

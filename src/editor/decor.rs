@@ -11,8 +11,8 @@ use super::guard;
 use super::nvim::{self, api};
 use super::spans::{Mark, Spans};
 use super::state;
-use crate::core::groups::GROUPS;
-use crate::core::markdown;
+use acp_core::render::groups::GROUPS;
+use acp_core::render::markdown;
 
 thread_local! {
     /// The transcript whose window is being drawn.

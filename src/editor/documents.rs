@@ -12,10 +12,10 @@ use super::guard;
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
-use crate::core::event::{Author, BufState, Event, Stamp};
-use crate::core::format::{Encoding, Format, LineEnd};
-use crate::core::ids::BufId;
-use crate::core::text::LineEdit;
+use acp_core::spine::event::{Author, BufState, Event, Stamp};
+use acp_core::spine::ids::BufId;
+use acp_core::text::LineEdit;
+use acp_core::text::format::{Encoding, Format, LineEnd};
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
@@ -208,7 +208,7 @@ pub fn next_tick(buf: i32) -> u64 {
 /// Returns the stamp of a buffer's file.
 fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     let name: String = api("nvim_buf_get_name", buf)?;
-    Ok(crate::paths::stamp(Path::new(&name)))
+    Ok(acp_edge::paths::stamp(Path::new(&name)))
 }
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.

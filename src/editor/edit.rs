@@ -15,10 +15,10 @@ use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::outside;
 use super::state::{self, send};
-use crate::core::effect::Save;
-use crate::core::event::{EditDone, EditError, Event, SaveError, Stamp};
-use crate::core::ids::{BufId, Token};
-use crate::core::text::{LineEdit, moved};
+use acp_core::spine::effect::Save;
+use acp_core::spine::event::{EditDone, EditError, Event, SaveError, Stamp};
+use acp_core::spine::ids::{BufId, Token};
+use acp_core::text::{LineEdit, moved};
 
 /// An edit as the core wants it.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
         check_writable(buf)?;
     }
     let applying = Applying::begin(edit);
-    crate::panics::inject("edit");
+    acp_edge::panics::inject("edit");
     let saved = apply_and_save(edit)?;
     drop(applying);
     // Of a buffer that is not the current one nothing else tells that it is modified, or is not.
@@ -214,10 +214,10 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let name: String = api("nvim_buf_get_name", buf).map_err(refused)?;
     let path = Path::new(&name);
-    if crate::paths::stamp(path) != stamp {
+    if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
     }
-    if stamp.is_some() && crate::paths::is_read_only(path) {
+    if stamp.is_some() && acp_edge::paths::is_read_only(path) {
         let why = "the file is read-only; run `chmod u+w` on it if it shall change";
         return Err(SaveError::Refused(why.to_owned()));
     }

@@ -7,7 +7,7 @@ use nvim_oxi::mlua;
 
 use super::guard;
 use super::nvim::{self, api};
-use crate::core::view::{ChatOp, FoldState};
+use acp_core::render::view::{ChatOp, FoldState};
 
 /// Makes and turns folds in a window; one that `is_following` has nobody reading in it.
 ///

@@ -9,7 +9,7 @@ use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti, Value};
 use super::nvim;
 use super::state::inbox;
 use super::trace;
-use crate::core::event::Event;
+use acp_core::spine::event::Event;
 
 /// Returns a Lua function that runs `body` under the guard; what fails returns the default.
 ///
@@ -36,7 +36,7 @@ pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<
             R::default()
         }
         Err(panic) => {
-            report(place, crate::panics::message(&*panic));
+            report(place, acp_edge::panics::message(&*panic));
             R::default()
         }
     }
@@ -47,7 +47,7 @@ pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<
 pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
     let outcome = catch_unwind(AssertUnwindSafe(body));
     outcome
-        .map_err(|panic| report(place, crate::panics::message(&*panic)))
+        .map_err(|panic| report(place, acp_edge::panics::message(&*panic)))
         .ok()
 }
 
@@ -74,7 +74,7 @@ where
             }
             Ok(Err(error)) => nvim::message(&error),
             Err(panic) => {
-                let message = crate::panics::message(&*panic);
+                let message = acp_edge::panics::message(&*panic);
                 report(place, message.clone());
                 format!("{place}: {message}")
             }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use nvim_oxi::mlua::{self, Table};
 
 use super::nvim::{self, api};
-use crate::core::progress::may_match;
+use acp_core::conversation::progress::may_match;
 
 thread_local! {
     /// Somebody listens to the plugin's events, or to all of them.

@@ -8,7 +8,7 @@ use nvim_oxi::mlua;
 
 use super::nvim::api;
 use super::pen::{self, Canvas, Mark, Style};
-use crate::core::view::HunkView;
+use acp_core::render::view::HunkView;
 
 /// A hunk that is drawn.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chat, complete, follow, guard, inputmarks, keys, mentions, recall};
-use crate::core::event::{Event, Prompt};
-use crate::core::ids::SessionKey;
-use crate::core::queue::When;
+use acp_core::conversation::queue::When;
+use acp_core::spine::event::{Event, Prompt};
+use acp_core::spine::ids::SessionKey;
 
 /// How much of an input can be undone, as is Neovim's own default.
 const UNDO: i64 = 1000;

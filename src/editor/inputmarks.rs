@@ -7,8 +7,8 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::nvim::{self, api};
 use super::state::snapshot;
 use super::{guard, mentions};
-use crate::core::ids::SessionKey;
-use crate::core::mention;
+use acp_core::conversation::mention;
+use acp_core::spine::ids::SessionKey;
 
 /// An input with more text than this was not written by hand: nothing is marked there.
 const MAX_LINES: usize = 500;

@@ -9,10 +9,10 @@ use super::nvim::{self, api};
 use super::recall::{self, Way};
 use super::state::{self, send};
 use super::{api as public, complete, input, layout, links, walk};
-use crate::core::event::{Event, ReviewAction};
-use crate::core::ids::SessionKey;
-use crate::core::options::Setting;
-use crate::core::queue::When;
+use acp_core::conversation::options::Setting;
+use acp_core::conversation::queue::When;
+use acp_core::spine::event::{Event, ReviewAction};
+use acp_core::spine::ids::SessionKey;
 
 /// The mappings of a reviewed buffer: name in the config, what it does.
 const REVIEW: [(&str, &str); 6] = [

@@ -10,8 +10,8 @@ use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::winbar;
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
 
 /// A share of the screen is never less than this many columns, where half the screen has as many.
 const MIN_WIDTH: i64 = 40;

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use nvim_oxi::mlua::{self, Function};
 
 use super::nvim::{self, api};
-use crate::core::text::LineEdit;
+use acp_core::text::LineEdit;
 
 /// More lines than this are replaced at once: one call for each would take too long.
 const MAX_IN_PLACE: usize = 300;

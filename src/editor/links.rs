@@ -11,11 +11,11 @@ use super::chat;
 use super::nvim::{self, api};
 use super::state::{send, snapshot};
 use super::{terminal, walk};
-use crate::core::effect::Level;
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
-use crate::core::links::row_behind;
-use crate::core::view::{Link, Piece, Whole};
+use acp_core::render::links::row_behind;
+use acp_core::render::view::{Link, Piece, Whole};
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
 
 /// Goes where the line under the cursor leads; if it leads nowhere, its fold is opened or closed.
 ///

@@ -11,8 +11,8 @@ use super::documents::{buf_state, next_tick, with_buffer};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::send;
-use crate::core::event::{Event, Stamp};
-use crate::core::ids::BufId;
+use acp_core::spine::event::{Event, Stamp};
+use acp_core::spine::ids::BufId;
 
 /// Lines that are sent at once.
 const SLICE: usize = 2500;
@@ -45,16 +45,16 @@ pub enum Source {
 pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
     let loading = Loading {
-        real: crate::paths::resolved(&path),
+        real: acp_edge::paths::resolved(&path),
         stamp: match source {
-            Source::Disk => crate::paths::stamp(&path),
+            Source::Disk => acp_edge::paths::stamp(&path),
             Source::Before => None,
         },
         path,
         id: next_tick(buf),
         rows: 0,
     };
-    super::documents::set_known(buf, loading.stamp.or(crate::paths::stamp(&loading.path)));
+    super::documents::set_known(buf, loading.stamp.or(acp_edge::paths::stamp(&loading.path)));
     super::review::forget(buf);
     send_slice(buf, loading)
 }

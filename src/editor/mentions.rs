@@ -9,10 +9,10 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::nvim::{self, api};
 use super::state::snapshot;
-use crate::core::attachment::{Attachment, Content};
-use crate::core::event::Context;
-use crate::core::ids::SessionKey;
-use crate::core::mention::{self, Mention, Named};
+use acp_core::conversation::attachment::{Attachment, Content};
+use acp_core::conversation::mention::{self, Mention, Named};
+use acp_core::spine::event::Context;
+use acp_core::spine::ids::SessionKey;
 
 /// How many diagnostics go along.
 const MAX_DIAGNOSTICS: usize = 200;

@@ -60,9 +60,9 @@ use nvim_oxi::mlua::{self, Table, Value};
 pub use state::Published;
 pub use wake::Outbox;
 
-use crate::core::effect::Level;
-use crate::core::event::Event;
-use crate::inbox::Inbox;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_edge::inbox::Inbox;
 
 /// What the rest of the library needs of the editor, and the editor of it.
 pub struct Wiring {

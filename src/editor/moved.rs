@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::documents::{moving, set_renamed};
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
-use crate::core::ids::BufId;
+use acp_core::spine::ids::BufId;
 
 /// Gives a buffer the name that its file has by now.
 ///
@@ -35,7 +35,7 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
         return gone(buf);
     }
     wipe_leftover(buf, &old)?;
-    if crate::paths::stamp(path).is_some() {
+    if acp_edge::paths::stamp(path).is_some() {
         count_as_written(buf)?;
         set_renamed(buf, false);
     }

@@ -8,10 +8,10 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::nvim::{self, api};
 use super::state::{self, snapshot};
 use super::{apply, chat, guard};
-use crate::core::effect::Level;
-use crate::core::ids::SessionKey;
-use crate::core::model::Phase;
-use crate::core::notices::{turn_ended, waits};
+use acp_core::conversation::notices::{turn_ended, waits};
+use acp_core::model::Phase;
+use acp_core::spine::effect::Level;
+use acp_core::spine::ids::SessionKey;
 
 /// Watches whether the user is in Neovim, for as long as the plugin is in use.
 ///

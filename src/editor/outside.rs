@@ -34,10 +34,10 @@ use super::documents::{is_attached, known, set_known};
 use super::guard;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use crate::core::event::{Event, SaveError, Stamp};
-use crate::core::format::{Encoding, Format, LineEnd};
-use crate::core::ids::BufId;
-use crate::core::snapshot::SessionInfo;
+use acp_core::spine::event::{Event, SaveError, Stamp};
+use acp_core::spine::ids::BufId;
+use acp_core::text::format::{Encoding, Format, LineEnd};
+use acp_core::view::snapshot::SessionInfo;
 
 const GROUP: &str = "acp_outside";
 
@@ -96,7 +96,7 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
         return Ok(());
     }
     let is_outdated = || {
-        let (known, there) = (known(buf), crate::paths::stamp(&path));
+        let (known, there) = (known(buf), acp_edge::paths::stamp(&path));
         known.is_some() && there.is_some() && known != there
     };
     if !is_outdated() {
@@ -134,7 +134,7 @@ pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Resu
         return Ok(false);
     }
     let path = name(buf)?;
-    let real = crate::paths::resolved(&path);
+    let real = acp_edge::paths::resolved(&path);
     let holds = |root: &PathBuf| path.starts_with(root) || real.starts_with(root);
     Ok(sessions.into_iter().any(|session| holds(&session.cwd)))
 }
@@ -233,7 +233,7 @@ pub fn take_over(
 ) -> mlua::Result<Result<(), SaveError>> {
     let path = name(buf)?;
     let set_modified = || quietly(|| nvim::set_buf_option(buf, "modified", !is_clean));
-    let is_there = || crate::paths::stamp(&path) == stamp;
+    let is_there = || acp_edge::paths::stamp(&path) == stamp;
     if !is_there() {
         // Neovim is to notice that there is something new if nobody else does, and whether the
         // buffer has what is there is not known.

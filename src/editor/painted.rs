@@ -5,7 +5,7 @@
 use nvim_oxi::mlua;
 
 use super::nvim::{self, api};
-use crate::core::view::Line;
+use acp_core::render::view::Line;
 
 /// Replaces the lines of a buffer that are others now.
 ///

@@ -11,8 +11,8 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::chat::{self, Chat};
 use super::nvim::{self, api};
 use super::{guard, keys, layout, painted, queue, state};
-use crate::core::ids::SessionKey;
-use crate::core::view::Line;
+use acp_core::render::view::Line;
+use acp_core::spine::ids::SessionKey;
 
 /// What a panel is for; from the top down, as they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

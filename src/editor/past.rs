@@ -4,8 +4,8 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::nvim;
 use super::state::send;
-use crate::core::event::Event;
-use crate::core::history::{Granted, PastSession, Wish};
+use acp_core::conversation::history::{Granted, PastSession, Wish};
+use acp_core::spine::event::Event;
 
 /// Sends a wish; its answer goes to `granted` of `acp.sessions`, with this number.
 pub fn wish(number: u32, wish: Wish) {

@@ -8,9 +8,9 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::nvim::{self, api};
 use super::state;
-use crate::core::event::ReviewAction;
-use crate::core::removed::{self, Layout};
-use crate::core::view::{HunkView, Line};
+use acp_core::render::removed::{self, Layout};
+use acp_core::render::view::{HunkView, Line};
+use acp_core::spine::event::ReviewAction;
 
 /// Lines of one hunk that get a sign of their own; more say nothing new.
 const MAX_SIGNS: usize = 500;

@@ -14,12 +14,12 @@ use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
 use super::{chat, guard, keys, layout};
-use crate::core::attachment::Attachment;
-use crate::core::effect::Level;
-use crate::core::event::{Event, Prompt};
-use crate::core::ids::{QueueId, SessionKey};
-use crate::core::queue::{QueueAction, QueuedInfo};
-use crate::core::view::QueueView;
+use acp_core::conversation::attachment::Attachment;
+use acp_core::conversation::queue::{QueueAction, QueuedInfo};
+use acp_core::render::view::QueueView;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::{Event, Prompt};
+use acp_core::spine::ids::{QueueId, SessionKey};
 
 /// How long a prompt must have been under the cursor.
 const READ: Duration = Duration::from_millis(300);

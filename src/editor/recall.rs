@@ -11,8 +11,8 @@ use nvim_oxi::mlua;
 use super::nvim::api;
 use super::state::snapshot;
 use super::{chat, input, keys};
-use crate::core::ids::SessionKey;
-use crate::core::recall::Prompts;
+use acp_core::conversation::recall::Prompts;
+use acp_core::spine::ids::SessionKey;
 
 /// Where the user is among the prompts of before.
 #[derive(Debug, Default)]

@@ -15,8 +15,8 @@ use super::keys::ReviewKeys;
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
 use super::state;
-use crate::core::ids::BufId;
-use crate::core::view::HunkView;
+use acp_core::render::view::HunkView;
+use acp_core::spine::ids::BufId;
 
 /// What is shown, by buffer.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use nvim_oxi::mlua;
 
 use super::nvim::api;
-use crate::core::view::{Group, Line};
+use acp_core::render::view::{Group, Line};
 
 /// The highlights of all rows.
 #[derive(Debug, Default)]

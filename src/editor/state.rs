@@ -18,9 +18,9 @@ use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
 use super::wake::Outbox;
-use crate::core::ids::Token;
-use crate::core::snapshot::Snapshot;
-use crate::inbox::Inbox;
+use acp_core::spine::ids::Token;
+use acp_core::view::snapshot::Snapshot;
+use acp_edge::inbox::Inbox;
 
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
@@ -87,6 +87,6 @@ pub fn refresh_environment() {
 }
 
 /// Sends an event to the core.
-pub fn send(event: crate::core::event::Event) {
+pub fn send(event: acp_core::spine::event::Event) {
     with(|editor| editor.inbox.send(event));
 }

@@ -14,7 +14,7 @@ use nvim_oxi::mlua::{self, Function};
 use super::guard;
 use super::nvim::{self, api};
 use super::outside::is_within;
-use crate::core::model::Phase;
+use acp_core::model::Phase;
 
 /// Completes the swap files of all buffers with unsaved changes: an agent is about to work.
 ///

@@ -15,9 +15,9 @@ use super::guard;
 use super::nvim;
 use super::state;
 use super::terminal::pace;
-use crate::core::effect::EditorEffect;
-use crate::core::event::Event;
-use crate::core::ids::BufId;
+use acp_core::spine::effect::EditorEffect;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::BufId;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -192,7 +192,7 @@ fn ask() {
 /// Carries out what is in the outbox; of very much the rest comes when the user's keys and the
 /// screen have had their turn.
 fn drain() {
-    crate::panics::inject("callback");
+    acp_edge::panics::inject("callback");
     super::heard::forget();
     let start = Instant::now();
     while let Some(effect) = state::with(|editor| editor.outbox.pop()).flatten() {

@@ -9,7 +9,7 @@ use super::guard;
 use super::keys;
 use super::nvim::{self, api};
 use super::walk;
-use crate::core::view::{WholeLanguage, WholeView};
+use acp_core::render::view::{WholeLanguage, WholeView};
 
 /// How much goes into the buffer at once, in bytes and in lines: about a millisecond's work.
 const SLICE: usize = 128 * 1024;

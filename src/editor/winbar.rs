@@ -7,9 +7,9 @@ use nvim_oxi::mlua;
 use super::chat;
 use super::nvim::{self, api};
 use super::state;
-use crate::core::ids::SessionKey;
-use crate::core::title::fitted;
-use crate::core::view::Group;
+use acp_core::render::title::fitted;
+use acp_core::render::view::Group;
+use acp_core::spine::ids::SessionKey;
 
 /// Shows in a transcript's windows how the session stands.
 ///

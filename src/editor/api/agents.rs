@@ -3,14 +3,14 @@
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::sessions::meant;
-use crate::acp::client::{AuthKind, AuthMethod, AuthVar};
-use crate::core::event::Event;
-use crate::core::login::{LoginStep, Secret, Secrets};
-use crate::core::model::AgentState;
-use crate::core::snapshot::AgentInfo;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
+use acp::client::{AuthKind, AuthMethod, AuthVar};
+use acp_core::conversation::login::{LoginStep, Secret, Secrets};
+use acp_core::model::AgentState;
+use acp_core::spine::event::Event;
+use acp_core::view::snapshot::AgentInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let agents = |()| {

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::sessions::{meant, read_context};
-use crate::core::attachment::Attachment;
-use crate::core::event::Event;
-use crate::core::ids::SessionKey;
 use crate::editor::guard::function;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
+use acp_core::conversation::attachment::Attachment;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let attach = |(session, what): (Option<u32>, Value)| attach(meant(session)?, &what);

@@ -3,14 +3,14 @@
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 
 use super::PLAIN;
-use crate::core::elicitation::{Ask, ElicitationAnswer};
-use crate::core::event::Event;
-use crate::core::form::{Choice, Field, Kind};
-use crate::core::ids::ElicitationId;
-use crate::core::snapshot::ElicitationInfo;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
+use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
+use acp_core::questions::form::{Choice, Field, Kind};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::ElicitationId;
+use acp_core::view::snapshot::ElicitationInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {

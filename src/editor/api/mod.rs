@@ -24,9 +24,9 @@ use super::guard::function;
 use super::nvim;
 use super::state::{send, snapshot};
 use super::{decor, form, permission};
-use crate::core::event::Event;
-use crate::core::ids::PermissionId;
-use crate::core::snapshot::{PermissionInfo, option_kind};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::PermissionId;
+use acp_core::view::snapshot::{PermissionInfo, option_kind};
 
 /// Returns the table of functions.
 ///
@@ -88,7 +88,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     let focus = |()| {
         if !permission::focus()? && !form::focus()? {
             let text = "No permission is asked for.";
-            super::apply::notify(crate::core::effect::Level::Info, text)?;
+            super::apply::notify(acp_core::spine::effect::Level::Info, text)?;
         }
         Ok(())
     };

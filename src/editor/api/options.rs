@@ -3,14 +3,14 @@
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::sessions::meant;
-use crate::acp::client::ConfigValue;
-use crate::acp::{Choice, Command, SessionOption};
-use crate::core::event::Event;
-use crate::core::options::Setting;
-use crate::core::snapshot::SessionInfo;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
+use acp::client::ConfigValue;
+use acp::{Choice, Command, SessionOption};
+use acp_core::conversation::options::Setting;
+use acp_core::spine::event::Event;
+use acp_core::view::snapshot::SessionInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| {

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, Table};
 
 use super::sessions::meant;
-use crate::acp::SessionId;
-use crate::core::history::{Query, RecordName, Source, Wish};
-use crate::core::ids::SessionKey;
 use crate::editor::guard::function;
 use crate::editor::past::wish;
 use crate::editor::{chat, layout};
+use acp::SessionId;
+use acp_core::conversation::history::{Query, RecordName, Source, Wish};
+use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |(number, query): (u32, Table)| {
         let cwd = PathBuf::from(query.get::<String>("cwd")?);
         let is_all = query.get::<Option<bool>>("all")?.unwrap_or(false);
         let query = Query {
-            project: (!is_all).then(|| crate::paths::resolved(&cwd)),
+            project: (!is_all).then(|| acp_edge::paths::resolved(&cwd)),
             cwd,
             agent: query.get("agent")?,
         };

@@ -3,11 +3,11 @@
 use nvim_oxi::mlua::{self, Table};
 
 use super::sessions::meant;
-use crate::core::ids::QueueId;
-use crate::core::queue::QueueAction;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::queue;
+use acp_core::conversation::queue::QueueAction;
+use acp_core::spine::ids::QueueId;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |session: Option<u32>| {

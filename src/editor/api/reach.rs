@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table};
 
-use crate::acp::client::{McpServer, McpTransport};
-use crate::core::reach::Reach;
-use crate::core::tools::Way;
+use acp::client::{McpServer, McpTransport};
+use acp_core::conversation::reach::Reach;
+use acp_core::tools::Way;
 
 /// Reads it; `allowed` are the folders any agent may work in.
 ///

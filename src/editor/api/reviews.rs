@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use crate::core::effect::Level;
-use crate::core::event::{Event, ReviewAction, Scope, UndoStep};
-use crate::core::ids::BufId;
-use crate::core::snapshot::HunkInfo;
 use crate::editor::apply::notify;
 use crate::editor::guard::function;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chat, reviewlist, walk};
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::{Event, ReviewAction, Scope, UndoStep};
+use acp_core::spine::ids::BufId;
+use acp_core::view::snapshot::HunkInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     for (name, action) in [

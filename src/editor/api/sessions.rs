@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 
-use crate::acp::SessionId;
-use crate::core::attachment::Attachment;
-use crate::core::event::{AgentSpec, Context, Event, Origin, Prompt};
-use crate::core::ids::SessionKey;
-use crate::core::queue::When;
-use crate::core::snapshot::{SessionInfo, ToolsInfo};
-use crate::core::statusline::{self, Part};
 use crate::editor::guard::function;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{self, send, snapshot};
 use crate::editor::{chat, config, layout};
+use acp::SessionId;
+use acp_core::conversation::attachment::Attachment;
+use acp_core::conversation::queue::When;
+use acp_core::spine::event::{AgentSpec, Context, Event, Origin, Prompt};
+use acp_core::spine::ids::SessionKey;
+use acp_core::view::snapshot::{SessionInfo, ToolsInfo};
+use acp_core::view::statusline::{self, Part};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("open", function("open", |spec: Table| open(&spec))?)?;
@@ -155,9 +155,9 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
     roots.extend(reach.additional.iter().cloned());
     let real: Vec<PathBuf> = roots
         .iter()
-        .map(|root| crate::paths::resolved(root))
+        .map(|root| acp_edge::paths::resolved(root))
         .collect();
-    let project = crate::paths::resolved(&cwd);
+    let project = acp_edge::paths::resolved(&cwd);
     roots.extend(real);
     state::refresh_environment();
     send(Event::Open {

@@ -2,11 +2,11 @@
 
 use nvim_oxi::mlua::{self, Table};
 
-use crate::core::ids::TerminalKey;
-use crate::core::snapshot::TerminalInfo;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::{chat, terminal};
+use acp_core::spine::ids::TerminalKey;
+use acp_core::view::snapshot::TerminalInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::core::effect::Level;
-use crate::core::event::Event;
-use crate::core::ids::ToolUseId;
-use crate::core::tools::schema::check_schema;
-use crate::core::tools::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::send;
 use crate::editor::tools::json::{Empty, to_json};
 use crate::editor::tools::result;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::ToolUseId;
+use acp_core::tools::schema::check_schema;
+use acp_core::tools::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("tools_define", function("tools_define", define)?)?;

@@ -11,11 +11,11 @@ use nvim_oxi::mlua;
 
 use super::swap;
 use super::window::{self, Home, Sight};
-use crate::core::follow::pace;
-use crate::core::ids::SessionKey;
-use crate::core::view::FollowTarget;
 use crate::editor::nvim::{self, api};
 use crate::editor::{state, walk};
+use acp_core::render::view::FollowTarget;
+use acp_core::spine::ids::SessionKey;
+use acp_core::view::follow::pace;
 
 /// The largest file that is loaded for a look, in bytes: Neovim stands still meanwhile.
 const MAX_LOADED: u64 = 1 << 20;
@@ -117,7 +117,7 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     if let Err(outcome) = check(&target.path, &target.roots) {
         return Ok(Err(outcome));
     }
-    if swap::is_there(&crate::paths::resolved(&target.path))? {
+    if swap::is_there(&acp_edge::paths::resolved(&target.path))? {
         let why = "there is a swap file of it; open it yourself to decide about that".to_owned();
         return Ok(Err(Outcome::Refused(why)));
     }
@@ -130,7 +130,7 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
 
 /// Returns why a file is none to be opened for a look.
 fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
-    let real = crate::paths::resolved(path);
+    let real = acp_edge::paths::resolved(path);
     let is_inside = roots.iter().any(|root| real.starts_with(root));
     let known = std::fs::metadata(path).ok();
     let Some(known) = known.filter(|known| known.is_file() && is_inside) else {

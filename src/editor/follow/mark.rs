@@ -4,8 +4,8 @@
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use crate::core::view::AgentMark;
 use crate::editor::nvim::{self, api};
+use acp_core::render::view::AgentMark;
 
 const SIGN: &str = "▶";
 

@@ -23,10 +23,10 @@ use self::window::Home;
 use super::guard;
 use super::nvim::{self, api};
 use super::{chat, state};
-use crate::core::follow::Follow;
-use crate::core::follow::pace::{self, Facts, Next};
-use crate::core::ids::SessionKey;
-use crate::core::view::{FollowTarget, FollowView};
+use acp_core::render::view::{FollowTarget, FollowView};
+use acp_core::spine::ids::SessionKey;
+use acp_core::view::follow::Follow;
+use acp_core::view::follow::pace::{self, Facts, Next};
 
 /// What is known of all agents' ways.
 #[derive(Debug, Default)]
@@ -190,7 +190,7 @@ fn arrived(
                 "{}: the agent is not followed there: {why}.",
                 target.path.display()
             );
-            super::apply::notify(crate::core::effect::Level::Info, &text)
+            super::apply::notify(acp_core::spine::effect::Level::Info, &text)
         }
         false => Ok(()),
     }

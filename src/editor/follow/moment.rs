@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use nvim_oxi::mlua::{self, Table};
 
-use crate::core::follow::pace::Moment;
 use crate::editor::nvim::{self, api};
+use acp_core::view::follow::pace::Moment;
 
 /// How long to wait for what comes right after a mode has ended.
 pub const SOON: Duration = Duration::from_millis(30);

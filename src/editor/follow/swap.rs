@@ -13,6 +13,6 @@ use crate::editor::nvim;
 /// What Neovim says of it.
 pub fn is_there(real: &Path) -> mlua::Result<bool> {
     let directories: String = nvim::vim()?.get::<Table>("o")?.get("directory")?;
-    let names = crate::paths::swap_files(&directories, real);
+    let names = acp_edge::paths::swap_files(&directories, real);
     Ok(names.iter().any(|name| name.symlink_metadata().is_ok()))
 }

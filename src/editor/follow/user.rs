@@ -8,9 +8,9 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::window::Sight;
 use super::{Trails, each_home, is_pending, moment, wait};
-use crate::core::follow::{Follow, pace};
 use crate::editor::nvim::{self, api};
 use crate::editor::{guard, state};
+use acp_core::view::follow::{Follow, pace};
 
 const GROUP: &str = "acp_follow";
 

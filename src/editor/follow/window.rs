@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua::{self, FromLua, Table, Value};
 
 use super::{each_home, with};
-use crate::core::event::Event;
-use crate::core::follow::Follow;
-use crate::core::ids::SessionKey;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use crate::editor::{chat, state};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::SessionKey;
+use acp_core::view::follow::Follow;
 
 /// The lines a window must have to be split, and the columns to be split side by side.
 const MIN_HEIGHT: i64 = 12;

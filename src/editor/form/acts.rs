@@ -5,15 +5,15 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::{
     cursor, draw, field, is_meant, leave, set_cursor, stops, valid_window, with, with_form,
 };
-use crate::core::effect::Level;
-use crate::core::elicitation::{Ask, ElicitationAnswer};
-use crate::core::event::Event;
-use crate::core::formview::{self, Act, Row};
-use crate::core::view::ElicitationView;
 use crate::editor::apply::notify;
 use crate::editor::keys;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
+use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
+use acp_core::questions::formview::{self, Act, Row};
+use acp_core::render::view::ElicitationView;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
 
 /// Keys that would change the lines, which are not for that; all but the configured ones are idle.
 ///

@@ -7,13 +7,13 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::acts::{Step, go, perform};
 use super::{close, cursor, draw, set_cursor, show, valid_window, with, with_form};
-use crate::core::effect::Level;
-use crate::core::form::Kind;
-use crate::core::formview::{Act, Row};
 use crate::editor::apply::notify;
 use crate::editor::guard;
 use crate::editor::keys;
 use crate::editor::nvim::{self, api};
+use acp_core::questions::form::Kind;
+use acp_core::questions::formview::{Act, Row};
+use acp_core::spine::effect::Level;
 
 /// The window over a field.
 #[derive(Debug, Clone, Copy)]

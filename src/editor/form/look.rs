@@ -3,10 +3,10 @@
 use nvim_oxi::mlua::{self, Table};
 
 use super::clipped;
-use crate::core::elicitation::Ask;
-use crate::core::view::{ElicitationView, Line};
 use crate::editor::keys;
 use crate::editor::nvim::{self, api};
+use acp_core::questions::elicitation::Ask;
+use acp_core::render::view::{ElicitationView, Line};
 
 pub(super) fn window_config(
     view: &ElicitationView,

@@ -18,10 +18,10 @@ use super::nvim::{self, api};
 use super::permission::look::{clipped, highlight, way_in};
 use super::rest::{REST, wait_for_rest, watch_keys};
 use super::{guard, state};
-use crate::core::elicitation::Ask;
-use crate::core::formview::{self, Act, Draft, Row};
-use crate::core::ids::ElicitationId;
-use crate::core::view::ElicitationView;
+use acp_core::questions::elicitation::Ask;
+use acp_core::questions::formview::{self, Act, Draft, Row};
+use acp_core::render::view::ElicitationView;
+use acp_core::spine::ids::ElicitationId;
 use field::Editing;
 
 /// What is on the screen of it.
@@ -179,7 +179,7 @@ fn is_meant() -> bool {
 }
 
 /// Runs `body` with the form and what is entered in it.
-fn with_form<R>(body: impl FnOnce(&crate::core::form::Form, &mut Draft) -> R) -> Option<R> {
+fn with_form<R>(body: impl FnOnce(&acp_core::questions::form::Form, &mut Draft) -> R) -> Option<R> {
     with(|window| {
         let view = window.view.as_ref()?;
         let Ask::Form(form) = &view.ask else {

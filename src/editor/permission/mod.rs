@@ -16,9 +16,9 @@ use super::nvim::{self, api};
 use super::rest::{REST, wait_for_rest, watch_keys};
 use super::state::{self, send};
 use super::{guard, keys};
-use crate::core::event::Event;
-use crate::core::ids::PermissionId;
-use crate::core::view::PermissionView;
+use acp_core::render::view::PermissionView;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::PermissionId;
 
 /// What is on the screen of it.
 #[derive(Debug, Default)]
@@ -163,7 +163,7 @@ fn visit() -> mlua::Result<()> {
     });
     let Some(place) = place else {
         let text = "Nothing of this question can be shown in a file.";
-        return super::apply::notify(crate::core::effect::Level::Info, text);
+        return super::apply::notify(acp_core::spine::effect::Level::Info, text);
     };
     leave()?;
     super::walk::go_to(&place.path, place.row)

@@ -4,14 +4,14 @@ use nvim_oxi::mlua;
 
 use super::preview::{hide_preview, show_preview};
 use super::{window, with};
-use crate::core::effect::Level;
-use crate::core::event::{Event, ListEvent, ReviewAction, Scope};
-use crate::core::ids::ItemKey;
 use crate::editor::apply::notify;
 use crate::editor::ask::{self, Choice};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::{Event, ListEvent, ReviewAction, Scope};
+use acp_core::spine::ids::ItemKey;
 
 /// The keys: name in the config, what it does.
 const KEYS: [(&str, &str); 10] = [

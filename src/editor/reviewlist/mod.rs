@@ -21,9 +21,9 @@ use super::painted;
 use super::room::{Room, open_below};
 use super::state::{self, send};
 use super::{guard, keys};
-use crate::core::event::{Event, ListEvent};
-use crate::core::ids::ItemKey;
-use crate::core::view::{Group, ListItem, ListView};
+use acp_core::render::view::{Group, ListItem, ListView};
+use acp_core::spine::event::{Event, ListEvent};
+use acp_core::spine::ids::ItemKey;
 
 /// What the list shows, and where.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@
 use nvim_oxi::mlua::{self, Value};
 
 use super::{bar, dress, moved, scratch, valid, window, with};
-use crate::core::view::PreviewView;
 use crate::editor::nvim::{self, api};
 use crate::editor::painted;
+use acp_core::render::view::PreviewView;
 
 /// Shows the preview of the item under the cursor.
 ///

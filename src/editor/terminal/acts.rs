@@ -3,14 +3,14 @@
 use nvim_oxi::mlua;
 
 use super::{feed, info, later, with};
-use crate::core::effect::Level;
-use crate::core::event::Event;
-use crate::core::ids::TerminalKey;
-use crate::core::snapshot::TerminalInfo;
 use crate::editor::apply::notify;
 use crate::editor::keys;
 use crate::editor::nvim::api;
 use crate::editor::state::send;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::TerminalKey;
+use acp_core::view::snapshot::TerminalInfo;
 
 pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
     for lhs in keys::of("terminal", "close") {

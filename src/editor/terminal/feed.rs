@@ -8,11 +8,11 @@ use nvim_oxi::mlua;
 use super::{
     SCROLLBACK, Shown, adorn, begin, change, delete, dress, get, info, keys, window, with,
 };
-use crate::core::event::Event;
-use crate::core::ids::TerminalKey;
 use crate::editor::chat;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::TerminalKey;
 
 /// Resets a terminal, leaves the alternate screen, and clears what has left the screen.
 const CLEAR: &[u8] = b"\x1b[?1049l\x1bc\x1b[H\x1b[2J\x1b[3J";

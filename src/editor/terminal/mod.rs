@@ -22,9 +22,9 @@ use super::nvim::{self, api};
 use super::room::Room;
 use super::state::{self, send, snapshot};
 use super::{chat, guard};
-use crate::core::event::Event;
-use crate::core::ids::{SessionKey, TerminalKey};
-use crate::core::snapshot::TerminalInfo;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::{SessionKey, TerminalKey};
+use acp_core::view::snapshot::TerminalInfo;
 
 /// How many lines that have left a terminal's screen can be scrolled back to.
 const SCROLLBACK: usize = 10_000;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use crate::core::terminals::{Output, Pace, TYPING};
 use crate::editor::nvim::{self, api};
 use crate::editor::{guard, wake};
+use acp_core::terminals::{Output, Pace, TYPING};
 
 thread_local! {
     /// What times are counted from.

@@ -4,14 +4,14 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::feed::Feed;
 use super::{change, get, info, keys, with};
-use crate::core::event::Event;
-use crate::core::ids::TerminalKey;
-use crate::core::snapshot::TerminalInfo;
-use crate::core::terminals::State;
-use crate::core::view::Group;
 use crate::editor::nvim::{self, api};
 use crate::editor::room::open_below;
 use crate::editor::state::send;
+use acp_core::render::view::Group;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::State;
+use acp_core::view::snapshot::TerminalInfo;
 
 /// Shows a buffer in the current tab page and goes there: in the window it has, in that of another
 /// terminal, or below everything, where a command's lines have all the width there is.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua;
 
-use crate::core::event::Event;
-use crate::core::tools::Door;
 use crate::editor::{nvim, state};
+use acp_core::spine::event::Event;
+use acp_core::tools::Door;
 
 /// The longest path a socket can have everywhere, with room to spare.
 const PATH_BYTES: usize = 100;

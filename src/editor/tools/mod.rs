@@ -14,9 +14,9 @@ use serde_json::{Map, Value as Json};
 use super::mentions;
 use super::nvim;
 use super::state::send;
-use crate::core::event::Event;
-use crate::core::ids::{SessionKey, ToolUseId};
-use crate::core::tools::ToolResult;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::{SessionKey, ToolUseId};
+use acp_core::tools::ToolResult;
 
 /// Runs a tool's handler.
 ///

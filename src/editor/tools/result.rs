@@ -6,7 +6,7 @@ use nvim_oxi::mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
 
 use super::json::{Empty, to_json};
-use crate::core::tools::ToolResult;
+use acp_core::tools::ToolResult;
 
 /// The kinds of content blocks that the Model Context Protocol has.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];

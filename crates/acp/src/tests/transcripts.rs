@@ -1,0 +1,164 @@
+//! Real agents' messages: nothing whose meaning is known may come out as unknown.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::*;
+
+/// A record of a transcript; see the fixtures' own page.
+#[derive(Deserialize)]
+struct Record<'a> {
+    dir: String,
+    #[serde(borrow)]
+    msg: &'a RawValue,
+    shortened: Option<u64>,
+}
+
+/// A request of the client's.
+#[derive(Deserialize)]
+struct Request {
+    id: u64,
+    method: String,
+}
+
+/// Notifications of agents that no client but their own knows.
+const FOREIGN: [&str; 1] = ["_auth/status_update"];
+
+/// Decodes every message an agent sent in the transcript; returns how many there were.
+fn check(transcript: &str) -> usize {
+    let mut checked = 0;
+    let mut methods = HashMap::new();
+    for line in transcript.lines().filter(|line| !line.trim().is_empty()) {
+        let record: Record<'_> = serde_json::from_str(line).unwrap();
+        if let ("c>a", Ok(request)) = (&*record.dir, serde_json::from_str(record.msg.get())) {
+            let Request { id, method } = request;
+            methods.insert(id, method);
+        }
+        if record.dir != "a>c" || record.shortened.is_some() {
+            continue;
+        }
+        for message in rpc::decode(record.msg.get().as_bytes()) {
+            assert_eq!(complaint(&message), None, "{}", record.msg.get());
+            if let Message::Response { id, result } = message {
+                check_answer(&methods[&id], &result);
+            }
+            checked += 1;
+        }
+    }
+    checked
+}
+
+/// Reads the answer to a request of the client's.
+fn check_answer(method: &str, result: &Result<Value, RpcError>) {
+    let result = result.as_ref().unwrap();
+    match method {
+        client::INITIALIZE => {
+            let agent = client::initialized(result).unwrap();
+            assert_eq!(agent.version, client::PROTOCOL_VERSION);
+            assert!(agent.agent_name.is_some());
+        }
+        client::NEW_SESSION => {
+            let session = client::session_created(result).unwrap();
+            // One agent has no modes; every one has a model.
+            let model = Purpose::Model.find(&session.options);
+            assert!(model.is_some(), "{result}");
+        }
+        client::PROMPT => {
+            let reason = client::stop_reason(result);
+            assert!(matches!(
+                reason,
+                StopReason::EndTurn | StopReason::Cancelled
+            ));
+        }
+        _ => {}
+    }
+}
+
+/// Returns what is wrong with a message of a real agent.
+fn complaint(message: &Message) -> Option<String> {
+    let odd = match message {
+        Message::Noise(_) | Message::TooLong { .. } => true,
+        Message::Response { .. } => false,
+        Message::Request { call, .. } => match call {
+            AgentRequest::Invalid { .. } | AgentRequest::Unknown { .. } => true,
+            AgentRequest::Permission {
+                tool_call, options, ..
+            } => {
+                options.is_empty()
+                    || has_unknown(tool_call)
+                    || options
+                        .iter()
+                        .any(|option| matches!(option.kind, OptionKind::Unknown(_)))
+            }
+            AgentRequest::Elicitation { .. }
+            | AgentRequest::CreateTerminal { .. }
+            | AgentRequest::TerminalOutput { .. }
+            | AgentRequest::WaitForTerminalExit { .. }
+            | AgentRequest::KillTerminal { .. }
+            | AgentRequest::ReleaseTerminal { .. } => false,
+            AgentRequest::ReadTextFile { path, .. } | AgentRequest::WriteTextFile { path, .. } => {
+                !path.is_absolute()
+            }
+        },
+        Message::Notification(notification) => match notification {
+            AgentNotification::Invalid { .. } => true,
+            AgentNotification::Unknown { method } => !FOREIGN.contains(&&**method),
+            AgentNotification::CancelRequest { .. }
+            | AgentNotification::ElicitationComplete { .. } => false,
+            AgentNotification::Update { update, .. } => match update {
+                Update::Unknown { .. } => true,
+                Update::Chunk { content, .. } => matches!(content, Content::Unknown { .. }),
+                Update::ToolCall(patch) => has_unknown(patch),
+                _ => false,
+            },
+        },
+    };
+    odd.then(|| format!("{message:?}"))
+}
+
+fn has_unknown(patch: &ToolCallPatch) -> bool {
+    let content = patch.content.iter().flatten();
+    matches!(patch.kind, Some(ToolKind::Unknown(_)))
+        || content.into_iter().any(|item| {
+            matches!(
+                item,
+                ToolContent::Unknown { .. } | ToolContent::Content(Content::Unknown { .. })
+            )
+        })
+}
+
+#[test]
+fn real_agents_are_understood() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts");
+    let mut checked = 0;
+    for file in folder.read_dir().unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|ext| ext == "jsonl") {
+            checked += check(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+    assert!(checked > 0, "no transcript in {}", folder.display());
+}
+
+#[test]
+fn the_check_of_transcripts_complains() {
+    let odd = [
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"t","kind":"x"}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"s"}}"#,
+        r#"{"a":1}"#,
+    ];
+    for line in odd {
+        assert!(complaint(&one(line)).is_some(), "{line}");
+    }
+    let fine = r#"{"t":0,"dir":"a>c","msg":{"jsonrpc":"2.0","id":1,"result":null}}"#;
+    let cut = r#"{"t":0,"dir":"a>c","shortened":9,"msg":{"cut":1}}"#;
+    let own = r#"{"t":0,"dir":"note","msg":"x"}"#;
+    let asked = r#"{"t":0,"dir":"c>a","msg":{"jsonrpc":"2.0","id":1,"method":"x"}}"#;
+    assert_eq!(check(&[asked, fine, cut, own].join("\n")), 1);
+}

@@ -1,0 +1,429 @@
+//! What goes along with a prompt besides its text, and the blocks it goes out as.
+//!
+//! Invariant: the text of a file is taken when the prompt goes out, so that the agent gets what is
+//! there then; everything else is as it was when it was attached.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::spine::event::{Context, Prompt};
+use crate::spine::ids::Token;
+use crate::text::Text;
+use crate::text::format::Format;
+use acp::client::{self, Initialized, PromptBlock};
+
+/// A file with more text than this goes along as a link: it would fill the agent's context.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Something that goes along with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attachment {
+    /// Lines of a file, or of a buffer without one, as they were.
+    Lines(Context),
+    /// A whole file, or a folder.
+    File {
+        path: PathBuf,
+        text: Content<String>,
+    },
+    /// What Neovim knows: diagnostics and the like.
+    Text { name: String, text: String },
+    /// What has changed in a folder since the last commit.
+    Diff {
+        folder: PathBuf,
+        text: Content<String>,
+    },
+    Image {
+        /// `None` for one from the clipboard.
+        path: Option<PathBuf>,
+        image: Content<Image>,
+    },
+    /// Something that the agent is to look at itself.
+    Link { uri: String },
+    /// A content block as the protocol has it.
+    Block(Value),
+}
+
+/// What has to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content<T> {
+    /// It is fetched when the prompt goes out.
+    Later,
+    /// The job that fetches it.
+    Asked(Token),
+    Here(T),
+    /// It could not be fetched, or shall not be.
+    Nothing,
+}
+
+/// An image as it goes to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub mime: &'static str,
+    /// In base64.
+    pub data: Arc<str>,
+    /// Its size before that.
+    pub bytes: usize,
+}
+
+/// What is still to be fetched for an attachment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetch {
+    File(PathBuf),
+    Diff(PathBuf),
+    Image(PathBuf),
+}
+
+impl<T> Content<T> {
+    fn here(&self) -> Option<&T> {
+        match self {
+            Content::Here(content) => Some(content),
+            _ => None,
+        }
+    }
+
+    fn asked(&self) -> Option<Token> {
+        match self {
+            Content::Asked(token) => Some(*token),
+            _ => None,
+        }
+    }
+}
+
+impl Attachment {
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Attachment::File {
+            path: path.into(),
+            text: Content::Later,
+        }
+    }
+
+    /// Returns what it is called, on one line; paths below the folder `cwd` are relative to it.
+    pub fn label(&self, cwd: &Path) -> String {
+        let label = match self {
+            Attachment::Lines(lines) => place(lines, cwd),
+            Attachment::File { path, .. } => shown(path, cwd),
+            Attachment::Text { name, .. } => name.clone(),
+            Attachment::Diff { .. } => "diff".to_owned(),
+            Attachment::Image { path, image } => {
+                let name = path.as_ref().map(|path| shown(path, cwd));
+                let name = name.unwrap_or_else(|| "image".to_owned());
+                match image {
+                    Content::Here(image) => format!("{name} ({})", size(image.bytes)),
+                    Content::Asked(_) => format!("{name} …"),
+                    Content::Later | Content::Nothing => name,
+                }
+            }
+            Attachment::Link { uri } => uri.clone(),
+            Attachment::Block(block) => block_label(block).to_owned(),
+        };
+        label.replace('\n', " ")
+    }
+
+    /// Returns the job that fetches its content.
+    pub fn asked(&self) -> Option<Token> {
+        match self {
+            Attachment::File { text, .. } | Attachment::Diff { text, .. } => text.asked(),
+            Attachment::Image { image, .. } => image.asked(),
+            Attachment::Lines(_)
+            | Attachment::Text { .. }
+            | Attachment::Link { .. }
+            | Attachment::Block(_) => None,
+        }
+    }
+
+    /// Returns what has to be fetched before it can go to an agent.
+    pub fn wants(&self, agent: Takes) -> Option<Fetch> {
+        match self {
+            Attachment::File { path, text } if *text == Content::Later && agent.embedded => {
+                Some(Fetch::File(path.clone()))
+            }
+            Attachment::Diff { folder, text } if *text == Content::Later => {
+                Some(Fetch::Diff(folder.clone()))
+            }
+            Attachment::Image {
+                path: Some(path),
+                image: Content::Later,
+            } if agent.images => Some(Fetch::Image(path.clone())),
+            _ => None,
+        }
+    }
+
+    /// Says that a job fetches its content.
+    pub fn ask(&mut self, token: Token) {
+        match self {
+            Attachment::File { text, .. } | Attachment::Diff { text, .. } => {
+                *text = Content::Asked(token);
+            }
+            Attachment::Image { image, .. } => *image = Content::Asked(token),
+            Attachment::Lines(_)
+            | Attachment::Text { .. }
+            | Attachment::Link { .. }
+            | Attachment::Block(_) => {}
+        }
+    }
+
+    /// Takes in its text; a file without one, or with too much, goes along as a link.
+    pub fn set_text(&mut self, fetched: Option<String>) {
+        if let Attachment::File { text, .. } | Attachment::Diff { text, .. } = self {
+            let fetched = fetched.filter(|text| text.len() <= MAX_TEXT);
+            *text = fetched.map_or(Content::Nothing, Content::Here);
+        }
+    }
+
+    pub fn set_image(&mut self, fetched: Image) {
+        if let Attachment::Image { image, .. } = self {
+            *image = Content::Here(fetched);
+        }
+    }
+
+    /// Gives up what was to be fetched.
+    pub fn give_up(&mut self) {
+        match self {
+            Attachment::Image { image, .. } => *image = Content::Nothing,
+            _ => self.set_text(None),
+        }
+    }
+
+    /// Forgets what was taken for a prompt that has not gone out: it is taken again.
+    pub fn renew(&mut self) {
+        if let Attachment::File { text, .. } | Attachment::Diff { text, .. } = self {
+            *text = Content::Later;
+        }
+    }
+
+    /// Returns the block it goes to an agent as; `None` if the agent takes none such, or nothing
+    /// is there.
+    fn block(self, agent: Takes) -> Option<PromptBlock> {
+        Some(match self {
+            Attachment::Lines(lines) => lines_block(lines, agent),
+            Attachment::File { path, text } => match text {
+                Content::Here(text) if agent.embedded => PromptBlock::Resource {
+                    uri: client::file_uri(&path),
+                    text,
+                    mime: None,
+                },
+                _ => link(&client::file_uri(&path), &name(&path)),
+            },
+            Attachment::Text { name, text } => fenced(&name, "", &text),
+            Attachment::Diff { text, .. } => match text.here().map(|text| text.trim_end()) {
+                Some("") => PromptBlock::Text("There is no change since the last commit.".into()),
+                Some(text) => fenced("What has changed since the last commit", "diff", text),
+                None => return None,
+            },
+            Attachment::Image { path, image } => {
+                let image = image.here().filter(|_| agent.images)?;
+                let mut block =
+                    json!({ "type": "image", "mimeType": image.mime, "data": &*image.data });
+                if let Some(path) = path {
+                    block["uri"] = json!(client::file_uri(&path));
+                }
+                PromptBlock::Raw(block)
+            }
+            Attachment::Link { uri } => link(&uri, &uri),
+            Attachment::Block(block) => PromptBlock::Raw(block),
+        })
+    }
+}
+
+/// What an agent takes in prompts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Takes {
+    pub embedded: bool,
+    pub images: bool,
+}
+
+impl Takes {
+    pub fn of(info: Option<&Initialized>) -> Self {
+        Self {
+            embedded: info.is_some_and(|info| info.embedded_context),
+            images: info.is_some_and(|info| info.image),
+        }
+    }
+}
+
+impl Prompt {
+    /// Returns all that goes along with it.
+    pub fn along(&self) -> impl Iterator<Item = &Attachment> {
+        self.attached.iter().chain(&self.mentioned)
+    }
+
+    pub fn along_mut(&mut self) -> impl Iterator<Item = &mut Attachment> {
+        self.attached.iter_mut().chain(&mut self.mentioned)
+    }
+
+    /// Returns whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.attached.is_empty() && self.blocks.is_empty()
+    }
+
+    /// Returns it as the transcript shows it: what its text does not name stands below.
+    pub fn shown(&self, cwd: &Path) -> String {
+        let mut shown = self.text.clone();
+        for block in &self.blocks {
+            shown.push_str(block_label(block));
+            shown.push('\n');
+        }
+        for item in &self.attached {
+            shown.push_str(&format!("\n{}", item.label(cwd)));
+        }
+        shown.trim_end().to_owned()
+    }
+
+    /// Returns its blocks: the user's words come first, agents look there for a command and for a
+    /// title.
+    pub fn into_blocks(self, agent: Takes) -> Vec<PromptBlock> {
+        let text = (!self.text.is_empty()).then_some(PromptBlock::Text(self.text));
+        let raw = self.blocks.into_iter().map(PromptBlock::Raw);
+        let along = self.attached.into_iter().chain(self.mentioned);
+        let along = along.filter_map(|item| item.block(agent));
+        text.into_iter().chain(raw).chain(along).collect()
+    }
+}
+
+/// Returns what a block is shown as: its text, its address, or what it is.
+fn block_label(block: &Value) -> &str {
+    let text = block["text"].as_str().or(block["uri"].as_str());
+    text.or(block["type"].as_str()).unwrap_or("?")
+}
+
+fn lines_block(lines: Context, agent: Takes) -> PromptBlock {
+    if agent.embedded && lines.path.is_absolute() {
+        let uri = client::file_uri(&lines.path);
+        return PromptBlock::Resource {
+            uri: format!("{uri}#L{}:{}", lines.rows.start + 1, lines.rows.end),
+            text: lines.text,
+            mime: None,
+        };
+    }
+    fenced(&place(&lines, Path::new("")), "", &lines.text)
+}
+
+fn link(uri: &str, name: &str) -> PromptBlock {
+    PromptBlock::Raw(json!({ "type": "resource_link", "uri": uri, "name": name }))
+}
+
+/// Returns a text in a fence that nothing in it ends.
+fn fenced(title: &str, language: &str, text: &str) -> PromptBlock {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    PromptBlock::Text(format!("{title}:\n{fence}{language}\n{text}\n{fence}"))
+}
+
+fn place(lines: &Context, cwd: &Path) -> String {
+    let (first, last) = (lines.rows.start + 1, lines.rows.end);
+    let name = match lines.path.as_os_str().is_empty() {
+        true => "a buffer".to_owned(),
+        false => shown(&lines.path, cwd),
+    };
+    format!("{name}:{first}-{last}")
+}
+
+fn shown(path: &Path, cwd: &Path) -> String {
+    let inside = path.strip_prefix(cwd).ok();
+    let inside = inside.filter(|inside| !inside.as_os_str().is_empty());
+    inside.unwrap_or(path).display().to_string()
+}
+
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}
+
+/// Returns a file's whole text as an agent sees it.
+pub fn whole(text: &Text, format: Format) -> String {
+    format.to_wire(text, 0..text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Takes = Takes {
+        embedded: true,
+        images: true,
+    };
+    const NONE: Takes = Takes {
+        embedded: false,
+        images: false,
+    };
+
+    #[track_caller]
+    fn check(item: Attachment, agent: Takes, want: Option<PromptBlock>) {
+        assert_eq!(item.block(agent), want);
+    }
+
+    #[test]
+    fn a_file_is_embedded_where_that_can_be_and_else_linked() {
+        let path = PathBuf::from("/p/a b.rs");
+        let here = Attachment::File {
+            path: path.clone(),
+            text: Content::Here("x\n".into()),
+        };
+        let embedded = PromptBlock::Resource {
+            uri: "file:///p/a%20b.rs".into(),
+            text: "x\n".into(),
+            mime: None,
+        };
+        let link = link("file:///p/a%20b.rs", "a b.rs");
+        check(here.clone(), ALL, Some(embedded));
+        check(here, NONE, Some(link.clone()));
+        let mut large = Attachment::file(&path);
+        large.set_text(Some("x".repeat(MAX_TEXT + 1)));
+        check(large, ALL, Some(link));
+    }
+
+    #[test]
+    fn an_image_goes_to_agents_that_take_images_alone() {
+        let image = Attachment::Image {
+            path: None,
+            image: Content::Here(Image {
+                mime: "image/png",
+                data: "YWJj".into(),
+                bytes: 3,
+            }),
+        };
+        let block = json!({ "type": "image", "mimeType": "image/png", "data": "YWJj" });
+        check(image.clone(), ALL, Some(PromptBlock::Raw(block)));
+        check(image, NONE, None);
+    }
+
+    #[test]
+    fn no_text_ends_its_fence() {
+        let text = Attachment::Text {
+            name: "notes".into(),
+            text: "```\nx\n```".into(),
+        };
+        let want = "notes:\n````\n```\nx\n```\n````";
+        check(text, ALL, Some(PromptBlock::Text(want.into())));
+    }
+
+    #[test]
+    fn labels_are_short() {
+        let label = |item: Attachment, want: &str| assert_eq!(item.label("/p".as_ref()), want);
+        label(Attachment::file("/p/src/a.rs"), "src/a.rs");
+        label(Attachment::file("/q/a.rs"), "/q/a.rs");
+        label(Attachment::file("/p"), "/p");
+        let image = |bytes| Attachment::Image {
+            path: Some("/p/s.png".into()),
+            image: Content::Here(Image {
+                mime: "image/png",
+                data: "".into(),
+                bytes,
+            }),
+        };
+        label(image(34_000), "s.png (34 KiB)");
+        label(image(2_500_000), "s.png (2.4 MiB)");
+    }
+}

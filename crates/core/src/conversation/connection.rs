@@ -1,0 +1,391 @@
+//! The life of an agent's process and of the sessions on it: started, initialized, session made,
+//! ended.
+//!
+//! Invariant: whenever a process is gone, no session, permission or turn still waits for it.
+
+use serde_json::Value;
+
+use crate::conversation::queue::tell_unsent;
+use crate::model::{Agent, AgentState, Call, Effects, Model, Session, Stage, emit, log, notify};
+use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::RpcError;
+use acp::client::{self, PROTOCOL_VERSION};
+
+/// How many of the last lines of stderr the transcript shows.
+const STDERR_SHOWN: usize = 20;
+
+impl Model {
+    pub(crate) fn open(&mut self, key: SessionKey, session: Session, fx: &mut Effects) {
+        if self.sessions.contains_key(&key) {
+            return;
+        }
+        let mut session = session;
+        self.logins.complete(&mut session.spec);
+        let is_it =
+            |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
+        let is_open = session.id.is_some() && self.sessions.values().any(is_it);
+        self.sessions.insert(key, session);
+        self.following.opened(key);
+        self.open_project(key, fx);
+        if is_open {
+            self.is_open_elsewhere(key);
+        } else if !self.find_kept(key, fx) {
+            self.connect(key, fx);
+        }
+    }
+
+    /// Gives a session a process: one that runs already with the same command, or a new one.
+    pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.leave(key, fx);
+        self.serve_tools_to(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.options.begin();
+        let running = self
+            .agents
+            .iter()
+            .filter(|_| !session.is_alone)
+            .find(|(_, agent)| agent.spec == session.spec && agent.state != AgentState::Leaving)
+            .map(|(agent, running)| (*agent, running.state));
+        if let Some((agent, state)) = running {
+            session.agent = Some(agent);
+            if state == AgentState::Ready {
+                self.ask_for_session(agent, key, fx);
+            }
+            return;
+        }
+        let spec = session.spec.clone();
+        let agent = self.new_agent_key();
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.agent = Some(agent);
+        }
+        self.agents.insert(
+            agent,
+            Agent {
+                spec: spec.clone(),
+                state: AgentState::Starting,
+                info: None,
+                pending: Default::default(),
+                given_up: Default::default(),
+                next_id: 0,
+                early: Vec::new(),
+                early_questions: Vec::new(),
+            },
+        );
+        fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
+    }
+
+    pub(crate) fn agent_started(&mut self, agent: AgentKey, pid: u32, fx: &mut Effects) {
+        fx.push(log(
+            Level::Info,
+            format!("agent {} started, pid {pid}", agent.0),
+        ));
+        self.request(agent, Call::Initialize, client::initialize(), fx);
+    }
+
+    pub(crate) fn agent_failed(&mut self, agent: AgentKey, why: String, fx: &mut Effects) {
+        fx.push(notify(Level::Error, why.clone()));
+        self.bury(agent, "not started", Level::Error, why, fx);
+    }
+
+    pub(crate) fn agent_exited(
+        &mut self,
+        agent: AgentKey,
+        status: String,
+        stderr: &[String],
+        fx: &mut Effects,
+    ) {
+        let Some(gone) = self.agents.get(&agent) else {
+            return;
+        };
+        let name = gone.spec.name.clone();
+        if gone.state == AgentState::Leaving {
+            let text = format!("The agent \"{name}\" has ended ({status}).");
+            self.bury(agent, &status, Level::Info, text, fx);
+            return;
+        }
+        let mut text = format!("The agent \"{name}\" ended unexpectedly: {status}.");
+        let skipped = stderr.len().saturating_sub(STDERR_SHOWN);
+        for line in stderr.iter().skip(skipped) {
+            text.push_str("\n  ");
+            text.push_str(line);
+        }
+        text.push_str("\nThe next prompt starts it again; `:Acp log` has the rest.");
+        let short = format!("The agent \"{name}\" ended unexpectedly: {status}.");
+        fx.push(notify(Level::Error, short));
+        self.bury(agent, &status, Level::Error, text, fx);
+    }
+
+    /// Ends everything that waited for a process, and says which prompts still do.
+    fn bury(
+        &mut self,
+        agent: AgentKey,
+        status: &str,
+        level: Level,
+        text: String,
+        fx: &mut Effects,
+    ) {
+        for key in self.end_sessions(agent, status, level, &text, fx) {
+            self.tell_waiting(key);
+        }
+    }
+
+    /// Ends everything that waited for a process, and returns its sessions.
+    fn end_sessions(
+        &mut self,
+        agent: AgentKey,
+        status: &str,
+        level: Level,
+        text: &str,
+        fx: &mut Effects,
+    ) -> Vec<SessionKey> {
+        self.fail_calls(agent, fx);
+        let Some(gone) = self.agents.remove(&agent) else {
+            return Vec::new();
+        };
+        self.forget_pages(agent);
+        let keys = self.sessions_of(agent);
+        for &key in &keys {
+            self.close_permissions(key, fx);
+            let Some(session) = self.sessions.get_mut(&key) else {
+                continue;
+            };
+            session.transcript.cancel_tools();
+            session.transcript.notice(level, text.to_owned());
+            self.leave(key, fx);
+            fx.push(emit(Announcement::AgentExited {
+                session: key,
+                agent: gone.spec.name.clone(),
+                status: status.to_owned(),
+            }));
+        }
+        keys
+    }
+
+    /// Ends what a session waits for from a process that is not its own any more.
+    pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.close_permissions(key, fx);
+        self.end_terminals(key, fx);
+        self.shut_out_of_tools(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.agent = None;
+        session.opening.close();
+        session.login.reset();
+        session.transcript.cancel_tools();
+        session.compactions.end(&mut session.transcript);
+        if let Some(turn) = &mut session.turn {
+            if let Stage::Checkpoint(prompt) = &mut turn.stage {
+                session.queue.push_front(std::mem::take(prompt));
+            }
+            self.finish_turn(key, "agent_exited", fx);
+        }
+    }
+
+    /// Tells whether an agent can take requests, or soon will.
+    pub(crate) fn is_staying(&self, agent: AgentKey) -> bool {
+        let agent = self.agents.get(&agent);
+        agent.is_some_and(|agent| agent.state != AgentState::Leaving)
+    }
+
+    /// Answers an agent's questions and asks it to end; its sessions hear of it when it has.
+    pub(crate) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
+        for key in self.sessions_of(agent) {
+            self.close_permissions(key, fx);
+            self.end_terminals(key, fx);
+        }
+        self.cancel_early_questions(agent, fx);
+        if let Some(state) = self.agents.get_mut(&agent)
+            && state.state != AgentState::Leaving
+        {
+            state.state = AgentState::Leaving;
+            fx.push(Effect::Host(HostEffect::Shutdown { agent }));
+        }
+    }
+
+    pub(crate) fn stop(&mut self, key: SessionKey, fx: &mut Effects) {
+        match self.sessions.get(&key).and_then(|session| session.agent) {
+            Some(agent) => self.shut_down(agent, fx),
+            None => fx.push(notify(
+                Level::Info,
+                "No agent runs for this chat; a prompt starts it.",
+            )),
+        }
+    }
+
+    pub(crate) fn restart(&mut self, key: SessionKey, fx: &mut Effects) {
+        if let Some(agent) = self.sessions.get(&key).and_then(|session| session.agent) {
+            self.shut_down(agent, fx);
+            // The old process is left to end by itself; its sessions are told now.
+            let text = "The agent is started again.";
+            for other in self.end_sessions(agent, "restarted", Level::Info, text, fx) {
+                // What waits in this one goes out now.
+                if other != key {
+                    self.tell_waiting(other);
+                }
+            }
+        }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.opening.try_again();
+        }
+        self.connect(key, fx);
+    }
+
+    pub(crate) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.close_permissions(key, fx);
+        self.forget_terminals(key, fx);
+        self.forget_questions(key);
+        self.forget_tools(key, fx);
+        let Some(mut session) = self.sessions.remove(&key) else {
+            return;
+        };
+        self.end_history(key, &mut session, fx);
+        self.following.closed(key);
+        tell_unsent(&session.queue, fx);
+        self.abandon_window(key, &session, fx);
+        if let Some(agent) = session.agent {
+            self.abandon(agent, key, &session, fx);
+            if self.sessions_of(agent).is_empty() {
+                self.shut_down(agent, fx);
+            }
+        }
+    }
+
+    pub(crate) fn quit(&mut self, fx: &mut Effects) {
+        let agents: Vec<AgentKey> = self.agents.keys().copied().collect();
+        for agent in agents {
+            self.shut_down(agent, fx);
+        }
+    }
+
+    pub(crate) fn initialized(
+        &mut self,
+        agent: AgentKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        if state.state == AgentState::Leaving {
+            return;
+        }
+        let name = state.spec.name.clone();
+        let info = match result {
+            Ok(value) => client::initialized(&value),
+            Err(error) => Err(error.to_string()),
+        };
+        let info = match info {
+            Ok(info) => info,
+            Err(why) => {
+                let text = format!("The agent \"{name}\" could not be initialized: {why}");
+                self.give_up(agent, text, fx);
+                return;
+            }
+        };
+        if info.version != PROTOCOL_VERSION {
+            let text = format!(
+                "The agent \"{name}\" speaks version {} of the Agent Client Protocol, this \
+                 client speaks version {PROTOCOL_VERSION}: update whichever is older.",
+                info.version
+            );
+            self.give_up(agent, text, fx);
+            return;
+        }
+        state.info = Some(info);
+        state.state = AgentState::Ready;
+        for key in self.sessions_of(agent) {
+            self.ask_for_session(agent, key, fx);
+        }
+    }
+
+    /// Ends a connection that cannot be used, and says why.
+    fn give_up(&mut self, agent: AgentKey, text: String, fx: &mut Effects) {
+        self.shut_down(agent, fx);
+        fx.push(notify(Level::Error, text.clone()));
+        self.bury(agent, "unusable", Level::Error, text, fx);
+    }
+
+    /// A request has had no answer for as long as it may take.
+    ///
+    /// What concerns one session of several costs the others nothing.
+    pub(crate) fn control_timeout(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
+        let pending = self.agents.get(&agent).map(|agent| &agent.pending);
+        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
+            return;
+        };
+        if let Call::SetOption {
+            session, change, ..
+        } = call
+        {
+            self.cancel_request_of(agent, id, fx);
+            let seconds = seconds(self.limits.control_ms);
+            let why = format!("no answer for {seconds} seconds");
+            self.option_answered(agent, session, change, Err(why), fx);
+            return;
+        }
+        if let Some(key) = call.opens()
+            && let Some(session) = self.sessions.get_mut(&key)
+            && session.opening.is_telling()
+        {
+            return self.limit(agent, id, fx);
+        }
+        let name = self.agents.get(&agent).map(|agent| agent.spec.name.clone());
+        let text = format!(
+            "The agent \"{}\" has not answered {} for {} seconds",
+            name.unwrap_or_default(),
+            call.method(),
+            seconds(self.limits.control_ms)
+        );
+        if !call.is_for_all()
+            || call
+                .opens()
+                .is_some_and(|key| self.serves_others(agent, key))
+        {
+            return self.call_failed(agent, id, &text, fx);
+        }
+        self.cancel_request_of(agent, id, fx);
+        let text = format!(
+            "{text} and was stopped. `:Acp log` shows what it printed; a prompt starts it again."
+        );
+        self.give_up(agent, text, fx);
+    }
+
+    /// Gives a session a process of its own: the one it was to share has refused it.
+    pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
+        fx.push(log(Level::Warn, why));
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.is_alone = true;
+            let text = "The agent takes no further session in the process that runs: this one gets \
+                        a process of its own.";
+            session.transcript.notice(Level::Info, text);
+        }
+        self.connect(key, fx);
+    }
+
+    /// Tells whether a process has opened another session than this one.
+    pub(crate) fn serves_others(&self, agent: AgentKey, key: SessionKey) -> bool {
+        let is_open = |other: &SessionKey| {
+            let session = self.sessions.get(other);
+            *other != key && session.is_some_and(|session| session.opening.is_open())
+        };
+        self.sessions_of(agent).iter().any(is_open)
+    }
+}
+
+/// Returns a time as the user wrote it in the configuration: `90`, `0.5`.
+fn seconds(ms: u64) -> String {
+    if ms.is_multiple_of(1000) {
+        (ms / 1000).to_string()
+    } else {
+        format!("{:.1}", ms as f64 / 1000.0)
+    }
+}
+
+/// Returns what fits a message; the transcript has all of it.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,105 @@
+//! Which entries belong to which tool call: what a sub-agent does stands below the call that
+//! started it, wherever in the stream it comes.
+//!
+//! Invariants: an entry has one parent at most, and no entry is above itself; the children of a
+//! call are in the order of their entries.
+
+use std::collections::{BTreeMap, HashMap};
+
+use acp::ToolCallId;
+
+/// The entries of a transcript that belong to others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Family {
+    parents: HashMap<usize, usize>,
+    children: HashMap<usize, Vec<usize>>,
+    /// Entries whose parent nobody has heard of yet.
+    waiting: BTreeMap<ToolCallId, Vec<usize>>,
+}
+
+impl Family {
+    /// Returns the tool call an entry belongs to.
+    pub fn parent(&self, entry: usize) -> Option<usize> {
+        self.parents.get(&entry).copied()
+    }
+
+    /// Returns what belongs to a tool call, without what belongs to that.
+    pub fn children(&self, entry: usize) -> &[usize] {
+        self.children.get(&entry).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the tool calls above an entry, the nearest first.
+    pub fn above(&self, entry: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.parent(entry), |&above| self.parent(above))
+    }
+
+    /// Says to which call an entry belongs; returns whether that is news. A call cannot belong to
+    /// what belongs to it.
+    pub fn belong(&mut self, entry: usize, parent: usize) -> bool {
+        if self.parent(entry) == Some(parent)
+            || entry == parent
+            || self.above(parent).any(|above| above == entry)
+        {
+            return false;
+        }
+        if let Some(before) = self.parents.insert(entry, parent)
+            && let Some(siblings) = self.children.get_mut(&before)
+        {
+            siblings.retain(|sibling| *sibling != entry);
+        }
+        let siblings = self.children.entry(parent).or_default();
+        let at = siblings.partition_point(|sibling| *sibling < entry);
+        siblings.insert(at, entry);
+        true
+    }
+
+    /// Says that an entry belongs to a call that may still come.
+    pub fn wait(&mut self, entry: usize, parent: ToolCallId) {
+        let waiting = self.waiting.entry(parent).or_default();
+        if !waiting.contains(&entry) {
+            waiting.push(entry);
+        }
+    }
+
+    /// Returns the entries that have waited for a call.
+    pub fn take_waiting(&mut self, id: &ToolCallId) -> Vec<usize> {
+        self.waiting.remove(id).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_call_never_belongs_to_what_belongs_to_it() {
+        let mut family = Family::default();
+        assert!(family.belong(1, 0));
+        assert!(family.belong(2, 1));
+        assert!(!family.belong(0, 2));
+        assert!(!family.belong(1, 1));
+        assert!(!family.belong(2, 1), "it is no news");
+        assert!(family.belong(2, 0));
+        assert_eq!(family.children(0), [1, 2]);
+        assert!(family.children(1).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_below_one_top(links in prop::collection::vec((0..8_usize, 0..8_usize), 0..40)) {
+            let mut family = Family::default();
+            for (entry, parent) in links {
+                family.belong(entry, parent);
+            }
+            for entry in 0..8 {
+                prop_assert!(family.above(entry).count() < 8);
+                prop_assert!(family.children(entry).is_sorted());
+                for child in family.children(entry) {
+                    prop_assert_eq!(family.parent(*child), Some(entry));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Sessions of the past, deleted: what is kept of them here, and at their agents.
+//!
+//! Invariant: a session that is open is not deleted; who asked hears of it when all who had it
+//! have answered.
+
+use super::keep::order;
+use super::past::grant;
+use super::{Granted, HistoryJob, HistoryOrder, RecordName};
+use crate::model::{Effects, Job, Model, Session};
+use acp::SessionId;
+
+/// A session that is being deleted.
+#[derive(Debug)]
+pub(super) struct Deletion {
+    /// What its agent calls it, if that was asked, and what has come of it.
+    agents: Option<(SessionId, Option<Result<(), String>>)>,
+    /// What has come of what is kept here.
+    pub(super) own: Option<Result<(), String>>,
+}
+
+impl Model {
+    pub(super) fn delete_past(
+        &mut self,
+        number: u32,
+        agent: &str,
+        id: Option<SessionId>,
+        name: Option<RecordName>,
+        fx: &mut Effects,
+    ) {
+        let is_it = |session: &Session| session.spec.name == agent && session.id == id;
+        if id.is_some() && self.sessions.values().any(is_it) {
+            let why = "this session is open: close it first".to_owned();
+            return grant(number, Granted::Deleted(Err(why)), fx);
+        }
+        let asked = id.as_ref().is_some_and(|id| {
+            let mut agents = self.agents_called(Some(&agent.to_owned())).into_iter();
+            agents.any(|agent| self.delete_session(agent, id.clone(), fx))
+        });
+        let deletion = Deletion {
+            agents: id.filter(|_| asked).map(|id| (id, None)),
+            own: name.is_none().then_some(Ok(())),
+        };
+        self.past.deletions.insert(number, deletion);
+        if let Some(name) = name {
+            let token = self.token(Job::History(HistoryJob::Delete(number)));
+            fx.push(order(HistoryOrder::Delete { token, name }));
+        }
+        self.tell_deletions(fx);
+    }
+
+    /// An agent has deleted a session of its own, or has not.
+    pub(crate) fn deleted_by_agent(
+        &mut self,
+        session: &SessionId,
+        result: Result<(), String>,
+        fx: &mut Effects,
+    ) {
+        for deletion in self.past.deletions.values_mut() {
+            if let Some((id, told)) = &mut deletion.agents
+                && id == session
+            {
+                told.get_or_insert(result.clone());
+            }
+        }
+        self.tell_deletions(fx);
+    }
+
+    /// Tells of what is deleted for good, by all who had it.
+    pub(super) fn tell_deletions(&mut self, fx: &mut Effects) {
+        let deletions = std::mem::take(&mut self.past.deletions);
+        for (number, deletion) in deletions {
+            let is_agents_gone = matches!(&deletion.agents, Some((_, Some(Ok(())))));
+            let result = match deletion {
+                Deletion { own: None, .. }
+                | Deletion {
+                    agents: Some((_, None)),
+                    ..
+                } => {
+                    self.past.deletions.insert(number, deletion);
+                    continue;
+                }
+                Deletion {
+                    agents: Some((_, Some(Err(why)))),
+                    ..
+                }
+                | Deletion {
+                    own: Some(Err(why)),
+                    ..
+                } => Err(why),
+                Deletion {
+                    own: Some(Ok(())), ..
+                } => Ok(is_agents_gone),
+            };
+            grant(number, Granted::Deleted(result), fx);
+        }
+    }
+}

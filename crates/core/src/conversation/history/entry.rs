@@ -1,0 +1,298 @@
+//! Entries of a transcript in the form in which they are kept, close to the protocol's own.
+//!
+//! Invariant: an entry that is kept and brought back is shown as it was; only what is cut because
+//! it is large is not, and says so, and what was live is not any more.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use super::tool::KeptTool;
+use crate::conversation::transcript::{Entry, Message};
+use crate::render::view::{Line, Span};
+use crate::render::{groups, markdown};
+use crate::spine::effect::Level;
+use acp::{PlanEntry, PlanStatus, Priority};
+
+/// What of a text is kept: as much as the transcript shows of a tool's output.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// A value with larger texts in it is cut; one that is larger all the same is not kept.
+const MAX_VALUE: usize = 64 * 1024;
+const MAX_IN_VALUE: usize = 8 * 1024;
+
+/// An entry as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptEntry {
+    User(KeptMessage),
+    Agent(KeptMessage),
+    Thought(KeptMessage),
+    Tool(Box<KeptTool>),
+    Plan(Vec<KeptPlanEntry>),
+    Notice {
+        level: KeptLevel,
+        text: String,
+    },
+    /// What went along with a prompt.
+    Along {
+        head: String,
+        lines: Vec<KeptLine>,
+    },
+    Unknown {
+        kind: String,
+        raw: Value,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptMessage {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptPlanEntry {
+    pub content: String,
+    pub priority: KeptPriority,
+    pub status: KeptPlanStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptPriority {
+    High,
+    Medium,
+    Low,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptPlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// A line with its highlights: start and end in bytes, group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLine {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<(u32, u32, String)>,
+}
+
+impl KeptEntry {
+    /// Returns what is kept of an entry.
+    pub fn of(entry: &Entry) -> Self {
+        match entry {
+            Entry::User(message) => KeptEntry::User(KeptMessage::of(message)),
+            Entry::Agent(message) => KeptEntry::Agent(KeptMessage::of(message)),
+            Entry::Thought(message) => KeptEntry::Thought(KeptMessage::of(message)),
+            Entry::Tool(tool) => KeptEntry::Tool(Box::new(KeptTool::of(tool))),
+            Entry::Plan(plan) => KeptEntry::Plan(plan.iter().map(kept_plan_entry).collect()),
+            Entry::Notice { level, text } => KeptEntry::Notice {
+                level: kept_level(*level),
+                text: text.clone(),
+            },
+            Entry::Along { head, lines } => KeptEntry::Along {
+                head: head.clone(),
+                lines: lines.iter().map(KeptLine::of).collect(),
+            },
+            Entry::Unknown { kind, raw } => KeptEntry::Unknown {
+                kind: kind.clone(),
+                raw: bounded(raw).unwrap_or_default(),
+            },
+        }
+    }
+
+    /// Returns the entry, over and done with.
+    pub fn restored(&self) -> Entry {
+        match self {
+            KeptEntry::User(message) => Entry::User(message.restored()),
+            KeptEntry::Agent(message) => Entry::Agent(message.restored()),
+            KeptEntry::Thought(message) => Entry::Thought(message.restored()),
+            KeptEntry::Tool(tool) => Entry::Tool(Box::new(tool.restored())),
+            KeptEntry::Plan(plan) => Entry::Plan(plan.iter().map(plan_entry).collect()),
+            KeptEntry::Notice { level, text } => Entry::Notice {
+                level: level_of(*level),
+                text: text.clone(),
+            },
+            KeptEntry::Along { head, lines } => Entry::Along {
+                head: head.clone(),
+                lines: lines.iter().map(KeptLine::restored).collect(),
+            },
+            KeptEntry::Unknown { kind, raw } => Entry::Unknown {
+                kind: kind.clone(),
+                raw: raw.clone(),
+            },
+        }
+    }
+}
+
+impl KeptMessage {
+    fn of(message: &Message) -> Self {
+        Self {
+            id: message.id.clone(),
+            text: message.markdown.text().to_owned(),
+        }
+    }
+
+    fn restored(&self) -> Message {
+        Message::complete(self.id.clone(), &self.text)
+    }
+}
+
+impl KeptLine {
+    pub(super) fn of(line: &Line) -> Self {
+        let spans = line.spans.iter();
+        Self {
+            text: line.text.clone(),
+            spans: spans
+                .map(|span| (span.start, span.end, span.group.to_owned()))
+                .collect(),
+        }
+    }
+
+    /// Returns the line; a span that does not fit it, or of a group nobody here knows, is left
+    /// out.
+    pub(super) fn restored(&self) -> Line {
+        let mut line = Line::plain(self.text.clone());
+        line.flatten();
+        let known = |name: &str| {
+            let mut all = groups::GROUPS.iter().chain(markdown::GROUPS);
+            all.find(|(group, _)| *group == name)
+                .map(|(group, _)| *group)
+        };
+        let mut last = 0;
+        for (start, end, name) in &self.spans {
+            let fits = line.text.get(*start as usize..*end as usize).is_some();
+            if let Some(group) = known(name)
+                && fits
+                && *start >= last
+            {
+                last = *start;
+                let (start, end) = (*start, *end);
+                line.spans.push(Span { start, end, group });
+            }
+        }
+        line
+    }
+}
+
+/// Returns as much of a text as is kept, and says how much that is if it is not all.
+pub(super) fn bounded_text(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
+        return text.to_owned();
+    }
+    let mut end = MAX_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let (head, rest) = text.split_at(end);
+    format!("{head}\n… {} bytes more were not kept", rest.len())
+}
+
+/// Returns a value as it is kept; `None` when it is too large.
+pub(super) fn bounded(value: &Value) -> Option<Value> {
+    if size(value) <= MAX_VALUE {
+        return Some(value.clone());
+    }
+    let cut = cut(value);
+    (size(&cut) <= MAX_VALUE).then_some(cut)
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields
+                .map(|(key, value)| key.len() + size(value))
+                .sum::<usize>()
+                + 2
+        }
+    }
+}
+
+fn cut(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > MAX_IN_VALUE => {
+            let mut end = MAX_IN_VALUE;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (head, rest) = text.split_at(end);
+            format!("{head}… ({} bytes more)", rest.len()).into()
+        }
+        Value::Array(items) => items.iter().map(cut).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields
+                .map(|(key, value)| (key.clone(), cut(value)))
+                .collect()
+        }
+        value => value.clone(),
+    }
+}
+
+fn kept_plan_entry(entry: &PlanEntry) -> KeptPlanEntry {
+    KeptPlanEntry {
+        content: entry.text.clone(),
+        priority: match entry.priority {
+            Priority::High => KeptPriority::High,
+            Priority::Medium => KeptPriority::Medium,
+            Priority::Low => KeptPriority::Low,
+        },
+        status: match entry.status {
+            PlanStatus::Pending => KeptPlanStatus::Pending,
+            PlanStatus::InProgress => KeptPlanStatus::InProgress,
+            PlanStatus::Completed => KeptPlanStatus::Completed,
+        },
+    }
+}
+
+fn plan_entry(entry: &KeptPlanEntry) -> PlanEntry {
+    PlanEntry {
+        text: entry.content.clone(),
+        priority: match entry.priority {
+            KeptPriority::High => Priority::High,
+            KeptPriority::Medium => Priority::Medium,
+            KeptPriority::Low => Priority::Low,
+        },
+        status: match entry.status {
+            KeptPlanStatus::Pending => PlanStatus::Pending,
+            KeptPlanStatus::InProgress => PlanStatus::InProgress,
+            KeptPlanStatus::Completed => PlanStatus::Completed,
+        },
+    }
+}
+
+fn kept_level(level: Level) -> KeptLevel {
+    match level {
+        Level::Debug => KeptLevel::Debug,
+        Level::Info => KeptLevel::Info,
+        Level::Warn => KeptLevel::Warn,
+        Level::Error => KeptLevel::Error,
+    }
+}
+
+fn level_of(level: KeptLevel) -> Level {
+    match level {
+        KeptLevel::Debug => Level::Debug,
+        KeptLevel::Info => Level::Info,
+        KeptLevel::Warn => Level::Warn,
+        KeptLevel::Error => Level::Error,
+    }
+}

@@ -1,0 +1,236 @@
+//! What is written down of a session, and when.
+//!
+//! Invariants: nothing is written before there is a prompt; what streams is written when it is
+//! done, so the cost does not depend on the chunks.
+
+use super::entry::KeptEntry;
+use super::{Header, HistoryOrder, Meta, On, Past, Record, RecordName, VERSION};
+use crate::conversation::transcript::{Entry, Transcript};
+use crate::model::{Effects, Model, Session};
+use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::ids::SessionKey;
+
+/// How a session's record stands.
+#[derive(Debug, Default)]
+pub struct Keeping {
+    is_begun: bool,
+    /// The record to go on with, when there is something to write.
+    on: Option<On>,
+    /// Where entries of that record are in the transcript, and the numbers they have there.
+    first: usize,
+    numbers: Vec<u32>,
+    /// Higher than all of those.
+    next: u32,
+    /// What is to be written besides entries.
+    pending: Vec<Record>,
+    /// What lists were told last.
+    told: Meta,
+    prompt: Option<String>,
+    turns: u32,
+    /// What is kept of the session is being looked for.
+    pub(crate) is_looked_for: bool,
+    /// What was found, until it is shown or its agent tells it.
+    pub(crate) found: Option<Box<(RecordName, Past)>>,
+    /// The agent knows nothing of what is in the transcript: it is told with the next prompt.
+    pub(crate) is_to_be_told: bool,
+}
+
+impl Keeping {
+    /// A turn has ended.
+    pub(crate) fn turn_ended(&mut self, reason: &str) {
+        self.turns += 1;
+        self.pending.push(Record::Turn {
+            stop_reason: reason.to_owned(),
+        });
+    }
+
+    /// A question was answered, or taken back.
+    pub(crate) fn answered(&mut self, tool: &str, option: Option<String>, rule: Option<usize>) {
+        self.pending.push(Record::Permission {
+            tool: tool.to_owned(),
+            option,
+            rule,
+        });
+    }
+
+    /// What is to come stands in place of a record.
+    pub(super) fn replaces(&mut self, on: On) {
+        self.on = Some(on);
+    }
+
+    /// What comes is written down behind a record.
+    pub(super) fn goes_on_behind(&mut self, name: RecordName, past: &Past) {
+        let last = past.entries.keys().next_back();
+        self.next = last.map_or(0, |last| last.saturating_add(1));
+        self.on = Some(On::GoOn(name));
+        self.told = past.meta.clone();
+        self.prompt.clone_from(&past.meta.prompt);
+        self.turns = past.meta.turns;
+    }
+
+    /// Returns the number under which an entry is kept.
+    fn number(&self, index: usize) -> u32 {
+        let known = index.checked_sub(self.first);
+        let known = known.and_then(|at| self.numbers.get(at).copied());
+        let new = || {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            self.next.saturating_add(index)
+        };
+        known.unwrap_or_else(new)
+    }
+}
+
+/// Brings a record back into a transcript, behind what is there.
+pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {
+    let place = |number: u32| past.entries.keys().position(|known| *known == number);
+    let entries = past.entries.values().map(|(below, entry)| {
+        let above = below.and_then(place);
+        (entry.restored(), above)
+    });
+    transcript.restore(entries.collect());
+}
+
+impl Session {
+    /// Brings back what is kept of a session; what comes is written down behind it.
+    pub(crate) fn go_on_with(&mut self, name: RecordName, past: &Past) {
+        let keeping = &mut self.history;
+        keeping.first = self.transcript.entries().len();
+        keeping.numbers = past.entries.keys().copied().collect();
+        keeping.goes_on_behind(name, past);
+        restore(&mut self.transcript, past);
+        if self.title.is_none() {
+            self.title.clone_from(&past.meta.title);
+        }
+    }
+
+    /// Returns what lists show of the session now.
+    fn meta(&self) -> Meta {
+        let id = self.id.as_ref().map(|id| id.0.to_string());
+        let keeping = &self.history;
+        Meta {
+            // Gone with the process it may be; the conversation is the same.
+            id: id.or(keeping.told.id.clone()),
+            title: self.title.clone().or(keeping.told.title.clone()),
+            prompt: keeping.prompt.clone(),
+            turns: keeping.turns,
+        }
+    }
+
+    /// Returns what there is to write down.
+    fn take_records(&mut self) -> Vec<Record> {
+        let ready = self.transcript.news.take();
+        let mut records = Vec::with_capacity(ready.len());
+        for index in ready {
+            let Some(entry) = self.transcript.entries().get(index) else {
+                continue;
+            };
+            if let (Entry::User(message), None) = (entry, &self.history.prompt) {
+                let first = message.markdown.text().lines().next();
+                self.history.prompt = first.map(|line| line.trim().to_owned());
+            }
+            let below = self.transcript.family().parent(index);
+            records.push(Record::Entry {
+                at: self.history.number(index),
+                below: below.map(|above| self.history.number(above)),
+                entry: KeptEntry::of(entry),
+            });
+        }
+        records.append(&mut self.history.pending);
+        let meta = self.meta();
+        if meta != self.history.told {
+            self.history.told = meta.clone();
+            records.push(Record::Meta(meta));
+        }
+        records
+    }
+
+    /// Tells whether there is something to write down.
+    fn has_news(&self) -> bool {
+        let keeping = &self.history;
+        let is_named = |title: &String| Some(title) == keeping.told.title.as_ref();
+        let is_title_known = self.title.as_ref().is_none_or(is_named);
+        let told = keeping.told.id.as_deref();
+        let is_id_known = self.id.as_ref().is_none_or(|id| Some(&*id.0) == told);
+        self.transcript.news.is_ready()
+            || !keeping.pending.is_empty()
+            || keeping.is_begun && !(is_title_known && is_id_known)
+    }
+
+    /// Tells whether there is a prompt to remember the session by.
+    fn has_prompt(&self) -> bool {
+        let mut entries = self.transcript.entries().iter();
+        self.history.is_begun || entries.any(|entry| matches!(entry, Entry::User(_)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn history_prompt(&self) -> Option<&str> {
+        self.history.prompt.as_deref()
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            version: VERSION,
+            agent: self.spec.name.clone(),
+            cwd: self.spec.cwd.to_string_lossy().into_owned(),
+            project: self.project.to_string_lossy().into_owned(),
+            id: self.id.as_ref().map(|id| id.0.to_string()),
+            created: 0,
+        }
+    }
+}
+
+impl Model {
+    /// Writes down what is done by now, of all sessions.
+    pub(crate) fn keep_history(&mut self, fx: &mut Effects) {
+        for (key, session) in &mut self.sessions {
+            if !self.past.is_off && session.has_news() {
+                keep(*key, session, fx);
+            }
+        }
+    }
+
+    /// Writes down all there is of a session, finished or not: it is closed.
+    pub(crate) fn end_history(&self, key: SessionKey, session: &mut Session, fx: &mut Effects) {
+        if !self.past.is_off {
+            session.transcript.news.settle_all();
+            keep(key, session, fx);
+        }
+        if session.history.is_begun {
+            let session = key;
+            fx.push(order(HistoryOrder::End { session }));
+        }
+    }
+
+    /// Writes down all there is of all sessions: Neovim quits.
+    pub fn farewell(&mut self, fx: &mut Effects) {
+        for session in self.sessions.values_mut() {
+            session.transcript.news.settle_all();
+        }
+        self.keep_history(fx);
+    }
+}
+
+/// Writes down what is done of a session.
+fn keep(key: SessionKey, session: &mut Session, fx: &mut Effects) {
+    if !session.has_prompt() {
+        return;
+    }
+    let records = session.take_records();
+    if records.is_empty() {
+        return;
+    }
+    if !session.history.is_begun {
+        session.history.is_begun = true;
+        fx.push(order(HistoryOrder::Begin {
+            session: key,
+            header: session.header(),
+            on: session.history.on.take(),
+        }));
+    }
+    let session = key;
+    fx.push(order(HistoryOrder::Append { session, records }));
+}
+
+pub(crate) fn order(order: HistoryOrder) -> Effect {
+    Effect::Host(HostEffect::History(order))
+}

@@ -1,0 +1,160 @@
+//! What the user wants of sessions of the past, and what comes of it.
+//!
+//! Invariant: each wish is answered once, whoever does not answer us.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::delete::Deletion;
+use super::keep::order;
+use super::list::Listing;
+use super::{Bounds, HistoryNews, HistoryOrder, RecordName};
+use crate::model::{Effects, Job, Model, log, notify};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::ids::SessionKey;
+use acp::SessionId;
+
+/// What the user wants of sessions of the past. Each wish has a number of its own, which comes
+/// back with the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    List(Query),
+    Delete {
+        agent: String,
+        id: Option<SessionId>,
+        name: Option<RecordName>,
+    },
+    /// A conversation as markdown: that of a session, or what is kept of one.
+    Export(Source),
+}
+
+/// Which sessions are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    pub cwd: PathBuf,
+    /// `cwd` with its links resolved; `None`: those of all projects.
+    pub project: Option<PathBuf>,
+    /// Only this agent's.
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Session(SessionKey),
+    Kept(RecordName),
+}
+
+/// What came of a wish.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Granted {
+    /// Newest first.
+    Listed(Vec<PastSession>),
+    /// Markdown; or why not.
+    Exported(Result<String, String>),
+    /// Whether its agent has deleted it too.
+    Deleted(Result<bool, String>),
+}
+
+/// A session as lists show it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastSession {
+    /// It is open here.
+    pub session: Option<SessionKey>,
+    pub agent: String,
+    pub id: Option<SessionId>,
+    /// It is kept here.
+    pub name: Option<RecordName>,
+    pub cwd: PathBuf,
+    pub title: Option<String>,
+    /// In seconds since 1970.
+    pub updated: Option<u64>,
+    /// Its agent has it.
+    pub is_listed: bool,
+}
+
+/// Work that goes on when the host or the clock reports back.
+#[derive(Debug)]
+pub enum HistoryJob {
+    /// A session waits to know what is kept of it.
+    Find(SessionKey),
+    List(u32),
+    Deadline(u32),
+    Export(u32),
+    Delete(u32),
+}
+
+/// What is under way about sessions of the past.
+#[derive(Debug, Default)]
+pub struct Pasts {
+    /// The user wants nothing kept.
+    pub(crate) is_off: bool,
+    pub(super) listings: BTreeMap<u32, Listing>,
+    pub(super) deletions: BTreeMap<u32, Deletion>,
+}
+
+impl Model {
+    /// From now on so much is kept of sessions, or nothing.
+    pub(crate) fn keep_sessions(&mut self, bounds: Option<Bounds>, fx: &mut Effects) {
+        self.past.is_off = bounds.is_none();
+        if let Some(bounds) = bounds {
+            fx.push(order(HistoryOrder::Bound(bounds)));
+        }
+    }
+
+    /// Carries out a wish.
+    pub(crate) fn wish(&mut self, number: u32, wish: Wish, fx: &mut Effects) {
+        match wish {
+            Wish::List(query) => self.list_past(number, query, fx),
+            Wish::Delete { agent, id, name } => self.delete_past(number, &agent, id, name, fx),
+            Wish::Export(Source::Session(key)) => {
+                let session = self.sessions.get(&key);
+                let text = session.map(|session| session.exported());
+                let text = text.ok_or_else(|| "there is no such session".to_owned());
+                grant(number, Granted::Exported(text), fx);
+            }
+            Wish::Export(Source::Kept(name)) => {
+                let token = self.token(Job::History(HistoryJob::Export(number)));
+                fx.push(order(HistoryOrder::Read { token, name }));
+            }
+        }
+    }
+
+    /// The host has done something about records.
+    pub(crate) fn history_news(
+        &mut self,
+        job: Option<HistoryJob>,
+        news: HistoryNews,
+        fx: &mut Effects,
+    ) {
+        match (job, news) {
+            (_, HistoryNews::Failed(why)) => fx.push(notify(Level::Warn, why)),
+            (Some(HistoryJob::Find(key)), HistoryNews::Found(found)) => {
+                self.is_found(key, found, fx);
+            }
+            (Some(HistoryJob::List(number)), HistoryNews::Listed(kept)) => {
+                if let Some(listing) = self.past.listings.get_mut(&number) {
+                    listing.kept = Some(kept);
+                }
+                self.tell_listings(fx);
+            }
+            (Some(HistoryJob::Export(number)), HistoryNews::Read(past)) => {
+                let text = past.map(|past| super::export::kept(&past));
+                grant(number, Granted::Exported(text), fx);
+            }
+            (Some(HistoryJob::Delete(number)), HistoryNews::Deleted(result)) => {
+                if let Some(deletion) = self.past.deletions.get_mut(&number) {
+                    deletion.own = Some(result);
+                }
+                self.tell_deletions(fx);
+            }
+            (job, news) => {
+                let line = format!("{news:?} is no answer to {job:?}");
+                fx.push(log(Level::Error, line));
+            }
+        }
+    }
+}
+
+pub(super) fn grant(number: u32, granted: Granted, fx: &mut Effects) {
+    fx.push(Effect::Editor(EditorEffect::Granted { number, granted }));
+}

@@ -1,0 +1,110 @@
+//! Sessions of the past, opened again: what is kept of them is shown where their agents do not
+//! tell it, and told to those that have forgotten it.
+//!
+//! Invariant: what is kept of a session is looked for before its agent is asked for it, and is
+//! shown once.
+
+use super::entry::KeptEntry;
+use super::keep::order;
+use super::{HistoryJob, HistoryOrder, On, Past, RecordName};
+use crate::conversation::transcript::Entry;
+use crate::model::{Effects, Job, Model, Session};
+use crate::spine::effect::Level;
+use crate::spine::ids::SessionKey;
+use acp::client::PromptBlock;
+
+/// What a conversation is called that goes along with a prompt.
+const CONVERSATION: &str = "conversation:/before.md";
+
+impl Model {
+    /// Looks for what is kept of a session that is opened; returns whether it waits for that.
+    pub(crate) fn find_kept(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return false;
+        };
+        let Some(id) = session.id.as_ref().filter(|_| !self.past.is_off) else {
+            return false;
+        };
+        let (agent, id) = (session.spec.name.clone(), id.0.to_string());
+        session.history.is_looked_for = true;
+        let token = self.token(Job::History(HistoryJob::Find(key)));
+        fx.push(order(HistoryOrder::Find { token, agent, id }));
+        true
+    }
+
+    /// Returns what the agent is told of the conversation that it does not know, once.
+    pub(crate) fn take_past(&mut self, key: SessionKey, embeds: bool) -> Option<PromptBlock> {
+        let session = self.sessions.get_mut(&key)?;
+        if !std::mem::take(&mut session.history.is_to_be_told) {
+            return None;
+        }
+        let told = session.told_in_short()?;
+        let text = format!(
+            "This prompt goes on with a conversation that you do not have. So far it went like \
+             this:\n{told}"
+        );
+        Some(match embeds {
+            true => PromptBlock::Resource {
+                uri: CONVERSATION.to_owned(),
+                text,
+                mime: Some("text/markdown".to_owned()),
+            },
+            false => PromptBlock::Text(text),
+        })
+    }
+
+    pub(super) fn is_found(
+        &mut self,
+        key: SessionKey,
+        found: Option<(RecordName, Past)>,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.history.is_looked_for = false;
+        session.history.found = found.map(Box::new);
+        // A prompt may have been quicker.
+        if session.agent.is_none() {
+            self.connect(key, fx);
+        }
+    }
+}
+
+impl Session {
+    /// Shows what is kept of the session, unless something is there already; whether it has.
+    pub(crate) fn show_kept(&mut self) -> bool {
+        let found = self.history.found.take();
+        let Some((name, past)) = found.map(|found| *found) else {
+            return false;
+        };
+        if past.entries.is_empty() {
+            return false;
+        }
+        if past.is_cut {
+            let text = "The beginning of this conversation is not shown: it is too long.";
+            self.transcript.notice(Level::Info, text);
+        }
+        self.go_on_with(name, &past);
+        true
+    }
+
+    /// The agent has told the conversation again. What is kept of it is gone on with, unless it
+    /// has gone on elsewhere meanwhile: then it is written down anew.
+    pub(crate) fn is_told_again(&mut self) {
+        let Some((name, past)) = self.history.found.take().map(|found| *found) else {
+            return;
+        };
+        let entries = self.transcript.entries().iter();
+        let told = entries.filter(|entry| matches!(entry, Entry::User(_)));
+        let kept = past.entries.values();
+        let is_user = |entry: &KeptEntry| matches!(entry, KeptEntry::User(_));
+        if told.count() > kept.filter(|(_, entry)| is_user(entry)).count() {
+            self.history.replaces(On::Replace(name));
+            return;
+        }
+        self.transcript.news.settle_all();
+        drop(self.transcript.news.take());
+        self.history.goes_on_behind(name, &past);
+    }
+}

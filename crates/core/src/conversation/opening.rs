@@ -1,0 +1,412 @@
+//! How a session comes to be open with its agent: made, or gone on with where it was left.
+//!
+//! Invariants: a session keeps its id, whatever becomes of the processes that serve it, until its
+//! agent has forgotten it; what an agent tells again is in the transcript once, when all of it
+//! has come, and nothing is done about it.
+
+use serde_json::Value;
+
+use crate::conversation::connection::first_line;
+use crate::conversation::replay::{Item, Replay};
+use crate::model::{Call, Effects, Model, Session, emit, notify};
+use crate::spine::effect::{Announcement, Level};
+use crate::spine::event::Origin;
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::client::{self, NewSession, SessionAbilities};
+use acp::{RpcError, SessionId, ToolCallId, Update, rpc};
+
+/// How far a session is with its agent.
+#[derive(Debug, Default)]
+pub struct Opening {
+    stage: Stage,
+    /// There is something in it that the agent might go on with.
+    has_past: bool,
+    /// The agent could not go on with it.
+    is_refused: bool,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// The agent was not asked for it, or is gone.
+    #[default]
+    Closed,
+    /// A new one is being made; with `Some` words about the one it takes the place of.
+    New(Option<String>),
+    Resuming,
+    Loading {
+        /// What the agent tells, unless the transcript has it already.
+        replay: Option<Replay>,
+        /// It has told something since the time was last looked at.
+        is_telling: bool,
+    },
+    Open,
+}
+
+/// What an agent is asked for.
+enum Ask {
+    New,
+    Resume(SessionId),
+    Load(SessionId),
+}
+
+impl Opening {
+    /// A session that has an id from the start was somebody's before.
+    pub fn of(origin: &Origin) -> Self {
+        Self {
+            has_past: matches!(origin, Origin::Past { .. }),
+            ..Self::default()
+        }
+    }
+
+    /// Tells whether prompts can go out.
+    pub fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Open)
+    }
+
+    /// Tells whether the agent was asked for it, and has not answered.
+    #[cfg(test)]
+    pub fn is_asked(&self) -> bool {
+        !matches!(self.stage, Stage::Closed | Stage::Open)
+    }
+
+    /// The process that served the session does so no longer.
+    pub fn close(&mut self) {
+        self.stage = Stage::Closed;
+    }
+
+    /// A prompt goes out: from now on there is something to go on with.
+    pub fn is_used(&mut self) {
+        self.has_past = true;
+    }
+
+    /// The user wants the session back, though its agent would not go on with it before.
+    pub fn try_again(&mut self) {
+        self.is_refused = false;
+    }
+
+    /// Takes what an agent tells again; gives back what is to be applied now.
+    pub fn hold(&mut self, update: Update) -> Option<Update> {
+        let Stage::Loading { replay, is_telling } = &mut self.stage else {
+            return Some(update);
+        };
+        *is_telling = true;
+        match replay {
+            Some(replay) => replay.hold(update),
+            // It is here already.
+            None => Replay::default().hold(update),
+        }
+    }
+
+    /// Returns whether the agent has told something since this was asked last.
+    pub fn is_telling(&mut self) -> bool {
+        match &mut self.stage {
+            Stage::Loading { is_telling, .. } => std::mem::take(is_telling),
+            _ => false,
+        }
+    }
+}
+
+impl Session {
+    /// Returns how a session is opened with an agent that can do this.
+    fn ask(&mut self, can: SessionAbilities) -> Ask {
+        let is_here = self.transcript.has_conversation();
+        let opening = &mut self.opening;
+        let past = self.id.clone().filter(|_| opening.has_past);
+        match past {
+            Some(_) if opening.is_refused || !(can.load || can.resume) => {
+                let name = &self.spec.name;
+                let new = match is_here {
+                    true => {
+                        "this is a new session for it; what was said goes along with the next prompt"
+                    }
+                    false => "this is a new session for it, in which nothing was said yet",
+                };
+                let text = match opening.is_refused {
+                    true => format!("The agent \"{name}\" begins anew: {new}."),
+                    false => {
+                        format!("The agent \"{name}\" cannot go on with this conversation: {new}.")
+                    }
+                };
+                opening.stage = Stage::New(Some(text));
+                Ask::New
+            }
+            Some(id) if can.resume && (is_here || !can.load) => {
+                opening.stage = Stage::Resuming;
+                Ask::Resume(id)
+            }
+            Some(id) => {
+                opening.stage = Stage::Loading {
+                    replay: (!is_here).then(Replay::default),
+                    is_telling: false,
+                };
+                Ask::Load(id)
+            }
+            // Nothing was ever said in it.
+            None => {
+                opening.stage = Stage::New(None);
+                Ask::New
+            }
+        }
+    }
+}
+
+impl Model {
+    /// A session is shown by another chat already: two would take each other's updates.
+    pub(crate) fn is_open_elsewhere(&mut self, key: SessionKey) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.id = None;
+            let text = "This conversation is open in another chat: `:AcpChat` goes there.";
+            session.transcript.notice(Level::Warn, text);
+        }
+    }
+
+    /// Asks an agent that is ready for a session: a new one, or the one it was.
+    pub(crate) fn ask_for_session(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
+        let info = self
+            .agents
+            .get(&agent)
+            .and_then(|agent| agent.info.as_ref());
+        let can = info.map(|info| info.sessions).unwrap_or_default();
+        if let Some(session) = self.sessions.get_mut(&key) {
+            if !can.load {
+                session.show_kept();
+            }
+            let ask = session.ask(can);
+            self.send_ask(agent, key, ask, fx);
+        }
+    }
+
+    fn send_ask(&mut self, agent: AgentKey, key: SessionKey, ask: Ask, fx: &mut Effects) {
+        let setup = self.setup(agent, key, fx);
+        match ask {
+            Ask::New => {
+                let params = client::new_session(&setup);
+                self.request(agent, Call::NewSession(key), params, fx);
+            }
+            Ask::Resume(id) => {
+                let params = client::resume_session(&id, &setup);
+                self.request(agent, Call::ResumeSession(key), params, fx);
+            }
+            Ask::Load(id) => {
+                let params = client::load_session(&id, &setup);
+                self.request(agent, Call::LoadSession(key), params, fx);
+            }
+        }
+    }
+
+    pub(crate) fn session_created(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.served(agent, key) else {
+            return;
+        };
+        let name = session.spec.name.clone();
+        let created = match result {
+            Ok(value) => client::session_created(&value),
+            Err(error) if self.may_be_for_a_login(agent, &error) => {
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.opening.close();
+                }
+                return self.login_needed(agent, key, &error, fx);
+            }
+            Err(error) => Err(format!(
+                "The agent \"{name}\" could not open a session: {error}.\n\
+                 `:Acp log` shows what it printed."
+            )),
+        };
+        match created {
+            Ok(created) => self.is_open(agent, key, created, fx),
+            Err(text) if self.serves_others(agent, key) => self.part(key, &text, fx),
+            Err(text) => self.is_not_open(agent, key, text, fx),
+        }
+    }
+
+    /// Tells whether an agent may have refused a session because nobody has logged in: then its
+    /// process is kept, for that is what logs in.
+    fn may_be_for_a_login(&self, agent: AgentKey, error: &RpcError) -> bool {
+        match error.code {
+            rpc::AUTH_REQUIRED => true,
+            rpc::INVALID_PARAMS | rpc::METHOD_NOT_FOUND => false,
+            _ => !self.auth_methods(agent).is_empty(),
+        }
+    }
+
+    /// The agent has gone on with a session, or has not.
+    pub(crate) fn session_is_back(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let info = self
+            .agents
+            .get(&agent)
+            .and_then(|agent| agent.info.as_ref());
+        let can_load = info.is_some_and(|info| info.sessions.load);
+        let Some(session) = self.served(agent, key) else {
+            return;
+        };
+        let Some(id) = session.id.clone() else {
+            return;
+        };
+        match result {
+            Ok(value) => self.is_open(agent, key, client::session_loaded(id, &value), fx),
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
+                session.opening.close();
+                self.login_needed(agent, key, &error, fx);
+            }
+            Err(_) if can_load && matches!(session.opening.stage, Stage::Resuming) => {
+                let is_here = session.transcript.has_conversation();
+                session.opening.stage = Stage::Loading {
+                    replay: (!is_here).then(Replay::default),
+                    is_telling: false,
+                };
+                self.send_ask(agent, key, Ask::Load(id), fx);
+            }
+            Err(error) => {
+                session.show_kept();
+                session.opening.is_refused = true;
+                let text = format!(
+                    "The agent \"{}\" could not go on with the session \"{}\": {error}.\n\
+                     `:Acp restart` tries again; a prompt begins a new session here.",
+                    session.spec.name, id.0
+                );
+                self.is_not_open(agent, key, text, fx);
+            }
+        }
+    }
+
+    /// Returns the session an answer is for, unless its process is another one by now.
+    fn served(&mut self, agent: AgentKey, key: SessionKey) -> Option<&mut Session> {
+        let staying = self.is_staying(agent);
+        let served = |session: &&mut Session| staying && session.agent == Some(agent);
+        self.sessions.get_mut(&key).filter(served)
+    }
+
+    fn is_open(&mut self, agent: AgentKey, key: SessionKey, now: NewSession, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.id = Some(now.session.clone());
+        let name = session.spec.name.clone();
+        let opening = &mut session.opening;
+        let before = std::mem::replace(&mut opening.stage, Stage::Open);
+        let is_loaded = match before {
+            Stage::New(instead) => {
+                opening.has_past = false;
+                opening.is_refused = false;
+                session.history.is_to_be_told = instead.is_some();
+                if let Some(text) = instead {
+                    session.transcript.notice(Level::Warn, text);
+                }
+                false
+            }
+            Stage::Loading { replay, .. } => {
+                if let Some(replay) = replay {
+                    self.told_again(key, replay);
+                }
+                true
+            }
+            Stage::Resuming | Stage::Open | Stage::Closed => true,
+        };
+        fx.push(emit(Announcement::SessionStarted {
+            session: key,
+            agent: name,
+            id: now.session.clone(),
+            is_loaded,
+        }));
+        self.options_came(key, now.options, fx);
+        self.take_early_updates(agent, key, &now.session, fx);
+        self.next_prompt(key, fx);
+    }
+
+    /// A session has no agent after all; others on the same process keep theirs.
+    pub(crate) fn is_not_open(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        text: String,
+        fx: &mut Effects,
+    ) {
+        // It may have asked something on its way.
+        self.leave(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.transcript.notice(Level::Error, text.clone());
+        self.tell_waiting(key);
+        fx.push(notify(Level::Error, first_line(&text)));
+        if self.sessions_of(agent).is_empty() {
+            self.shut_down(agent, fx);
+        }
+    }
+
+    /// Ends a load: nothing comes of what was done in the past.
+    fn told_again(&mut self, key: SessionKey, replay: Replay) {
+        let session = self.sessions.get(&key);
+        if replay.is_empty() && session.is_some_and(|it| !it.transcript.has_conversation()) {
+            return self.nothing_was_told(key);
+        }
+        self.tell_again(key, replay);
+        // No one tells how they ended.
+        let told = self.terminals.end_all_told(key);
+        self.terminals_told.pass_over(told);
+        let asked = |id: &ToolCallId| self.permissions.iter().any(|it| it.is_about(key, id));
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.transcript.cancel_tools_but(asked);
+            session.compactions.end(&mut session.transcript);
+            session.transcript.end_turn();
+            session.transcript.progress.forget();
+            session.is_told_again();
+        }
+    }
+
+    /// Puts what an agent has told so far into the transcript: what it asks now comes behind.
+    pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
+        let session = self.sessions.get_mut(&key);
+        if let Some(Stage::Loading {
+            replay: Some(replay),
+            ..
+        }) = session.map(|session| &mut session.opening.stage)
+        {
+            let replay = std::mem::take(replay);
+            self.tell_again(key, replay);
+        }
+    }
+
+    /// Puts a conversation of the past into the transcript.
+    fn tell_again(&mut self, key: SessionKey, replay: Replay) {
+        if replay.is_cut() {
+            let text = "The beginning of this conversation is not shown: it is too long.";
+            self.notice(key, Level::Info, text);
+        }
+        for item in replay.into_items() {
+            if let Item::Tool(told) = item {
+                self.merge_told(key, told.patch, told.news, &told.terminals);
+            } else if let Some(session) = self.sessions.get_mut(&key) {
+                match item {
+                    Item::Compaction(patch) => {
+                        session.compactions.merge(patch, &mut session.transcript);
+                    }
+                    item => session.transcript.tell_again(item),
+                }
+            }
+        }
+        self.frame.permission_dirty |= self.permissions.iter().any(|it| it.session == key);
+    }
+
+    /// The agent goes on with a session, and has told nothing of what was said.
+    fn nothing_was_told(&mut self, key: SessionKey) {
+        let session = self.sessions.get_mut(&key);
+        if session.is_some_and(Session::show_kept) {
+            return;
+        }
+        let text = "The agent goes on with this conversation, but does not tell what was said.";
+        self.notice(key, Level::Info, text);
+    }
+}

@@ -1,0 +1,224 @@
+//! What a session's agent is at: tool calls that run, and what there is to tell of them and of
+//! the plan.
+//!
+//! Invariants: news are told with the next frame, or before anything else is announced, whichever
+//! is first; of several changes of one thing in between only the last is told. So a burst costs
+//! an editor no more than what it shows, and one that is blocked costs no memory.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::conversation::transcript::{Entry, ToolCall};
+use crate::model::{Effects, Model, Session};
+use crate::spine::effect::{Announcement, EditorEffect, Effect};
+use crate::spine::event::TerminalExit;
+use crate::spine::ids::{SessionKey, TerminalKey};
+use crate::terminals::State;
+use crate::view::snapshot::TerminalInfo;
+use crate::view::toolview;
+use crate::workspace::files::normalized;
+use acp::{Location, ToolStatus};
+
+/// Entries of a transcript, by their index.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Tool calls that are not finished, the latest last; those a turn has left behind are none.
+    running: BTreeSet<usize>,
+    /// Tool calls that began, or have another status than was told.
+    tools: BTreeSet<usize>,
+    is_plan_new: bool,
+}
+
+impl Progress {
+    /// Notes a tool call's status, and the one it had before.
+    pub fn tool(&mut self, index: usize, before: Option<ToolStatus>, now: ToolStatus) {
+        match is_finished(now) {
+            true => self.running.remove(&index),
+            false => self.running.insert(index),
+        };
+        if before != Some(now) {
+            self.tools.insert(index);
+        }
+    }
+
+    pub fn plan(&mut self) {
+        self.is_plan_new = true;
+    }
+
+    /// What has not been finished by now belongs to no turn any more.
+    pub fn end_turn(&mut self) {
+        self.running.clear();
+    }
+
+    /// There is nothing to tell of what came until now.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns how many tool calls run, and the latest of them.
+    pub fn running(&self) -> (usize, Option<usize>) {
+        (self.running.len(), self.running.last().copied())
+    }
+
+    fn is_new(&self) -> bool {
+        self.is_plan_new || !self.tools.is_empty()
+    }
+}
+
+/// Tells whether nothing more is to come of a tool call.
+pub fn is_finished(status: ToolStatus) -> bool {
+    match status {
+        ToolStatus::Pending | ToolStatus::InProgress => false,
+        ToolStatus::Completed | ToolStatus::Failed | ToolStatus::Cancelled => true,
+    }
+}
+
+/// Returns the wire's name of a status; `cancelled` is the client's own word.
+pub fn status_name(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Pending => "pending",
+        ToolStatus::InProgress => "in_progress",
+        ToolStatus::Completed => "completed",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Cancelled => "cancelled",
+    }
+}
+
+impl Model {
+    /// Announces the news of all sessions, before what else is announced.
+    ///
+    /// Called after each event; `is_due` with a frame, and when a terminal begins or ends.
+    pub(crate) fn tell_progress(&mut self, is_due: bool, fx: &mut Effects) {
+        let is_emit = |fx: &Effect| matches!(fx, Effect::Editor(EditorEffect::Emit(_)));
+        let before = fx.iter().position(is_emit);
+        if !is_due && before.is_none() {
+            return;
+        }
+        let mut news = Vec::new();
+        self.terminals_told.tell(&self.terminals.infos(), &mut news);
+        for (key, session) in &mut self.sessions {
+            tell(*key, session, &mut news);
+        }
+        let at = before.unwrap_or(fx.len());
+        let news = news.into_iter();
+        fx.splice(
+            at..at,
+            news.map(|news| Effect::Editor(EditorEffect::Emit(news))),
+        );
+    }
+}
+
+/// What was told of terminals: those that run, and those that have ended.
+#[derive(Debug, Default)]
+pub struct TerminalsTold {
+    running: BTreeSet<TerminalKey>,
+    over: BTreeSet<TerminalKey>,
+}
+
+impl TerminalsTold {
+    /// There is nothing to tell of these, now or later.
+    pub fn pass_over(&mut self, terminals: impl IntoIterator<Item = TerminalKey>) {
+        self.over.extend(terminals);
+    }
+
+    /// Tells of those that have begun or ended since the last time.
+    fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
+        for info in all {
+            if self.over.contains(&info.key) {
+                continue;
+            }
+            let has_run = matches!(info.state, State::Running | State::Exited(_));
+            if has_run && self.running.insert(info.key) {
+                news.push(Announcement::TerminalStarted {
+                    session: info.session,
+                    terminal: info.key,
+                    title: info.title.to_string(),
+                    cwd: info.cwd.to_path_buf(),
+                });
+            }
+            let (exit, why) = match &info.state {
+                State::Exited(exit) => (exit.clone(), None),
+                State::Failed(why) => (TerminalExit::default(), Some(why.clone())),
+                State::Starting | State::Running => continue,
+            };
+            self.over.insert(info.key);
+            news.push(Announcement::TerminalExited {
+                session: info.session,
+                terminal: info.key,
+                title: info.title.to_string(),
+                exit,
+                why,
+            });
+        }
+        // What is kept no longer is remembered no longer; keys grow, and so does the list.
+        let is_kept = |key: &TerminalKey| all.binary_search_by_key(key, |info| info.key).is_ok();
+        self.over.retain(is_kept);
+        self.running.retain(is_kept);
+    }
+}
+
+fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announcement>) {
+    let (transcript, cwd) = (&mut session.transcript, &session.spec.cwd);
+    if !transcript.progress.is_new() {
+        return;
+    }
+    for index in std::mem::take(&mut transcript.progress.tools) {
+        if let Some(Entry::Tool(tool)) = transcript.entries().get(index) {
+            news.push(announced(key, cwd, tool));
+        }
+    }
+    if std::mem::take(&mut transcript.progress.is_plan_new) {
+        // A plan that is gone has nothing left to do.
+        let (done, total) = transcript.plan_progress().unwrap_or_default();
+        news.push(Announcement::PlanChanged {
+            session: key,
+            done,
+            total,
+        });
+    }
+}
+
+fn announced(key: SessionKey, cwd: &Path, tool: &ToolCall) -> Announcement {
+    let locations = tool.locations.iter().map(|location| Location {
+        path: normalized(&cwd.join(&location.path)),
+        row: location.row,
+    });
+    Announcement::ToolCall {
+        session: key,
+        id: tool.id.0.to_string(),
+        kind: tool.kind.name().to_owned(),
+        status: status_name(tool.status),
+        title: toolview::title(tool),
+        locations: locations.collect(),
+    }
+}
+
+/// Tells whether an autocommand's pattern may match one of the plugin's `User` events.
+pub fn may_match(pattern: &str) -> bool {
+    let literal = pattern.find(['*', '?', '[', '{', '\\', ',']);
+    let (literal, _) = pattern.split_at(literal.unwrap_or(pattern.len()));
+    literal.starts_with("Acp") || "Acp".starts_with(literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_may_match_is_heard() {
+        for pattern in [
+            "AcpToolCall",
+            "Acp*",
+            "*",
+            "",
+            "A?pPlan*",
+            "{Acp,Foo}*",
+            "Acp,Foo",
+        ] {
+            assert!(may_match(pattern), "{pattern}");
+        }
+        for pattern in ["LazyDone", "Foo*", "B*", "AbcToolCall"] {
+            assert!(!may_match(pattern), "{pattern}");
+        }
+    }
+}

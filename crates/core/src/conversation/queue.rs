@@ -1,0 +1,300 @@
+//! Prompts that wait: for the session to be ready, or for the turn to end.
+//!
+//! Invariant: a prompt leaves the queue only for its turn, or because the user says so: the end of
+//! an agent, a log-in that is needed, a turn that is cancelled leave it where it is.
+
+use std::collections::VecDeque;
+
+use crate::model::{Effects, Model, emit, notify};
+use crate::render::view::{Frame, Line, Patch, QueueView, Span};
+use crate::spine::effect::{Announcement, EditorEffect, Effect, Level};
+use crate::spine::event::Prompt;
+use crate::spine::ids::{QueueId, SessionKey};
+
+/// The prompts of a session that wait, the next one first; they are as many as the user writes.
+#[derive(Debug, Default)]
+pub struct Queue {
+    waiting: VecDeque<Waiting>,
+    next: u64,
+    /// What the panel shows.
+    shown: Vec<QueueId>,
+    /// What was announced.
+    told: Vec<QueueId>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: QueueId,
+    prompt: Prompt,
+}
+
+/// What the user does with a prompt that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueAction {
+    /// It goes back into the input.
+    Edit,
+    Remove,
+    /// It goes out this many places later, or earlier.
+    Move(i32),
+    /// It goes out at once: what the agent is doing is cancelled.
+    SendNow,
+}
+
+/// When a prompt goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// When all that were sent before have been answered.
+    InTurn,
+    /// As the next one, and at once: what the agent is doing is cancelled.
+    AtOnce,
+}
+
+/// A prompt that waits, as the public API tells of it.
+#[derive(Debug, Clone)]
+pub struct QueuedInfo {
+    pub id: QueueId,
+    pub text: String,
+}
+
+impl Queue {
+    pub fn push_back(&mut self, prompt: Prompt) {
+        let waiting = self.number(prompt);
+        self.waiting.push_back(waiting);
+    }
+
+    pub fn push_front(&mut self, prompt: Prompt) {
+        let waiting = self.number(prompt);
+        self.waiting.push_front(waiting);
+    }
+
+    pub fn push(&mut self, prompt: Prompt, when: When) {
+        match when {
+            When::InTurn => self.push_back(prompt),
+            When::AtOnce => self.push_front(prompt),
+        }
+    }
+
+    pub fn pop_front(&mut self) -> Option<Prompt> {
+        self.waiting.pop_front().map(|waiting| waiting.prompt)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Prompt> {
+        self.waiting.iter_mut().map(|waiting| &mut waiting.prompt)
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub fn infos(&self) -> Vec<QueuedInfo> {
+        let all = self.waiting.iter();
+        all.map(|waiting| QueuedInfo {
+            id: waiting.id,
+            text: waiting.prompt.text.clone(),
+        })
+        .collect()
+    }
+
+    /// Returns the first words of all that waits.
+    pub fn titles(&self) -> impl Iterator<Item = String> {
+        self.waiting.iter().map(|waiting| title(&waiting.prompt))
+    }
+
+    /// Tells whether the panel shows something else.
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.is_known(&self.shown)
+    }
+
+    /// Tells whether just these wait, in this order.
+    fn is_known(&self, ids: &[QueueId]) -> bool {
+        self.ids().eq(ids.iter().copied())
+    }
+
+    fn ids(&self) -> impl Iterator<Item = QueueId> {
+        self.waiting.iter().map(|waiting| waiting.id)
+    }
+
+    fn number(&mut self, prompt: Prompt) -> Waiting {
+        self.next += 1;
+        Waiting {
+            id: QueueId(self.next),
+            prompt,
+        }
+    }
+
+    fn take(&mut self, id: QueueId) -> Option<Prompt> {
+        let at = self.position(id)?;
+        self.waiting.remove(at).map(|waiting| waiting.prompt)
+    }
+
+    fn position(&self, id: QueueId) -> Option<usize> {
+        self.waiting.iter().position(|waiting| waiting.id == id)
+    }
+
+    /// Moves a prompt, as far as there is room.
+    fn shift(&mut self, id: QueueId, by: i32) {
+        let Some(at) = self.position(id) else {
+            return;
+        };
+        let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+        let to = match by < 0 {
+            true => at.saturating_sub(step),
+            false => at.saturating_add(step).min(self.waiting.len() - 1),
+        };
+        if to != at
+            && let Some(waiting) = self.waiting.remove(at)
+        {
+            self.waiting.insert(to, waiting);
+        }
+    }
+
+    fn take_view(&mut self) -> Option<QueueView> {
+        if !self.is_dirty() {
+            return None;
+        }
+        self.shown = self.ids().collect();
+        Some(QueueView {
+            ids: self.shown.clone(),
+            lines: (1..).zip(self.titles()).map(line).collect(),
+        })
+    }
+}
+
+/// Returns a prompt on one line.
+fn title(prompt: &Prompt) -> String {
+    let text = prompt.text.trim();
+    let mut lines = text.lines();
+    let mut title = lines.next().unwrap_or_default().trim_end().to_owned();
+    if title.is_empty() {
+        // It is all attachments.
+        title = "(without words)".to_owned();
+    }
+    match lines.count() {
+        0 => {}
+        1 => title.push_str(" … +1 line"),
+        more => title.push_str(&format!(" … +{more} lines")),
+    }
+    title
+}
+
+fn line((number, title): (usize, String)) -> Line {
+    let number = format!(" {number} ");
+    let end = u32::try_from(number.len()).unwrap_or(0);
+    Line {
+        text: number + &title.replace(char::is_control, " "),
+        spans: vec![Span {
+            start: 0,
+            end,
+            group: "AcpQueued",
+        }],
+        ..Line::default()
+    }
+}
+
+impl Model {
+    /// Does with a prompt that waits what the user wants.
+    pub(crate) fn queue_action(
+        &mut self,
+        key: SessionKey,
+        id: QueueId,
+        action: QueueAction,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        if let QueueAction::Move(by) = action {
+            return session.queue.shift(id, by);
+        }
+        let Some(prompt) = session.queue.take(id) else {
+            let text = "This prompt waits no longer: it has been sent, or taken out.";
+            fx.push(notify(Level::Info, text));
+            return;
+        };
+        match action {
+            QueueAction::Edit => {
+                let effect = EditorEffect::PutPrompt {
+                    session: key,
+                    prompt,
+                };
+                fx.push(Effect::Editor(effect));
+            }
+            QueueAction::SendNow => self.send_first(key, prompt, fx),
+            QueueAction::Remove | QueueAction::Move(_) => {}
+        }
+    }
+
+    /// Sends a prompt before all others, at once: the turn that is running is cancelled.
+    pub(crate) fn send_first(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.queue.push_front(prompt);
+        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+            self.connect(key, fx);
+        } else if is_busy {
+            self.cancel(key, fx);
+        }
+        self.next_prompt(key, fx);
+    }
+
+    /// Brings the panels what waits by now.
+    pub(crate) fn queue_patches(&mut self, frame: &mut Frame) {
+        for (key, session) in &mut self.sessions {
+            if let Some(view) = session.queue.take_view() {
+                frame.patches.push(Patch::Queue {
+                    session: *key,
+                    view,
+                });
+            }
+        }
+    }
+
+    /// Announces which queues are others now.
+    pub(crate) fn tell_queues(&mut self, fx: &mut Effects) {
+        for (key, session) in &mut self.sessions {
+            let queue = &mut session.queue;
+            if !queue.is_known(&queue.told) {
+                queue.told = queue.ids().collect();
+                fx.push(emit(Announcement::QueueChanged {
+                    session: *key,
+                    queued: session.queue.len(),
+                }));
+            }
+        }
+    }
+
+    /// Says in the transcript that prompts wait for an agent that has gone.
+    pub(crate) fn tell_waiting(&mut self, key: SessionKey) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (what, it) = match session.queue.len() {
+            0 => return,
+            1 => ("A prompt waits".to_owned(), "it"),
+            many => (format!("{many} prompts wait"), "they"),
+        };
+        let text = format!(
+            "{what}: {it} will be sent when the agent runs again; a prompt or `:Acp restart` \
+             starts it."
+        );
+        session.transcript.notice(Level::Warn, text);
+    }
+}
+
+/// Says which prompts go with a session that is closed.
+pub(crate) fn tell_unsent(queue: &Queue, fx: &mut Effects) {
+    let titles: Vec<String> = queue.titles().collect();
+    if !titles.is_empty() {
+        let text = format!(
+            "Closed with the session, and not sent: {}",
+            titles.join("; ")
+        );
+        fx.push(notify(Level::Warn, text));
+    }
+}

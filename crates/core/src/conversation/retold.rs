@@ -1,0 +1,84 @@
+//! A conversation of the past in the transcript.
+//!
+//! Invariant: what the user has said begins a turn, as a prompt does; what an agent has said to its
+//! model in the user's name stands folded below it.
+
+use crate::conversation::plan::Place;
+use crate::conversation::replay::Item;
+use crate::conversation::transcript::{Entry, Transcript};
+use crate::view::toolview::whole_line;
+use acp::{Content, Role};
+
+impl Transcript {
+    /// Returns whether something was said or done.
+    pub(crate) fn has_conversation(&self) -> bool {
+        let mut entries = self.entries().iter();
+        entries.any(|entry| {
+            matches!(
+                entry,
+                Entry::User(_) | Entry::Agent(_) | Entry::Thought(_) | Entry::Tool(_)
+            )
+        })
+    }
+
+    /// Appends a part of a conversation of the past.
+    pub(crate) fn tell_again(&mut self, item: Item) {
+        match item {
+            Item::Chunk {
+                role: Role::User,
+                content: Content::Text(text),
+                ..
+            } if is_reminder(&text) => {
+                self.push(along(&text));
+            }
+            Item::Chunk {
+                role: Role::User,
+                message,
+                parent,
+                content,
+            } => {
+                if parent.is_none() && !matches!(self.entries().last(), Some(Entry::User(_))) {
+                    self.end_plan();
+                    self.plans.begin_turn();
+                }
+                self.end_line();
+                self.chunk(Role::User, message, parent, &content);
+            }
+            Item::Chunk {
+                role,
+                message,
+                parent,
+                content,
+            } => self.chunk(role, message, parent, &content),
+            Item::Plan(entries) => self.plan(entries, Place::Transcript),
+            Item::Unknown { kind, raw } => {
+                self.push(Entry::Unknown { kind, raw });
+            }
+            // Their entries change: the session keeps them.
+            Item::Compaction(_) => {}
+            Item::Tool(told) => {
+                self.tool(told.patch);
+            }
+        }
+    }
+}
+
+/// Tells whether the agent, or a client, has said this to the model in the user's name.
+fn is_reminder(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>")
+}
+
+/// Returns a reminder as it is shown: a line, and what is folded below it.
+fn along(text: &str) -> Entry {
+    let text = text.trim();
+    let inner = text.strip_prefix("<system-reminder>");
+    let inner = inner.and_then(|text| text.strip_suffix("</system-reminder>"));
+    let lines = inner.unwrap_or(text).trim().lines();
+    Entry::Along {
+        head: "A reminder of the agent's own".to_owned(),
+        lines: lines
+            .map(|line| whole_line(format!("  {line}"), "AcpNotice"))
+            .collect(),
+    }
+}

@@ -1,0 +1,413 @@
+//! The transcript of a session: entries in the order in which they began, keyed by id.
+//!
+//! Invariant: entries are added and changed, never removed or moved. What belongs to a tool call
+//! (see [`Family`]) is an entry like any other; where it stands on the screen is the view's
+//! business.
+
+mod calls;
+mod entry;
+
+use std::collections::{BTreeSet, HashMap};
+
+pub use self::entry::{Entry, Message};
+use crate::conversation::family::Family;
+use crate::conversation::history::News;
+use crate::conversation::plan::Plans;
+use crate::conversation::progress::Progress;
+pub use crate::conversation::toolcall::ToolCall;
+use crate::spine::effect::Level;
+use acp::{Content, Role, ToolCallId};
+
+/// The entries of a session.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+    tools: HashMap<ToolCallId, usize>,
+    pub(crate) plans: Plans,
+    family: Family,
+    /// Entries that belong to another call than before, or to one at last.
+    moved: Vec<usize>,
+    /// The last entry of the agent itself, and of each sub-agent by the call that started it.
+    last: HashMap<Option<ToolCallId>, usize>,
+    dirty: BTreeSet<usize>,
+    pub(crate) progress: Progress,
+    /// What is to be written down.
+    pub(crate) news: News,
+}
+
+impl Transcript {
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns which entries belong to which.
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    #[cfg(test)]
+    pub fn set_family(&mut self, family: Family) {
+        self.family = family;
+    }
+
+    /// Returns the entries that belong to another call than when this was asked last.
+    pub fn take_moved(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.moved)
+    }
+
+    pub fn entry_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(index)
+    }
+
+    /// Returns the entries that changed since they were last rendered, first to last.
+    pub fn dirty(&self) -> &BTreeSet<usize> {
+        &self.dirty
+    }
+
+    pub fn set_clean(&mut self, index: usize) {
+        self.dirty.remove(&index);
+    }
+
+    pub fn set_dirty(&mut self, index: usize) {
+        if index < self.entries.len() {
+            self.dirty.insert(index);
+        }
+    }
+
+    /// Says that what comes next to an entry has changed: the entry behind it, both where it
+    /// belongs by now and among those that belong to none.
+    pub fn set_siblings_dirty(&mut self, index: usize) {
+        let siblings = self
+            .family
+            .parent(index)
+            .map(|above| self.family.children(above));
+        let next = siblings
+            .unwrap_or_default()
+            .iter()
+            .find(|sibling| **sibling > index);
+        self.dirty.extend(next);
+        let mut others = index + 1..self.entries.len();
+        self.dirty
+            .extend(others.find(|&other| self.family.parent(other).is_none()));
+    }
+
+    pub fn set_all_dirty(&mut self) {
+        self.dirty = (0..self.entries.len()).collect();
+    }
+
+    /// Says that a language was reported: what waits for one is dirty then.
+    pub fn language_came(&mut self) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            let is_dirty = match entry {
+                Entry::User(message) | Entry::Agent(message) | Entry::Thought(message) => {
+                    message.markdown.language_came();
+                    message.markdown.is_dirty()
+                }
+                Entry::Tool(tool) => tool.texts.language_came(),
+                Entry::Plan(_)
+                | Entry::Notice { .. }
+                | Entry::Along { .. }
+                | Entry::Unknown { .. } => false,
+            };
+            if is_dirty {
+                self.dirty.insert(index);
+            }
+        }
+    }
+
+    /// Appends an entry; a message before it is complete.
+    pub fn push(&mut self, entry: Entry) -> usize {
+        self.push_below(None, entry)
+    }
+
+    /// Appends an entry of a sub-agent's, or of the agent's own; a message before it is complete.
+    fn push_below(&mut self, parent: Option<ToolCallId>, entry: Entry) -> usize {
+        self.finish_last(&parent);
+        let index = self.entries.len();
+        let is_done = matches!(
+            entry,
+            Entry::Notice { .. } | Entry::Along { .. } | Entry::Unknown { .. }
+        );
+        self.entries.push(entry);
+        self.touch(index);
+        if is_done {
+            self.news.settle(index);
+        }
+        self.last.insert(parent.clone(), index);
+        if let Some(parent) = parent {
+            self.belong(index, parent);
+        }
+        index
+    }
+
+    /// Says to which call an entry belongs.
+    fn belong(&mut self, index: usize, parent: ToolCallId) {
+        match self.tools.get(&parent) {
+            None => self.family.wait(index, parent),
+            Some(&above) => {
+                let before = self.family.parent(index);
+                if self.family.belong(index, above) {
+                    self.moved.push(index);
+                    self.touch(index);
+                    self.dirty.extend([index, above]);
+                    let before = before.map(|before| (before, self.family.children(before)));
+                    if let Some((before, siblings)) = before {
+                        self.dirty.insert(before);
+                        self.dirty.extend(siblings);
+                    }
+                    self.dirty.extend(self.family.above(above));
+                }
+            }
+        }
+    }
+
+    /// Puts another entry of its kind in the place of one.
+    pub fn replace(&mut self, index: usize, entry: Entry) {
+        if let Some(old) = self.entries.get_mut(index) {
+            *old = entry;
+            self.touch(index);
+        }
+    }
+
+    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
+        let text = text.into();
+        self.push(Entry::Notice { level, text });
+    }
+
+    /// Appends to the message that is being said, or begins a new one; line ends alone begin none.
+    ///
+    /// A sub-agent's goes on whatever others say in between.
+    pub fn chunk(
+        &mut self,
+        role: Role,
+        id: Option<String>,
+        parent: Option<ToolCallId>,
+        content: &Content,
+    ) {
+        let text = content_markdown(content);
+        let last = self.last.get(&parent).copied();
+        let entry = last.and_then(|last| self.entries.get_mut(last));
+        let open = match (entry, role) {
+            (Some(Entry::User(message)), Role::User)
+            | (Some(Entry::Agent(message)), Role::Agent)
+            | (Some(Entry::Thought(message)), Role::Thought)
+                if !message.whole && (id.is_none() || message.id == id) =>
+            {
+                Some(message)
+            }
+            _ => None,
+        };
+        if let Some(message) = open {
+            message.end_line_at(content);
+            message.push(&text);
+            message.end_line_at(content);
+            if let Some(last) = last {
+                self.touch(last);
+            }
+            return;
+        }
+        if text.trim_matches(['\n', '\r']).is_empty() {
+            return;
+        }
+        let mut message = Message::new(id, &text);
+        message.end_line_at(content);
+        let entry = match role {
+            Role::User => Entry::User(message),
+            Role::Agent => Entry::Agent(message),
+            Role::Thought => Entry::Thought(message),
+        };
+        self.push_below(parent, entry);
+    }
+
+    /// Ends the turn: its plan stays, the next turn's plan is a new one.
+    pub fn end_turn(&mut self) {
+        self.end_plan();
+        self.progress.end_turn();
+        for last in self.last.values() {
+            finish(&mut self.entries, *last, &mut self.dirty);
+        }
+        self.news.settle_all();
+    }
+
+    /// Ends what the agent is saying, unless its id will tell whether more belongs to it: it has
+    /// done something that is no entry of its own.
+    pub(crate) fn end_message(&mut self) {
+        let Some(&last) = self.last.get(&None) else {
+            return;
+        };
+        if let Some(Entry::Agent(message) | Entry::Thought(message)) = self.entries.get_mut(last)
+            && message.id.is_none()
+        {
+            message.whole = true;
+            finish(&mut self.entries, last, &mut self.dirty);
+        }
+    }
+
+    /// What is appended to the last message stands on a line of its own.
+    pub(crate) fn end_line(&mut self) {
+        let last = self
+            .last
+            .get(&None)
+            .and_then(|&last| self.entries.get_mut(last));
+        if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) = last
+            && message.held.is_empty()
+        {
+            message.held.push('\n');
+        }
+    }
+
+    /// Completes what the agent itself or a sub-agent has said last.
+    fn finish_last(&mut self, parent: &Option<ToolCallId>) {
+        if let Some(last) = self.last.get(parent) {
+            finish(&mut self.entries, *last, &mut self.dirty);
+            if !matches!(self.entries.get(*last), Some(Entry::Tool(_))) {
+                self.news.settle(*last);
+            }
+        }
+    }
+
+    /// Begins a turn with what the user said.
+    pub fn begin_turn(&mut self, prompt: &str) {
+        self.plans.begin_turn();
+        self.push(Entry::User(Message::complete(None, prompt)));
+        self.news.settle_all();
+    }
+
+    /// Puts entries of a session that is over behind those that are there, each with its place
+    /// among them that it belongs to. What they are called by then means nothing any more: an
+    /// agent may use the same ids again.
+    pub fn restore(&mut self, past: Vec<(Entry, Option<usize>)>) {
+        let first = self.entries.len();
+        self.dirty.extend(first..first + past.len());
+        let (entries, parents): (Vec<Entry>, Vec<Option<usize>>) = past.into_iter().unzip();
+        self.entries.extend(entries);
+        for (index, parent) in (first..).zip(parents) {
+            let is_tool = |at: &usize| matches!(self.entries.get(*at), Some(Entry::Tool(_)));
+            if let Some(above) = parent.map(|parent| first + parent).filter(is_tool)
+                && self.family.belong(index, above)
+            {
+                self.moved.push(index);
+            }
+        }
+        self.last.clear();
+    }
+
+    /// Says that an entry is another one than it was.
+    pub fn touch(&mut self, index: usize) {
+        self.set_dirty(index);
+        self.news.touch(index);
+    }
+}
+
+fn finish(entries: &mut [Entry], index: usize, dirty: &mut BTreeSet<usize>) {
+    if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+        entries.get_mut(index)
+    {
+        message.markdown.finish();
+        dirty.insert(index);
+    }
+}
+
+/// Returns a content block as markdown: text as it is, everything else by name and size.
+pub fn content_markdown(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Image { mime, uri, bytes } => match uri {
+            Some(uri) => format!("[image {mime}]({uri})"),
+            None => format!("[image {mime}, {bytes} bytes]"),
+        },
+        Content::Audio { mime, bytes } => format!("[audio {mime}, {bytes} bytes]"),
+        Content::ResourceLink { uri, name } => format!("[{name}]({uri})"),
+        Content::Resource { uri, text } => match text {
+            Some(text) => format!("[{uri}]({uri})\n```\n{text}\n```\n"),
+            None => format!("[{uri}]({uri})"),
+        },
+        Content::Unknown { kind, raw } => format!("[{kind}] `{raw}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use acp::ToolCallPatch;
+
+    #[test]
+    fn chunks_of_one_role_are_one_message_until_another_speaks() {
+        let mut transcript = Transcript::default();
+        let text = |text: &str| Content::Text(text.into());
+        transcript.chunk(Role::Agent, None, None, &text("a"));
+        transcript.chunk(Role::Agent, None, None, &text("b"));
+        transcript.chunk(Role::Thought, None, None, &text("hm"));
+        transcript.chunk(Role::Agent, None, None, &text("c"));
+        transcript.chunk(Role::Agent, Some("m2".into()), None, &text("d"));
+        assert_eq!(transcript.entries().len(), 4);
+    }
+
+    #[test]
+    fn line_ends_alone_begin_no_message() {
+        let mut transcript = Transcript::default();
+        for text in ["", "\n", "\r\n", "\n"] {
+            transcript.chunk(Role::Agent, None, None, &Content::Text(text.into()));
+        }
+        assert_eq!(transcript.entries().len(), 0);
+        for text in ["\na", "\n", "\nb", "\n"] {
+            transcript.chunk(Role::Agent, None, None, &Content::Text(text.into()));
+        }
+        let [Entry::Agent(message)] = transcript.entries() else {
+            panic!("{transcript:?}");
+        };
+        assert_eq!(message.markdown.text(), "a\n\nb");
+    }
+
+    #[test]
+    fn what_a_sub_agent_says_goes_on_whatever_others_say() {
+        let mut transcript = Transcript::default();
+        let text = |text: &str| Content::Text(text.into());
+        let task = |id: &str| Some(ToolCallId(id.into()));
+        for id in ["t1", "t2"] {
+            transcript.tool(ToolCallPatch::new(ToolCallId(id.into())));
+        }
+        for (parent, said) in [
+            (None, "I "),
+            (task("t1"), "one "),
+            (task("t2"), "two "),
+            (None, "wait"),
+            (task("t1"), "more"),
+            (task("t2"), "more"),
+        ] {
+            transcript.chunk(Role::Agent, None, parent, &text(said));
+        }
+        let said = transcript.entries().iter().filter_map(|entry| match entry {
+            Entry::Agent(message) => Some(message.markdown.text()),
+            _ => None,
+        });
+        assert_eq!(said.collect::<Vec<_>>(), ["I wait", "one more", "two more"]);
+        assert_eq!(transcript.family().parent(3), Some(0));
+        assert_eq!(transcript.family().parent(4), Some(1));
+        assert_eq!(transcript.family().parent(2), None);
+    }
+
+    #[test]
+    fn a_parent_may_come_late_or_never() {
+        let child = |id: &str, parent: &str| ToolCallPatch {
+            meta: Some(json!({ "claudeCode": { "parentToolUseId": parent } })),
+            ..ToolCallPatch::new(ToolCallId(id.into()))
+        };
+        let mut transcript = Transcript::default();
+        transcript.tool(child("a", "late"));
+        transcript.tool(child("b", "never"));
+        transcript.chunk(
+            Role::Agent,
+            None,
+            Some(ToolCallId("late".into())),
+            &Content::Text("x".into()),
+        );
+        assert!(transcript.take_moved().is_empty());
+        transcript.tool(ToolCallPatch::new(ToolCallId("late".into())));
+        assert_eq!(transcript.take_moved(), [0, 2]);
+        assert_eq!(transcript.family().children(3), [0, 2]);
+        assert_eq!(transcript.family().parent(1), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Tool calls in a transcript: begun, told more of, cut off.
+//!
+//! Invariant: there is one entry for each id, whatever message it came in first.
+
+use std::path::Path;
+
+use super::{Entry, ToolCall, Transcript};
+use crate::render::tooldiff::only_place;
+use crate::text::Text;
+use acp::{ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
+
+impl Transcript {
+    /// Merges what a message says of a tool call into the entry with its id, made if need be.
+    pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
+        let parent = patch.parent();
+        if let Some(&index) = self.tools.get(&patch.id) {
+            if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
+                let before = tool.status;
+                tool.merge(patch);
+                self.progress.tool(index, Some(before), tool.status);
+                if tool.status != before {
+                    self.dirty.extend(self.family.above(index));
+                }
+            }
+            self.touch(index);
+            self.settle_tool(index);
+            if let Some(parent) = parent {
+                self.belong(index, parent);
+            }
+            return index;
+        }
+        let id = patch.id.clone();
+        let mut tool = ToolCall::new(id.clone());
+        tool.merge(patch);
+        let status = tool.status;
+        let index = self.push_below(parent, Entry::Tool(Box::new(tool)));
+        self.progress.tool(index, None, status);
+        self.settle_tool(index);
+        self.tools.insert(id.clone(), index);
+        for child in self.family.take_waiting(&id) {
+            self.belong(child, id.clone());
+        }
+        index
+    }
+
+    /// Calls a tool call by another id, too; what has waited for that belongs to it.
+    pub fn call_also(&mut self, id: ToolCallId, known: &ToolCallId) {
+        let Some(&index) = self.tools.get(known) else {
+            return;
+        };
+        self.tools.entry(id.clone()).or_insert(index);
+        for child in self.family.take_waiting(&id) {
+            self.belong(child, id.clone());
+        }
+    }
+
+    /// Lets the diffs of a tool call find their places in their files as they are now.
+    pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
+        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
+            return;
+        };
+        for (at, diff) in tool.texts.diffs_mut() {
+            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
+                continue;
+            };
+            let Some(text) = text_of(path) else {
+                continue;
+            };
+            let old = old.as_deref().unwrap_or_default();
+            let place = only_place(&text, new).or_else(|| only_place(&text, old));
+            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
+                diff.set_place(row);
+            }
+        }
+    }
+
+    /// Forgets what a tool call shows: its id is used for another one from now on.
+    pub fn forget_content(&mut self, id: &ToolCallId) {
+        let Some(&at) = self.tools.get(id) else {
+            return;
+        };
+        if let Some(Entry::Tool(tool)) = self.entries.get_mut(at) {
+            tool.forget_content();
+            self.touch(at);
+        }
+    }
+
+    pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolCall> {
+        match self.entries.get(*self.tools.get(id)?)? {
+            Entry::Tool(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
+    /// Marks every tool call that is not finished as cancelled.
+    pub fn cancel_tools(&mut self) {
+        self.cancel_tools_but(|_| false);
+    }
+
+    /// Marks every tool call that is not finished as cancelled, but for some.
+    pub fn cancel_tools_but(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if let Entry::Tool(tool) = entry
+                && tool.is_open()
+                && !is_kept(&tool.id)
+            {
+                self.progress
+                    .tool(index, Some(tool.status), ToolStatus::Cancelled);
+                tool.status = ToolStatus::Cancelled;
+                self.dirty.insert(index);
+                self.news.touch(index);
+                self.news.settle(index);
+                self.dirty.extend(self.family.above(index));
+            }
+        }
+    }
+
+    /// Says that a tool call is as it will be, if it is over.
+    pub(super) fn settle_tool(&mut self, index: usize) {
+        if let Some(Entry::Tool(tool)) = self.entries.get(index)
+            && !tool.is_open()
+        {
+            self.news.settle(index);
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! A prompt turn: the prompt goes out, updates come in, a stop reason ends it.
+//!
+//! Invariant: a turn is ended by the response to its own request, or by the end of its agent;
+//! by nothing else.
+
+use serde_json::Value;
+
+use crate::conversation::attachment::{Attachment, Takes};
+use crate::conversation::plan::Place;
+use crate::conversation::queue::When;
+use crate::model::{
+    Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
+};
+use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use crate::spine::event::Prompt;
+use crate::spine::ids::{AgentKey, SessionKey};
+use crate::tools;
+use acp::client::{self, PromptBlock};
+use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
+
+impl Model {
+    pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
+        let mut prompt = prompt;
+        self.take_attached(key, &mut prompt);
+        if prompt.is_empty() {
+            fx.push(notify(
+                Level::Warn,
+                "The prompt is empty: nothing was sent.",
+            ));
+            return;
+        }
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.queue.push(prompt, when);
+        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        let needs_login = session.login.is_needed;
+        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+            self.connect(key, fx);
+        } else if needs_login {
+            self.try_again(key, fx);
+        } else if is_busy {
+            match when {
+                // Not in the transcript, where the agent is in the middle of a sentence.
+                When::InTurn => fx.push(Effect::Editor(EditorEffect::Queued { session: key })),
+                When::AtOnce => self.cancel(key, fx),
+            }
+        }
+        self.next_prompt(key, fx);
+    }
+
+    /// Sends the prompt that waits longest, if the session is ready for one.
+    pub(crate) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
+        let serving = self.sessions.get(&key).and_then(|session| session.agent);
+        let serving = serving.filter(|agent| self.is_staying(*agent));
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let is_busy = session.turn.is_some() || session.login.is_needed;
+        if serving.is_none() || !session.opening.is_open() || is_busy {
+            return;
+        }
+        let Some(mut prompt) = session.queue.pop_front() else {
+            return;
+        };
+        prompt.along_mut().for_each(Attachment::renew);
+        session
+            .transcript
+            .begin_turn(&prompt.shown(&session.spec.cwd));
+        session.stop_reason = None;
+        self.following.turn_begins(key);
+        session.turn = Some(Turn {
+            stage: Stage::Checkpoint(Box::new(prompt)),
+            cancelled: false,
+            spoke: false,
+            echo: None,
+        });
+        self.ask_checkpoint(key, fx);
+        fx.push(emit(Announcement::TurnStarted { session: key }));
+    }
+
+    /// Sends the prompt that has waited for a checkpoint.
+    ///
+    /// One whose agent has been asked to end waits for that end.
+    pub(crate) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
+        let agent = self.sessions.get(&key).and_then(|session| session.agent);
+        let Some(agent) = agent.filter(|agent| self.is_staying(*agent)) else {
+            return;
+        };
+        if !self.has_contents(agent, key, fx) {
+            return;
+        }
+        self.ask_chosen_option(key, None, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
+            return;
+        };
+        let Stage::Checkpoint(prompt) = &mut turn.stage else {
+            return;
+        };
+        let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
+        // Until now what was told was the last turn's.
+        let shown = prompt.shown(&session.spec.cwd);
+        self.reviews.turns.begins(key, &shown);
+        // An agent may take a command for all there is, and the rest of its prompt for nothing.
+        let is_command =
+            (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
+        let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
+        let info = self.agents.get(&agent);
+        let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
+        self.tell_left_out(key, &prompt, takes);
+        let past = (!is_command)
+            .then(|| self.take_past(key, takes.embedded))
+            .flatten();
+        let mut rest = prompt.text.clone();
+        rest.push_str(feedback.as_deref().unwrap_or_default());
+        if let Some(PromptBlock::Text(text)) = &past {
+            rest.push_str(text);
+        }
+        if let Some(turn) = self.sessions.get_mut(&key).and_then(|s| s.turn.as_mut()) {
+            turn.spoke = false;
+            turn.echo = Some(Echo {
+                rest,
+                taken: String::new(),
+            });
+        }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.login.keep(&prompt, feedback.as_deref());
+        }
+        // The user's words come first: agents look there for a command, and for a title.
+        let last = feedback.map(PromptBlock::Text);
+        let all = std::mem::take(&mut prompt).into_blocks(takes);
+        let all = all.into_iter().chain(last).chain(past);
+        let params = client::prompt(&id, all.collect());
+        let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
+            return;
+        };
+        if let Some(session) = self.sessions.get_mut(&key)
+            && let Some(turn) = &mut session.turn
+        {
+            turn.stage = Stage::Answer(request);
+            session.opening.is_used();
+        }
+        self.open_window(key);
+    }
+
+    pub(crate) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
+        // The agent hears of the cancel first: else it goes on with what its calls came to.
+        let mut answers = Effects::new();
+        let had_uses = self.cancel_uses(key, &mut answers);
+        self.cancel_turn(key, had_uses, fx);
+        fx.append(&mut answers);
+    }
+
+    fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
+        self.close_permissions(key, fx);
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
+        else {
+            if !self.cancel_login(key, fx) && !had_uses {
+                fx.push(notify(Level::Info, "Nothing is running in this chat."));
+            }
+            return;
+        };
+        if matches!(turn.stage, Stage::Checkpoint(_)) {
+            let text = "Cancelled before the prompt was sent.";
+            session.transcript.notice(Level::Warn, text);
+            self.finish_turn(key, "cancelled", fx);
+            return self.next_prompt(key, fx);
+        }
+        let line = rpc::notification(client::CANCEL, client::cancel(id));
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        if !turn.cancelled {
+            turn.cancelled = true;
+            session.transcript.cancel_tools();
+        }
+        self.kill_turns_terminals(key, fx);
+    }
+
+    pub(crate) fn prompt_answered(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        request: u64,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let is_asked = |stage: &Stage| matches!(stage, Stage::Answer(id) if *id == request);
+        let asked = |turn: &&Turn| session.agent == Some(agent) && is_asked(&turn.stage);
+        let Some(turn) = session.turn.as_ref().filter(asked) else {
+            return;
+        };
+        let (spoke, cancelled) = (turn.spoke, turn.cancelled);
+        // Before it is said how the turn has ended.
+        session.transcript.settle_plan();
+        let mut refused = None;
+        let reason = match result {
+            Ok(value) => {
+                let reason = client::stop_reason(&value);
+                if let Some(text) = stop_notice(&reason, spoke) {
+                    session.transcript.notice(Level::Warn, text);
+                }
+                stop_name(&reason).to_owned()
+            }
+            Err(_) if cancelled => {
+                session.transcript.notice(Level::Warn, "Cancelled.");
+                "cancelled".to_owned()
+            }
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
+                refused = Some(error);
+                "error".to_owned()
+            }
+            Err(error) => {
+                let text = format!("The agent reports an error: {error}.");
+                session.transcript.notice(Level::Error, text);
+                "error".to_owned()
+            }
+        };
+        self.finish_turn(key, &reason, fx);
+        if let Some(error) = refused {
+            self.login_needed(agent, key, &error, fx);
+        } else if let Some(session) = self.sessions.get_mut(&key) {
+            session.login.is_through();
+        }
+        self.next_prompt(key, fx);
+    }
+
+    pub(crate) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let turn = session.turn.take();
+        let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+        self.following.turn_ends(key);
+        self.feedback_is_dirty = true;
+        session.stop_reason = Some(reason.to_owned());
+        session.transcript.end_turn();
+        session.history.turn_ended(reason);
+        self.tools_turn_ends(key);
+        self.end_turns_terminals(key, is_cancelled, fx);
+        if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
+            self.ask_checkpoint(key, fx);
+        }
+        fx.push(emit(Announcement::TurnEnded {
+            session: key,
+            stop_reason: reason.to_owned(),
+        }));
+    }
+
+    pub(crate) fn session_update(
+        &mut self,
+        agent: AgentKey,
+        id: SessionId,
+        update: Update,
+        fx: &mut Effects,
+    ) {
+        if let Some(key) = self.session_of(agent, &id) {
+            self.apply_update(key, update, fx);
+            return;
+        }
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        let creating = |call: &Call| matches!(call, Call::NewSession(_));
+        if state.pending.values().any(creating) && state.early.len() < EARLY_UPDATES {
+            state.early.push((id, update));
+        } else {
+            let line = format!("update for a session nobody here knows: {}", id.0);
+            fx.push(log(Level::Warn, line));
+        }
+    }
+
+    /// Applies the updates that came before the session's id was known.
+    pub(crate) fn take_early_updates(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        id: &SessionId,
+        fx: &mut Effects,
+    ) {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        let early = std::mem::take(&mut state.early);
+        let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
+        state.early = others;
+        for (_, update) in mine {
+            self.apply_update(key, update, fx);
+        }
+    }
+
+    fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let Some(update) = session.opening.hold(update) else {
+            return;
+        };
+        let is_output = matches!(
+            update,
+            Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
+        );
+        if let Some(turn) = &mut session.turn
+            && is_output
+        {
+            turn.spoke = true;
+        }
+        match update {
+            Update::Chunk {
+                role,
+                message,
+                parent,
+                content,
+            } => {
+                let content = match role {
+                    Role::User => not_echoed(session.turn.as_mut(), content),
+                    Role::Agent | Role::Thought => Some(content),
+                };
+                if let Some(content) = content {
+                    session.transcript.chunk(role, message, parent, &content);
+                }
+            }
+            Update::ToolCall(mut patch) => {
+                tools::keep_apart(&mut patch);
+                let asked = self.permissions.shown();
+                self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
+                let id = patch.id.clone();
+                self.tracked.named(&patch);
+                self.merge_tool(key, patch);
+                self.tool_proposes(key, &id);
+                self.follow_tool(key, &id);
+                self.consult_again(key, &id, fx);
+            }
+            Update::Plan(entries) => {
+                let place = match session.turn {
+                    Some(_) => self.plan_place,
+                    None => Place::Transcript,
+                };
+                session.transcript.plan(entries, place);
+            }
+            Update::Commands(commands) => {
+                session.commands = commands.into();
+                let more = EditorEffect::Candidates { session: key };
+                fx.push(Effect::Editor(more));
+            }
+            Update::Mode(mode) => session.options.mode_is(mode),
+            Update::ConfigOptions(options) => session.options.config_is(options),
+            Update::Info { title } => session.title = title.or(session.title.take()),
+            Update::Usage { used, size, cost } => session.usage = Some(Usage { used, size, cost }),
+            Update::Notice { severity, text } => {
+                let level = match severity {
+                    Severity::Info => Level::Info,
+                    Severity::Warning => Level::Warn,
+                    Severity::Error => Level::Error,
+                };
+                session.transcript.notice(level, text);
+            }
+            Update::Compaction(patch) => session.compactions.merge(patch, &mut session.transcript),
+            Update::Unknown { kind, raw } => {
+                session
+                    .transcript
+                    .push(crate::conversation::transcript::Entry::Unknown { kind, raw });
+            }
+        }
+    }
+}
+
+/// Takes out of a user's chunk the prompt come back, which some agents send, in pieces too.
+///
+/// What only began like the prompt comes back with the chunk that goes on differently.
+fn not_echoed(turn: Option<&mut Turn>, content: Content) -> Option<Content> {
+    let (Some(turn), Content::Text(text)) = (turn, &content) else {
+        return Some(content);
+    };
+    let Some(mut echo) = turn.echo.take() else {
+        return Some(content);
+    };
+    if let Some(rest) = echo.rest.trim_start().strip_prefix(text.trim()) {
+        echo.rest = rest.to_owned();
+        echo.taken.push_str(text);
+        turn.echo = Some(echo);
+        return None;
+    }
+    match echo.rest.trim().is_empty() {
+        true => Some(content),
+        false => Some(Content::Text(echo.taken + text)),
+    }
+}
+
+fn stop_name(reason: &StopReason) -> &str {
+    match reason {
+        StopReason::EndTurn => "end_turn",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::MaxTurnRequests => "max_turn_requests",
+        StopReason::Refusal => "refusal",
+        StopReason::Cancelled => "cancelled",
+        StopReason::Unknown(name) => name,
+    }
+}
+
+/// Returns what the user is told of a stop reason; a turn that simply ended needs no word,
+/// unless nothing came of it.
+fn stop_notice(reason: &StopReason, spoke: bool) -> Option<String> {
+    Some(match reason {
+        StopReason::EndTurn if spoke => return None,
+        StopReason::EndTurn => {
+            "The agent ended its turn without any output; `:Acp log` may say why.".into()
+        }
+        StopReason::MaxTokens => "Stopped: the model's token limit is reached (max_tokens).".into(),
+        StopReason::MaxTurnRequests => {
+            "Stopped: the agent made as many requests as one turn may (max_turn_requests).".into()
+        }
+        StopReason::Refusal => {
+            "The agent refuses to go on (refusal); this prompt is not part of its history.".into()
+        }
+        StopReason::Cancelled => "Cancelled.".into(),
+        StopReason::Unknown(name) => format!("Stopped: {name}."),
+    })
+}

@@ -1,0 +1,18 @@
+//! The state machine, pure: an [`spine::event::Event`] and the model go in,
+//! [`spine::effect::Effect`]s come out.
+//!
+//! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
+
+pub mod conversation;
+pub mod model;
+pub mod questions;
+pub mod render;
+pub mod spine;
+pub mod terminals;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod tools;
+pub mod update;
+pub mod view;
+pub mod workspace;

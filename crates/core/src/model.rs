@@ -1,0 +1,467 @@
+//! All the state there is, owned by the core thread alone.
+//!
+//! Invariant: everything the screen and the public API show is derived from here.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::terminals::Terminals;
+use super::text::Text;
+use super::tools::Tools;
+use crate::conversation::catalog::Listing;
+use crate::conversation::compaction::Compactions;
+use crate::conversation::composer::{Attached, Listings};
+use crate::conversation::history::{Keeping, Pasts};
+use crate::conversation::login::{Login, Logins};
+use crate::conversation::opening::Opening;
+use crate::conversation::options::Options;
+use crate::conversation::plan::Place;
+use crate::conversation::progress::TerminalsTold;
+use crate::conversation::queue::Queue;
+use crate::conversation::reach::Reach;
+use crate::conversation::recall::Recall;
+use crate::conversation::transcript::Transcript;
+pub use crate::conversation::usage::Usage;
+use crate::questions::elicitation::Elicitations;
+use crate::questions::permission::Permissions;
+use crate::render::markdown::Languages;
+use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use crate::spine::event::{AgentSpec, Origin, Prompt};
+use crate::spine::ids::{AgentKey, SessionKey, Token};
+pub use crate::spine::jobs::Job;
+use crate::spine::jobs::Jobs;
+use crate::view::chat::ChatView;
+use crate::view::follow::Following;
+use crate::view::frame::FrameState;
+use crate::view::reviewlist::ReviewList;
+use crate::workspace::changes::Changes;
+use crate::workspace::documents::Documents;
+use crate::workspace::files::{FileJob, WriteQueue};
+use crate::workspace::proposals::Proposals;
+use crate::workspace::reviews::Reviews;
+use crate::workspace::tracked::Tracked;
+use crate::workspace::window::Windows;
+use acp::client::{self, Initialized};
+use acp::{
+    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, Way, rpc,
+};
+
+/// The effects of one event, in order.
+pub type Effects = Vec<Effect>;
+
+#[derive(Debug, Default)]
+pub struct Model {
+    pub agents: BTreeMap<AgentKey, Agent>,
+    pub sessions: BTreeMap<SessionKey, Session>,
+    pub documents: Documents,
+    pub reviews: Reviews,
+    pub(crate) list: ReviewList,
+    pub permissions: Permissions,
+    pub elicitations: Elicitations,
+    pub(crate) terminals_told: TerminalsTold,
+    pub proposals: Proposals,
+    pub terminals: Terminals,
+    pub languages: Languages,
+    pub(crate) jobs: Jobs,
+    pub(crate) tracked: Tracked,
+    pub(crate) writes: WriteQueue,
+    pub(crate) windows: Windows,
+    pub(crate) changes: Changes,
+    pub(crate) following: Following,
+    pub(crate) tools: Tools,
+    pub(crate) past: Pasts,
+    pub(crate) logins: Logins,
+    /// Requests for files whose buffers are still coming in.
+    pub(crate) held: Vec<FileJob>,
+    pub(crate) frame: FrameState,
+    pub(crate) listings: Listings,
+    pub(crate) recall: Recall,
+    /// Time limits, in milliseconds.
+    pub limits: Limits,
+    /// What the user rejects is told to the agent.
+    pub feedback: bool,
+    pub(crate) feedback_is_dirty: bool,
+    /// Where a plan is shown while its turn runs.
+    pub plan_place: Place,
+    next_agent: u32,
+    next_token: u64,
+}
+
+/// How long an agent may take to answer a control request.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub control_ms: u64,
+}
+
+impl Default for Limits {
+    /// Half a minute more than a launcher needs that downloads its agent first.
+    fn default() -> Self {
+        Self { control_ms: 90_000 }
+    }
+}
+
+/// One life of an agent's process.
+#[derive(Debug)]
+pub struct Agent {
+    pub spec: AgentSpec,
+    pub state: AgentState,
+    pub info: Option<Initialized>,
+    /// The client's requests that have no response yet.
+    pub pending: HashMap<u64, Call>,
+    /// Those that the client has given up, and that may be answered all the same.
+    pub given_up: HashSet<u64>,
+    pub next_id: u64,
+    /// Updates for sessions whose id is not known yet: they may precede the answer to
+    /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
+    pub early: Vec<(SessionId, Update)>,
+    /// Questions of such sessions, held likewise.
+    pub early_questions: Vec<Question>,
+}
+
+/// A permission request as it came.
+#[derive(Debug)]
+pub struct Question {
+    pub request: RequestId,
+    pub session: SessionId,
+    pub tool: ToolCallPatch,
+    pub options: Vec<PermissionOption>,
+}
+
+/// How many updates, and questions, are kept for sessions that are being created.
+pub const EARLY_UPDATES: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentState {
+    Starting,
+    Ready,
+    /// The client has asked it to end.
+    Leaving,
+}
+
+/// A request of the client's, and whom its answer concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    Initialize,
+    NewSession(SessionKey),
+    LoadSession(SessionKey),
+    ResumeSession(SessionKey),
+    Prompt(SessionKey),
+    SetOption {
+        session: SessionKey,
+        /// The number of the change.
+        change: u64,
+        way: Way,
+    },
+    /// By the method of this name.
+    Authenticate {
+        session: SessionKey,
+        method: String,
+    },
+    Logout(SessionKey),
+    /// A page of the agent's sessions.
+    ListSessions(Box<Listing>),
+    CloseSession(SessionId),
+    DeleteSession(SessionId),
+    /// A session that nobody wants any more, should the agent open it; with its id if it has one.
+    Orphan(&'static str, Option<SessionId>),
+}
+
+impl Call {
+    pub fn method(&self) -> &'static str {
+        match self {
+            Call::Initialize => client::INITIALIZE,
+            Call::NewSession(_) => client::NEW_SESSION,
+            Call::LoadSession(_) => client::LOAD_SESSION,
+            Call::ResumeSession(_) => client::RESUME_SESSION,
+            Call::Prompt(_) => client::PROMPT,
+            Call::SetOption { way, .. } => match way {
+                Way::Config => client::SET_CONFIG_OPTION,
+                Way::Mode => client::SET_MODE,
+                Way::Model => client::SET_MODEL,
+            },
+            Call::Authenticate { .. } => client::AUTHENTICATE,
+            Call::Logout(_) => client::LOGOUT,
+            Call::ListSessions(_) => client::LIST_SESSIONS,
+            Call::CloseSession(_) => client::CLOSE_SESSION,
+            Call::DeleteSession(_) => client::DELETE_SESSION,
+            Call::Orphan(method, _) => method,
+        }
+    }
+
+    /// Returns the session it concerns, where it is one of those that are open here.
+    pub fn session(&self) -> Option<SessionKey> {
+        match self {
+            Call::NewSession(session)
+            | Call::LoadSession(session)
+            | Call::ResumeSession(session)
+            | Call::Prompt(session) => Some(*session),
+            Call::Authenticate { session, .. } | Call::Logout(session) => Some(*session),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Session {
+    pub spec: AgentSpec,
+    pub roots: Vec<PathBuf>,
+    /// The root of the project it works in.
+    pub project: PathBuf,
+    /// The process that serves it; `None` when it has ended.
+    pub agent: Option<AgentKey>,
+    /// The agent's name for it, also while no process serves it.
+    pub id: Option<SessionId>,
+    /// It shares no process that others have.
+    pub is_alone: bool,
+    pub login: Login,
+    pub reach: Reach,
+    pub opening: Opening,
+    pub transcript: Transcript,
+    pub(crate) history: Keeping,
+    pub chat: ChatView,
+    pub turn: Option<Turn>,
+    /// A checkpoint of the project is being taken: it ends the last turn's window, and the next
+    /// prompt waits for it.
+    pub awaits_checkpoint: bool,
+    /// Prompts that wait for the session to be ready or for the turn to end.
+    pub queue: Queue,
+    /// The entry of the transcript that shows what the user has rejected, which goes along too.
+    pub along: Option<usize>,
+    /// What goes along with the next prompt.
+    pub attached: Attached,
+    pub stop_reason: Option<String>,
+    pub options: Options,
+    pub title: Option<String>,
+    pub compactions: Compactions,
+    pub usage: Option<Usage>,
+    pub commands: Arc<[acp::Command]>,
+    /// The text of files as this session last read or wrote them: the base of its writes.
+    pub seen: HashMap<PathBuf, Text>,
+}
+
+/// A prompt that is being answered.
+#[derive(Debug)]
+pub struct Turn {
+    pub stage: Stage,
+    pub cancelled: bool,
+    /// Something came of it: a chunk, a tool call, a plan.
+    pub spoke: bool,
+    /// `None` when the agent has said something else in the user's name.
+    pub echo: Option<Echo>,
+}
+
+/// What a turn waits for.
+#[derive(Debug)]
+pub enum Stage {
+    /// A checkpoint; then the prompt goes out.
+    Checkpoint(Box<Prompt>),
+    /// The answer to this request.
+    Answer(u64),
+}
+
+/// A prompt that the agent may be sending back.
+#[derive(Debug)]
+pub struct Echo {
+    /// What has not come yet.
+    pub rest: String,
+    pub taken: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Starting,
+    Idle,
+    Running,
+    /// A permission, another question or a log-in waits for the user.
+    Waiting,
+    Dead,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Starting => "starting",
+            Phase::Idle => "idle",
+            Phase::Running => "running",
+            Phase::Waiting => "waiting",
+            Phase::Dead => "dead",
+        }
+    }
+}
+
+impl Session {
+    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf, origin: Origin) -> Self {
+        Self {
+            spec,
+            roots,
+            project,
+            agent: None,
+            is_alone: false,
+            opening: Opening::of(&origin),
+            id: match origin {
+                Origin::New => None,
+                Origin::Past { id } => Some(id),
+            },
+            login: Login::default(),
+            reach: Reach::default(),
+            transcript: Transcript::default(),
+            history: Keeping::default(),
+            chat: ChatView::default(),
+            turn: None,
+            awaits_checkpoint: false,
+            queue: Queue::default(),
+            along: None,
+            attached: Attached::default(),
+            stop_reason: None,
+            options: Options::default(),
+            title: None,
+            compactions: Compactions::default(),
+            usage: None,
+            commands: Arc::default(),
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Returns whether a prompt is one of the agent's commands.
+    pub fn is_command(&self, prompt: &Prompt) -> bool {
+        let name = prompt.text.strip_prefix('/');
+        let name = name.and_then(|text| text.split_whitespace().next());
+        name.is_some_and(|name| self.commands.iter().any(|command| command.name == name))
+    }
+}
+
+impl Model {
+    pub fn token(&mut self, job: Job) -> Token {
+        self.next_token += 1;
+        let token = Token(self.next_token);
+        self.jobs.insert(token, job);
+        token
+    }
+
+    pub(crate) fn new_agent_key(&mut self) -> AgentKey {
+        self.next_agent += 1;
+        AgentKey(self.next_agent)
+    }
+
+    pub fn phase(&self, key: SessionKey) -> Phase {
+        let Some(session) = self.sessions.get(&key) else {
+            return Phase::Dead;
+        };
+        if session.history.is_looked_for {
+            Phase::Starting
+        } else if session.agent.is_none() {
+            Phase::Dead
+        } else if self.permissions.count(key) + self.elicitations.count(key) > 0
+            || session.login.is_needed
+        {
+            Phase::Waiting
+        } else if session.turn.is_some() {
+            Phase::Running
+        } else if !session.opening.is_open() {
+            Phase::Starting
+        } else {
+            Phase::Idle
+        }
+    }
+
+    /// Finds the session an agent means.
+    pub fn session_of(&self, agent: AgentKey, id: &SessionId) -> Option<SessionKey> {
+        self.sessions
+            .iter()
+            .find(|(_, session)| session.agent == Some(agent) && session.id.as_ref() == Some(id))
+            .map(|(key, _)| *key)
+    }
+
+    /// Returns the sessions a process serves.
+    pub fn sessions_of(&self, agent: AgentKey) -> Vec<SessionKey> {
+        let served = self.sessions.iter();
+        served
+            .filter(|(_, session)| session.agent == Some(agent))
+            .map(|(key, _)| *key)
+            .collect()
+    }
+
+    /// Sends a request and remembers what its answer is for.
+    pub(crate) fn request(
+        &mut self,
+        agent: AgentKey,
+        call: Call,
+        params: impl serde::Serialize,
+        fx: &mut Effects,
+    ) -> Option<u64> {
+        let state = self.agents.get_mut(&agent)?;
+        let id = state.next_id;
+        state.next_id += 1;
+        let line = rpc::request(id, call.method(), params);
+        let is_control = call.is_limited();
+        state.pending.insert(id, call);
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        if is_control {
+            self.limit(agent, id, fx);
+        }
+        Some(id)
+    }
+
+    /// Limits the time that the answer to a request may take, from now on.
+    pub(crate) fn limit(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
+        let ms = self.limits.control_ms;
+        let token = self.token(Job::ControlTimeout { agent, id });
+        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+    }
+
+    /// Answers a request of the agent's, unless the process is gone.
+    pub(crate) fn respond(
+        &self,
+        agent: AgentKey,
+        id: &RequestId,
+        result: Result<impl serde::Serialize, RpcError>,
+        fx: &mut Effects,
+    ) {
+        if !self.agents.contains_key(&agent) {
+            return;
+        }
+        let line = match result {
+            Ok(result) => rpc::response(id, result),
+            Err(error) => rpc::error(id, error.code, &error.message, error.data),
+        };
+        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+    }
+
+    /// Answers a request of the agent's with an error.
+    pub(crate) fn refuse(
+        &self,
+        agent: AgentKey,
+        id: &RequestId,
+        error: RpcError,
+        fx: &mut Effects,
+    ) {
+        self.respond(agent, id, Err::<(), _>(error), fx);
+    }
+
+    /// Writes a notice into a session's transcript.
+    pub(crate) fn notice(&mut self, key: SessionKey, level: Level, text: impl Into<String>) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.transcript.notice(level, text);
+        }
+    }
+}
+
+/// Returns the effect that tells the user something.
+pub fn notify(level: Level, text: impl Into<String>) -> Effect {
+    Effect::Editor(EditorEffect::Notify {
+        level,
+        text: text.into(),
+    })
+}
+
+pub fn log(level: Level, line: impl Into<String>) -> Effect {
+    Effect::Host(HostEffect::Log {
+        level,
+        line: line.into(),
+    })
+}
+
+pub fn emit(announcement: Announcement) -> Effect {
+    Effect::Editor(EditorEffect::Emit(announcement))
+}

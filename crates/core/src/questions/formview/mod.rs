@@ -1,0 +1,346 @@
+//! How a question by a form or a page looks: its lines, and what each of them stands for.
+//!
+//! Invariant: as many rows as lines; every field has a row that can be gone to.
+
+#[cfg(test)]
+mod tests;
+
+use crate::questions::elicitation::Ask;
+use crate::questions::form::{Choice, Entry, Field, Form, Kind, Mistakes};
+use crate::questions::page::Page;
+use crate::render::view::{ElicitationView, Group, Line};
+use crate::view::toolview::{push, whole_line};
+
+/// What a line stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    /// Words.
+    Text,
+    /// The title of a field.
+    Title(usize),
+    /// What stands in a field: the first line of it, or another.
+    Value(usize),
+    More(usize),
+    /// A field that is a box to tick.
+    Flag(usize),
+    /// A choice of a field, by their numbers.
+    Choice(usize, usize),
+    Act(Act),
+}
+
+/// What can be done about a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    Submit,
+    /// To a question without fields.
+    Yes,
+    No,
+    Open,
+    Copy,
+    Decline,
+    Dismiss,
+}
+
+impl Act {
+    /// Returns its name in the configuration's keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Act::Submit => "submit",
+            Act::Yes => "yes",
+            Act::No => "no",
+            Act::Open => "open",
+            Act::Copy => "copy",
+            Act::Decline => "decline",
+            Act::Dismiss => "dismiss",
+        }
+    }
+
+    /// Tells whether what is filled in is lost by it.
+    pub fn drops(self) -> bool {
+        matches!(self, Act::Decline | Act::Dismiss)
+    }
+
+    fn words(self) -> (&'static str, Group) {
+        match self {
+            Act::Submit => ("Submit", "AcpAllow"),
+            Act::Yes => ("Yes", "AcpAllow"),
+            Act::No => ("No", "AcpReject"),
+            Act::Open => ("Open it in the browser", "AcpAllow"),
+            Act::Copy => ("Copy the address", "AcpOption"),
+            Act::Decline => ("Decline: the agent is told no", "AcpReject"),
+            Act::Dismiss => ("Dismiss: neither yes nor no", "AcpOption"),
+        }
+    }
+}
+
+/// What has been entered so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    pub entries: Vec<Entry>,
+    pub mistakes: Mistakes,
+}
+
+impl Draft {
+    /// Returns what stands in a question's fields before anything is entered.
+    pub fn of(ask: &Ask) -> Self {
+        Self {
+            entries: match ask {
+                Ask::Form(form) => form.entries(),
+                Ask::Page { .. } => Vec::new(),
+            },
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Tells whether something stands in the fields that the question did not come with.
+    pub fn is_filled_in(&self, ask: &Ask) -> bool {
+        self.entries != Self::of(ask).entries
+    }
+
+    /// Ticks or unticks a box, or takes or leaves a choice.
+    pub fn toggle(&mut self, form: &Form, row: Row) {
+        let (number, choice) = match row {
+            Row::Flag(number) => (number, 0),
+            Row::Choice(number, choice) => (number, choice),
+            _ => return,
+        };
+        let is_one = matches!(
+            form.fields.get(number).map(|field| &field.kind),
+            Some(Kind::One(_))
+        );
+        match self.entries.get_mut(number) {
+            Some(Entry::Flag(flag)) => *flag = !*flag,
+            Some(Entry::Chosen(chosen)) => {
+                let was_chosen = chosen.remove(&choice);
+                if is_one {
+                    chosen.clear();
+                }
+                if !was_chosen {
+                    chosen.insert(choice);
+                }
+            }
+            _ => {}
+        }
+        self.forgive(number);
+    }
+
+    /// Puts a text into a field.
+    pub fn write(&mut self, number: usize, text: String) {
+        if let Some(Entry::Text(entry)) = self.entries.get_mut(number)
+            && *entry != text
+        {
+            *entry = text;
+            self.forgive(number);
+        }
+    }
+
+    /// Forgets what was wrong with a field: it has changed since.
+    fn forgive(&mut self, number: usize) {
+        self.mistakes.retain(|(wrong, _)| *wrong != number);
+    }
+
+    /// Returns the text in a field that one is typed into.
+    pub fn text(&self, form: &Form, number: usize) -> Option<&str> {
+        let is_known = !matches!(form.fields.get(number)?.kind, Kind::Unknown(_));
+        match self.entries.get(number) {
+            Some(Entry::Text(text)) if is_known => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Returns what can be done about a question, in the order of the lines.
+pub fn acts(ask: &Ask) -> Vec<Act> {
+    match ask {
+        Ask::Form(form) if form.fields.is_empty() => vec![Act::Yes, Act::No, Act::Dismiss],
+        Ask::Form(_) => vec![Act::Submit, Act::Decline, Act::Dismiss],
+        Ask::Page { page, .. } if page.is_web => {
+            vec![Act::Open, Act::Copy, Act::Decline, Act::Dismiss]
+        }
+        Ask::Page { .. } => vec![Act::Copy, Act::Decline, Act::Dismiss],
+    }
+}
+
+/// Renders a question; `key_of` says which key does what.
+pub fn render(
+    view: &ElicitationView,
+    draft: &Draft,
+    key_of: impl Fn(Act) -> String,
+) -> (Vec<Line>, Vec<Row>) {
+    let mut page = Rendered::default();
+    page.words(view.head.iter().cloned());
+    match &view.ask {
+        Ask::Form(form) => page.form(form, draft),
+        Ask::Page { page: web, .. } => page.web(web),
+    }
+    page.gap();
+    for act in acts(&view.ask) {
+        let (words, group) = act.words();
+        let text = format!(" {:<6} {words}", key_of(act));
+        page.add(whole_line(text, group), Row::Act(act));
+    }
+    page.lines.iter_mut().for_each(Line::flatten);
+    (page.lines, page.rows)
+}
+
+/// Returns the rows that one goes to one after another: one for each field, and the acts.
+pub fn stops(rows: &[Row], draft: &Draft) -> Vec<usize> {
+    let mut stops = Vec::new();
+    let mut last_field = None;
+    for (at, row) in rows.iter().enumerate() {
+        let field = match row {
+            Row::Value(number) | Row::Flag(number) => *number,
+            Row::Choice(number, choice) => {
+                let chosen = match draft.entries.get(*number) {
+                    Some(Entry::Chosen(chosen)) => chosen.first().copied().unwrap_or(0),
+                    _ => 0,
+                };
+                if *choice != chosen {
+                    continue;
+                }
+                *number
+            }
+            Row::Act(_) => {
+                stops.push(at);
+                continue;
+            }
+            _ => continue,
+        };
+        if last_field.replace(field) != Some(field) {
+            stops.push(at);
+        }
+    }
+    stops
+}
+
+#[derive(Default)]
+struct Rendered {
+    lines: Vec<Line>,
+    rows: Vec<Row>,
+}
+
+impl Rendered {
+    fn add(&mut self, line: Line, row: Row) {
+        self.lines.push(line);
+        self.rows.push(row);
+    }
+
+    fn words(&mut self, lines: impl IntoIterator<Item = Line>) {
+        for line in lines {
+            self.add(line, Row::Text);
+        }
+    }
+
+    /// Leaves a line free, unless it would be the first.
+    fn gap(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.text.is_empty()) {
+            self.add(Line::default(), Row::Text);
+        }
+    }
+
+    fn web(&mut self, page: &Page) {
+        self.gap();
+        let mut line = Line::default();
+        match page.url.split_once(&page.host) {
+            Some((before, after)) if !page.host.is_empty() => {
+                push(&mut line, before, "AcpDim");
+                push(&mut line, &page.host, "AcpFormHost");
+                push(&mut line, after, "AcpPath");
+            }
+            _ => push(&mut line, &page.url, "AcpPath"),
+        }
+        self.add(line, Row::Text);
+        if !page.host.is_empty() {
+            self.gap();
+            let mut line = Line::default();
+            push(&mut line, "It leads to ", "AcpDim");
+            push(&mut line, &page.host, "AcpFormHost");
+            self.add(line, Row::Text);
+        }
+        for warning in &page.warnings {
+            self.add(whole_line((*warning).to_owned(), "AcpWarning"), Row::Text);
+        }
+    }
+
+    fn form(&mut self, form: &Form, draft: &Draft) {
+        let title = form.title.iter().map(|text| (text, "AcpTitle"));
+        let words = title.chain(form.description.iter().map(|text| (text, "AcpDim")));
+        for (text, group) in words {
+            self.words(text.lines().map(|line| whole_line(line.to_owned(), group)));
+        }
+        for (number, field) in form.fields.iter().enumerate() {
+            self.gap();
+            match (&field.kind, draft.entries.get(number)) {
+                (Kind::Flag, Some(Entry::Flag(flag))) => self.flag(number, field, *flag),
+                (kind, entry) => {
+                    self.title(number, field);
+                    self.value(number, kind, entry);
+                }
+            }
+            let mistakes = draft.mistakes.iter();
+            for (_, why) in mistakes.filter(|(wrong, _)| *wrong == number) {
+                let line = whole_line(format!("  ! {why}"), "AcpFormMistake");
+                self.add(line, Row::Text);
+            }
+        }
+    }
+
+    fn flag(&mut self, number: usize, field: &Field, flag: bool) {
+        let mut line = Line::default();
+        push(&mut line, if flag { "[x] " } else { "[ ] " }, "AcpOption");
+        push(&mut line, &field.title, "AcpFormTitle");
+        describe(&mut line, field.description.as_deref());
+        self.add(line, Row::Flag(number));
+    }
+
+    fn title(&mut self, number: usize, field: &Field) {
+        let mut line = Line::default();
+        push(&mut line, &field.title, "AcpFormTitle");
+        if field.is_required {
+            push(&mut line, " *", "AcpFormMistake");
+        }
+        describe(&mut line, field.description.as_deref());
+        self.add(line, Row::Title(number));
+    }
+
+    fn value(&mut self, number: usize, kind: &Kind, entry: Option<&Entry>) {
+        let choices: (&[Choice], [&str; 2]) = match kind {
+            Kind::One(choices) => (choices, ["( ) ", "(•) "]),
+            Kind::Many(choices) => (choices, ["[ ] ", "[x] "]),
+            Kind::Unknown(kind) => {
+                let text = format!("  (a value of the type \"{kind}\" cannot be entered here)");
+                return self.add(whole_line(text, "AcpDim"), Row::Value(number));
+            }
+            _ => (&[], ["", ""]),
+        };
+        match entry {
+            Some(Entry::Chosen(chosen)) => {
+                for (at, choice) in choices.0.iter().enumerate() {
+                    let is_chosen = chosen.contains(&at);
+                    let mut line = Line::plain("  ");
+                    let [free, taken] = choices.1;
+                    push(&mut line, if is_chosen { taken } else { free }, "AcpOption");
+                    push(&mut line, &choice.title, "AcpFormValue");
+                    describe(&mut line, choice.description.as_deref());
+                    self.add(line, Row::Choice(number, at));
+                }
+            }
+            Some(Entry::Text(text)) if !text.is_empty() => {
+                for (at, text) in text.split('\n').enumerate() {
+                    let mut line = Line::plain("  ");
+                    push(&mut line, text, "AcpFormValue");
+                    let row = if at == 0 { Row::Value } else { Row::More };
+                    self.add(line, row(number));
+                }
+            }
+            _ => self.add(whole_line("  …".to_owned(), "AcpDim"), Row::Value(number)),
+        }
+    }
+}
+
+fn describe(line: &mut Line, words: Option<&str>) {
+    if let Some(words) = words {
+        push(line, "  ", "AcpDim");
+        push(line, words, "AcpDim");
+    }
+}

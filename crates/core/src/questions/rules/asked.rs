@@ -1,0 +1,258 @@
+//! What a permission request shows of itself, in the words that rules are made of.
+//!
+//! Invariant: nothing that is shown is left out of `paths`, `changes` or `all_text`; where that
+//! cannot be told, the request is unclear.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::shell::{self, Words};
+use crate::conversation::transcript::ToolCall;
+use crate::render::rawview;
+use crate::workspace::files::normalized;
+use acp::{Content, ToolContent, ToolKind};
+
+/// A request, as far as rules look at it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The agent's name in the config.
+    pub agent: String,
+    /// What the agent calls it.
+    pub kind: ToolKind,
+    /// What it does to files by what it shows, whatever it is called.
+    pub changes: Vec<ToolKind>,
+    /// All the paths it names, absolute and clean.
+    pub paths: Vec<PathBuf>,
+    /// The command line it would run.
+    pub command: Option<String>,
+    /// The commands in it; `None` if they are not understood.
+    pub parts: Option<Vec<Words>>,
+    /// Where it would run it.
+    pub cwd: PathBuf,
+    /// All the folders that its commands would run in: they may go into others.
+    pub folders: Vec<PathBuf>,
+    /// All that may be a command, for those who look for one that must not be.
+    pub all_text: String,
+    /// The texts in it, each of which may be a path as a whole.
+    pub strings: Vec<String>,
+    /// What it says to people.
+    pub said: String,
+    /// There is something in it that nobody here understands.
+    pub is_unclear: bool,
+}
+
+/// How an older version of an agent marks a file that goes.
+const DELETED: &str = "[file deleted]";
+
+impl Asked {
+    /// Reads what a tool call shows; relative paths are in `cwd`.
+    pub fn of(tool: &ToolCall, agent: &str, cwd: &Path) -> Self {
+        let mut asked = Self {
+            agent: agent.to_owned(),
+            kind: tool.kind.clone(),
+            changes: Vec::new(),
+            paths: Vec::new(),
+            command: rawview::command(tool),
+            parts: None,
+            cwd: cwd.to_owned(),
+            folders: Vec::new(),
+            all_text: String::new(),
+            strings: Vec::new(),
+            said: String::new(),
+            is_unclear: false,
+        };
+        for location in &tool.locations {
+            asked.add_path(cwd, &location.path.to_string_lossy());
+        }
+        for item in &tool.content {
+            if let ToolContent::Diff { path, old, .. } = item {
+                asked.add_path(cwd, &path.to_string_lossy());
+                asked.changes.push(match old.as_deref() {
+                    Some(DELETED) => ToolKind::Delete,
+                    _ => ToolKind::Edit,
+                });
+            }
+        }
+        asked.read_words(tool);
+        match &tool.raw_input {
+            Some(Value::Object(fields)) => {
+                asked.read_command(fields);
+                asked.read_input(cwd, fields);
+            }
+            Some(Value::Null) | None => {}
+            Some(_) => asked.is_unclear = true,
+        }
+        if let Some(input) = &tool.raw_input {
+            asked.note_texts(input);
+        }
+        asked.find_folders();
+        asked
+    }
+
+    /// Returns what it is called and what it does.
+    pub fn kinds(&self) -> impl Iterator<Item = &ToolKind> {
+        let runs = self.command.is_some().then_some(&ToolKind::Execute);
+        std::iter::once(&self.kind).chain(&self.changes).chain(runs)
+    }
+
+    /// Tells whether a command would run in these folders alone.
+    pub fn is_within(&self, roots: &[PathBuf]) -> bool {
+        let is_in = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
+        self.folders.iter().all(is_in)
+    }
+
+    /// Tells whether it names a command or a path, if only in words.
+    pub fn names_something(&self) -> bool {
+        let has_words = |text: &str| text.split_whitespace().nth(1).is_some();
+        has_words(&self.all_text)
+            || has_words(&self.said)
+            || self.command.is_some()
+            || !self.paths.is_empty()
+    }
+
+    /// Returns it as if what it says to people were a command.
+    pub fn as_said(&self) -> Self {
+        Self {
+            all_text: self.said.clone(),
+            paths: Vec::new(),
+            strings: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// A command may be said in words to people: there alone, or another one than in the input.
+    fn read_words(&mut self, tool: &ToolCall) {
+        let may_run = matches!(
+            self.kind,
+            ToolKind::Execute | ToolKind::Other | ToolKind::Unknown(_)
+        );
+        if !may_run && self.command.is_none() {
+            return;
+        }
+        // Others tell there what the input is, with its patches.
+        if may_run && self.kind != ToolKind::Execute && is_some(tool.raw_input.as_ref()) {
+            self.said.push_str(&tool.title);
+            return;
+        }
+        self.add_text(&tool.title);
+        for item in &tool.content {
+            if let ToolContent::Content(Content::Text(text)) = item {
+                self.add_text(text);
+            }
+        }
+    }
+
+    /// Takes the command apart, and notes whether it is told in one way only.
+    fn read_command(&mut self, input: &Map<String, Value>) {
+        let given = |name: &str| input.get(name).filter(|value| !is_nothing(value));
+        let told: Vec<&Value> = ["command", "cmd", "commands"]
+            .into_iter()
+            .filter_map(given)
+            .collect();
+        let args: Vec<&Value> = ["args", "arguments"]
+            .into_iter()
+            .filter_map(given)
+            .collect();
+        let (told, args) = match (told.as_slice(), args.as_slice()) {
+            ([], []) => return,
+            ([told], []) => (*told, None),
+            ([told], [args]) => (*told, Some(*args)),
+            _ => {
+                self.is_unclear = true;
+                return;
+            }
+        };
+        let words = |value: &Value| -> Option<Vec<String>> {
+            let words = value.as_array()?.iter();
+            words.map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let is_lines = given("commands").is_some();
+        let args = args.map(words);
+        self.parts = match (told, words(told), args) {
+            // Each is a line of its own, with its own quotes.
+            (_, Some(lines), None) if is_lines => lines
+                .iter()
+                .map(|line| shell::commands(line))
+                .collect::<Option<Vec<_>>>()
+                .map(|parts| parts.concat()),
+            (Value::String(line), _, None) if !is_lines => shell::commands(line),
+            (Value::String(program), _, Some(Some(args))) if !is_lines => {
+                shell::program(&[vec![program.clone()], args].concat())
+            }
+            (_, Some(words), None) => shell::program(&words),
+            (_, Some(words), Some(Some(args))) if !is_lines => {
+                shell::program(&[words, args].concat())
+            }
+            _ => None,
+        };
+        self.is_unclear |= self.command.is_none() || self.parts.is_none();
+    }
+
+    /// Finds the folders that the commands run in.
+    fn find_folders(&mut self) {
+        if self.command.is_none() {
+            return;
+        }
+        self.folders.push(self.cwd.clone());
+        for words in self.parts.iter().flatten() {
+            match shell::moves_to(words) {
+                shell::Move::Nowhere => {}
+                shell::Move::To(folder) if !is_odd(folder) && self.folders.len() < MAX_FOLDERS => {
+                    // Whether the ones before it went well, nobody knows.
+                    let to = |from: &PathBuf| normalized(&from.join(folder));
+                    let all: Vec<PathBuf> = self.folders.iter().map(to).collect();
+                    self.folders.extend(all);
+                }
+                shell::Move::To(folder) => {
+                    self.folders.push(normalized(&self.cwd.join(folder)));
+                    self.is_unclear = true;
+                }
+                shell::Move::Anywhere => self.is_unclear = true,
+            }
+        }
+    }
+
+    pub(super) fn add_path(&mut self, cwd: &Path, text: &str) {
+        let path = text.strip_prefix("file://").unwrap_or(text);
+        if path.is_empty() {
+            return;
+        }
+        // Whoever opens it may take such a name for another one.
+        let is_escaped = path.len() < text.len() && path.contains('%');
+        self.is_unclear |= is_escaped || is_odd(path);
+        let path = normalized(&cwd.join(path));
+        if !self.paths.contains(&path) {
+            self.paths.push(path);
+        }
+    }
+}
+
+/// So many folders a line may go through.
+const MAX_FOLDERS: usize = 8;
+
+/// Tells whether a path may lead elsewhere than its parts say: `..` is behind a link not what is
+/// above its name.
+pub(super) fn is_odd(path: &str) -> bool {
+    path.starts_with('~')
+        || path.starts_with("file:")
+        || path.trim() != path
+        || path.contains('$')
+        || path.contains("://")
+        || path.contains(char::is_control)
+        || path.split('/').any(|part| part == "..")
+}
+
+fn is_some(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| !is_nothing(value))
+}
+
+pub(super) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}

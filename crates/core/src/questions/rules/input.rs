@@ -1,0 +1,210 @@
+//! What the input of a request names: the fields that are known by their meaning, and all text.
+//!
+//! Invariant: a field that nobody here knows leaves the request unclear, whatever is in it.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::asked::{Asked, is_nothing, is_odd};
+use super::fields::Meaning;
+use super::patch;
+use crate::workspace::files::normalized;
+use acp::ToolKind;
+
+/// Where in an input a field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Top,
+    Below,
+}
+
+/// Inputs that go deeper are not looked at further.
+const MAX_DEPTH: usize = 32;
+
+impl Asked {
+    /// Reads the fields of an input, each by what its name means.
+    pub(super) fn read_input(&mut self, cwd: &Path, fields: &Map<String, Value>) {
+        for (field, value) in fields {
+            self.read(cwd, field, value, Depth::Top);
+        }
+    }
+
+    /// Notes every text of an input for those who look for one that must not be there.
+    pub(super) fn note_texts(&mut self, input: &Value) {
+        self.gather("", input, MAX_DEPTH);
+    }
+
+    /// Goes through an input, field by field.
+    fn read(&mut self, cwd: &Path, field: &str, value: &Value, depth: Depth) {
+        let (meaning, runs) = (Meaning::of(field), self.command.is_some());
+        let is_clear = match (meaning, value) {
+            (Meaning::Command, _) => depth == Depth::Top && (runs || is_nothing(value)),
+            (Meaning::Power, _) => is_nothing(value) || value.as_str() == Some("use_default"),
+            (Meaning::Told, _) | (_, Value::Null) => true,
+            (_, Value::Array(items)) => {
+                for item in items {
+                    self.read(cwd, field, item, depth);
+                }
+                true
+            }
+            (_, Value::Object(fields)) => {
+                self.read_fields(cwd, field, fields);
+                !runs && ["changes", "edits", "files", "paths"].contains(&field)
+            }
+            // Elsewhere it may be what is done.
+            (Meaning::Plain, Value::String(_)) if field == "type" && depth == Depth::Top => {
+                matches!(self.kind, ToolKind::Read | ToolKind::Search)
+            }
+            (Meaning::Plain, Value::String(text)) => text.chars().all(is_plain),
+            (Meaning::Plain, _) | (Meaning::Said, Value::String(_)) => true,
+            (Meaning::Folder, Value::String(text)) if runs && depth == Depth::Top => {
+                self.is_unclear |= self.cwd != *cwd || is_odd(text);
+                self.cwd = normalized(&cwd.join(text));
+                true
+            }
+            (meaning, Value::String(text)) => {
+                let is_read = self.read_text(cwd, field, meaning, text);
+                !runs && is_read
+            }
+            _ => false,
+        };
+        self.is_unclear |= !is_clear;
+    }
+
+    fn read_fields(&mut self, cwd: &Path, field: &str, fields: &Map<String, Value>) {
+        for (name, value) in fields {
+            match value {
+                // The names are those of files.
+                Value::Object(change) if field == "changes" => {
+                    self.add_path(cwd, name);
+                    self.changes.push(match value["type"].as_str() {
+                        Some("delete") => ToolKind::Delete,
+                        _ => ToolKind::Edit,
+                    });
+                    self.read_fields(cwd, "", change);
+                }
+                value => self.read(cwd, name, value, Depth::Below),
+            }
+        }
+    }
+
+    /// Reads the text of a field; tells whether it is understood.
+    fn read_text(&mut self, cwd: &Path, field: &str, meaning: Meaning, text: &str) -> bool {
+        match meaning {
+            Meaning::Path => self.add_path(cwd, text),
+            // Where a search begins; of other things it may be where all paths do.
+            Meaning::Folder => {
+                self.add_path(cwd, text);
+                return field.starts_with("dir");
+            }
+            Meaning::MovePath => {
+                self.changes.push(ToolKind::Move);
+                self.add_path(cwd, text);
+            }
+            Meaning::Pattern => return !is_odd_pattern(text),
+            Meaning::Data if patch::is_envelope(text) => return self.read_patch(cwd, text),
+            Meaning::Data => self.changes.push(ToolKind::Edit),
+            Meaning::Patch => return self.read_patch(cwd, text),
+            _ => {
+                if looks_like_a_path(text) {
+                    self.add_path(cwd, text);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads which files a patch is for; tells whether it is understood.
+    fn read_patch(&mut self, cwd: &Path, text: &str) -> bool {
+        let Some(changes) = patch::changes(text) else {
+            return false;
+        };
+        self.changes
+            .extend(changes.is_empty().then_some(ToolKind::Edit));
+        for (kind, path) in changes {
+            self.changes.push(kind);
+            self.add_path(cwd, &path);
+        }
+        true
+    }
+
+    /// Notes every text for those who look for one that must not be there: but what files hold.
+    fn gather(&mut self, field: &str, value: &Value, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            self.is_unclear = true;
+            return;
+        };
+        match value {
+            Value::String(text) => {
+                let is_held = match Meaning::of(field) {
+                    Meaning::Said => return self.said.extend(["\n", text]),
+                    Meaning::Data => self.kind != ToolKind::Execute,
+                    Meaning::Patch => patch::changes(text).is_some(),
+                    _ => false,
+                };
+                if is_held && self.command.is_none() {
+                    return;
+                }
+                self.add_text(text);
+                if text.starts_with(['{', '['])
+                    && let Ok(value) = serde_json::from_str(text)
+                {
+                    self.gather("", &value, depth);
+                }
+            }
+            Value::Array(items) => {
+                self.add_text(&texts(value));
+                items
+                    .iter()
+                    .for_each(|item| self.gather(field, item, depth));
+            }
+            Value::Object(fields) => {
+                // A program, and what it is given.
+                let lists = fields.values().filter(|value| value.is_array());
+                let lists: Vec<String> = lists.map(texts).collect();
+                for (name, value) in fields {
+                    if let (Value::String(text), false) = (value, lists.is_empty())
+                        && matches!(Meaning::of(name), Meaning::Command | Meaning::Unknown)
+                    {
+                        let lines = lists.iter().map(|list| format!("{text} {list}"));
+                        lines.for_each(|line| self.add_text(&line));
+                    }
+                    // Names may be paths.
+                    self.strings
+                        .extend(Some(name.clone()).filter(|name| name.contains(['/', '.'])));
+                    self.gather(name, value, depth);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    pub(super) fn add_text(&mut self, text: &str) {
+        self.all_text.extend(["\n", text]);
+        self.strings.push(text.to_owned());
+    }
+}
+
+/// Tells whether what is looked for may be elsewhere than where the search is.
+fn is_odd_pattern(text: &str) -> bool {
+    let mut parts = text.split(['/', '{', ',', '}']);
+    text.starts_with(['/', '~']) || parts.any(|part| part == "..") || text.contains("{/")
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
+}
+
+/// Returns all texts of a list, as one line.
+fn texts(list: &Value) -> String {
+    let items = list.as_array().into_iter().flatten();
+    let texts: Vec<&str> = items.filter_map(Value::as_str).collect();
+    texts.join(" ")
+}
+
+fn looks_like_a_path(text: &str) -> bool {
+    let begins = ["/", "~", "file:", "../", "./"];
+    !text.contains('\n') && begins.iter().any(|begin| text.starts_with(begin))
+}

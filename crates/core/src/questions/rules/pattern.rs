@@ -1,0 +1,392 @@
+//! What a rule looks for: words with `*` and `?` in commands and names, globs in paths.
+//!
+//! Invariant: `covers` is for allowing and says yes only to what the pattern spells out; `hits`
+//! is for the rest and says yes when in doubt.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::shell::BREAK;
+
+/// A text with `*` for any characters and `?` for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wildcard(Vec<char>);
+
+impl Wildcard {
+    pub fn new(text: &str) -> Self {
+        Self(text.chars().collect())
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        let text: Vec<char> = text.chars().collect();
+        let matches = |pattern: &char, c: &char| *pattern == '?' || pattern == c;
+        sequence(&self.0, &text, |pattern| *pattern == '*', matches)
+    }
+
+    fn climbs(&self) -> usize {
+        climbs(&self.0.iter().collect::<String>())
+    }
+}
+
+/// Counts how often a word goes to the folder above (`--file=../../x`, `-I..`).
+fn climbs(word: &str) -> usize {
+    let parts = word.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'));
+    let climbs = |part: &&str| part.ends_with("..") && !part.ends_with("...");
+    parts.filter(climbs).count()
+}
+
+/// Words that a command begins with, and nothing after them unless it ends in `*`.
+#[derive(Debug, Clone)]
+pub struct CommandPattern {
+    pieces: Vec<Piece>,
+    /// It allows variables to be set for the command (`FOO=1 make`).
+    sets_variables: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Word(Wildcard),
+    /// Any words, or none.
+    Any,
+}
+
+impl CommandPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        if let Some(c) = text.chars().find(|c| NEVER.contains(*c) || c.is_control()) {
+            return Err(format!(
+                "{c:?} matches nothing: a pattern is for one command, word by word, without quotes"
+            ));
+        }
+        let mut pieces: Vec<Piece> = text
+            .split_ascii_whitespace()
+            .map(|word| match word {
+                "*" => Piece::Any,
+                word => Piece::Word(Wildcard::new(word)),
+            })
+            .collect();
+        if pieces.is_empty() {
+            return Err("the pattern is empty".into());
+        }
+        if text.trim_ascii_end().ends_with('*') && pieces.last() != Some(&Piece::Any) {
+            pieces.push(Piece::Any);
+        }
+        let first = text.split_ascii_whitespace().next().unwrap_or_default();
+        Ok(Self {
+            pieces,
+            sets_variables: first.contains('='),
+        })
+    }
+
+    /// Tells whether this is the command, word by word.
+    pub fn covers(&self, words: &[String]) -> bool {
+        let sets_variables = words.first().is_some_and(|word| is_assignment(word));
+        let matches = |piece: &Piece, word: &String| match piece {
+            Piece::Word(wildcard) => wildcard.matches(word),
+            Piece::Any => false,
+        };
+        // Where `..` leads only a pattern that has it can have meant.
+        let is_meant = |word: &String| {
+            let says = |piece: &Piece| match piece {
+                Piece::Word(wildcard) => wildcard.climbs() == climbs(word),
+                Piece::Any => false,
+            };
+            let mut pieces = self.pieces.iter();
+            climbs(word) == 0 || pieces.any(|piece| says(piece) && matches(piece, word))
+        };
+        words.iter().all(is_meant)
+            && (self.sets_variables || !sets_variables)
+            && sequence(&self.pieces, words, |piece| *piece == Piece::Any, matches)
+    }
+
+    /// Tells whether the command may be somewhere among these words, under whatever path.
+    pub fn hits(&self, loose: &[String]) -> bool {
+        let mut pieces = vec![Piece::Any];
+        pieces.extend(self.pieces.iter().cloned());
+        pieces.push(Piece::Any);
+        let matches = |piece: &Piece, word: &String| match piece {
+            Piece::Word(wildcard) if word != BREAK => {
+                let name = word.rsplit('/').next().unwrap_or(word);
+                wildcard.matches(word) || wildcard.matches(name)
+            }
+            _ => false,
+        };
+        sequence(&pieces, loose, |piece| *piece == Piece::Any, matches)
+    }
+}
+
+/// What no command that is understood has in it, and quotes.
+const NEVER: &str = ";|&<>(){}$`'\"\\";
+
+/// Tells whether a word sets a variable for the command behind it.
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    let name = name.trim_end_matches('+');
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// A path with `*`, `**`, `?`, `[…]` and `{…}`, absolute or below a session's folders.
+#[derive(Debug, Clone)]
+pub struct PathGlob {
+    is_absolute: bool,
+    /// It is for a session's folder itself, too.
+    is_root: bool,
+    /// It speaks of a repository's own files.
+    names_git: bool,
+    exact: GlobMatcher,
+    /// Does not tell upper case from lower case: some file systems do not either.
+    loose: GlobMatcher,
+}
+
+impl PathGlob {
+    /// Reads a glob.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("the glob is empty".into());
+        }
+        if text.starts_with('~') {
+            return Err("only \"~/\" at the beginning stands for a home folder, yours".into());
+        }
+        if text.contains('$') {
+            return Err("a glob has no variables: write where it leads, or \"~/\"".into());
+        }
+        let short = match text.strip_prefix("./").unwrap_or(text) {
+            "" => "**",
+            short => short,
+        };
+        if short.split('/').any(|part| part == "..") {
+            return Err("\"..\" matches nothing: write where it leads".into());
+        }
+        let mut full = short.to_owned();
+        if full.ends_with('/') {
+            full.push_str("**");
+        }
+        let build = |is_loose| {
+            let mut builder = GlobBuilder::new(&full);
+            builder.literal_separator(true).case_insensitive(is_loose);
+            let glob = builder.build();
+            glob.map(|glob| glob.compile_matcher())
+                .map_err(|error| error.kind().to_string())
+        };
+        Ok(Self {
+            is_absolute: full.starts_with('/'),
+            is_root: ["**", "**/**", "."].contains(&full.as_str()),
+            names_git: full.split('/').any(is_git),
+            exact: build(false)?,
+            loose: build(true)?,
+        })
+    }
+
+    /// Tells whether this is the path; of a repository's own files only if the glob says so.
+    ///
+    /// The path is absolute and clean; a relative glob is for what is below one of the roots.
+    pub fn covers(&self, path: &Path, roots: &[PathBuf]) -> bool {
+        let mut parts = path.iter().filter_map(|part| part.to_str());
+        (self.names_git || !parts.any(is_git)) && self.finds(&self.exact, path, roots)
+    }
+
+    /// Tells whether this is the path, or a folder that it is in.
+    pub fn hits(&self, path: &Path, roots: &[PathBuf]) -> bool {
+        let mut above = path.ancestors();
+        above.any(|path| self.finds(&self.loose, path, roots))
+    }
+
+    fn finds(&self, glob: &GlobMatcher, path: &Path, roots: &[PathBuf]) -> bool {
+        if self.is_absolute {
+            return glob.is_match(path);
+        }
+        let mut below = roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        below.any(|path| match path.as_os_str().is_empty() {
+            true => self.is_root,
+            false => glob.is_match(path),
+        })
+    }
+}
+
+fn is_git(part: &str) -> bool {
+    part.eq_ignore_ascii_case(".git")
+}
+
+/// Matches a sequence against a pattern in which some items stand for any number of others.
+fn sequence<P, T>(
+    pattern: &[P],
+    items: &[T],
+    is_star: impl Fn(&P) -> bool,
+    matches: impl Fn(&P, &T) -> bool,
+) -> bool {
+    let (mut at, mut item) = (0, 0);
+    // The last star, and the item it is tried up to.
+    let mut star: Option<(usize, usize)> = None;
+    while item < items.len() {
+        let next = pattern.get(at);
+        if next.is_some_and(&is_star) {
+            star = Some((at, item));
+            at += 1;
+        } else if let (Some(next), Some(this)) = (next, items.get(item))
+            && matches(next, this)
+        {
+            at += 1;
+            item += 1;
+        } else if let Some((from, upto)) = star {
+            star = Some((from, upto + 1));
+            at = from + 1;
+            item = upto + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern
+        .get(at..)
+        .is_none_or(|rest| rest.iter().all(is_star))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::questions::rules::shell::{commands, loose_words};
+
+    #[track_caller]
+    fn check_covers(pattern: &str, line: &str, want: bool) {
+        let pattern = CommandPattern::new(pattern).expect("a pattern");
+        let all = commands(line).expect("a line");
+        let got = all.iter().all(|words| pattern.covers(words));
+        assert_eq!(got, want, "{pattern:?} {line}");
+    }
+
+    #[test]
+    fn a_command_is_covered_word_by_word() {
+        check_covers("git status", "git status", true);
+        check_covers("git status", "git  'status'", true);
+        check_covers("git status", "git status --short", false);
+        check_covers("git status", "git", false);
+        check_covers("git status *", "git status", true);
+        check_covers("git status *", "git status -s a", true);
+        check_covers("git status *", "git statusx", false);
+        check_covers("git status*", "git status -s a", true);
+        check_covers("git status*", "git statusx", true);
+        check_covers("git * main", "git push origin main", true);
+        check_covers("git * main", "git main", true);
+        check_covers("git * main", "git push main x", false);
+        check_covers("cat src/*.rs", "cat src/a.rs", true);
+        check_covers("cat src/*.rs", "cat src/a.rs /etc/passwd.rs", false);
+        check_covers("cat src/*.rs", "cat 'src/a b.rs'", true);
+        check_covers("cat src/*", "cat src/../../x", false);
+        check_covers("cat *", "cat ../x", false);
+        check_covers("cat *", "cat --file=a/..", false);
+        check_covers("cc *", "cc -I..", false);
+        check_covers("cat ../*", "cat ../x", true);
+        check_covers("cat ../*", "cat ../../x", false);
+        check_covers("cat ../a *", "cat ../a ../b", false);
+        check_covers("git log *", "git log main..HEAD", true);
+        check_covers("go test *", "go test ./...", true);
+        check_covers("ls -?", "ls -l", true);
+        check_covers("git status", "'git status'", false);
+        check_covers("git status", "/tmp/git status", false);
+        check_covers("*", "anything at all", true);
+    }
+
+    #[test]
+    fn variables_are_set_only_where_the_pattern_does() {
+        check_covers("*", "LD_PRELOAD=x ls", false);
+        check_covers("* ls", "LD_PRELOAD=x ls", false);
+        check_covers("RUST_LOG=* cargo test", "RUST_LOG=debug cargo test", true);
+        check_covers("cargo test *", "cargo test --features=x", true);
+    }
+
+    #[track_caller]
+    fn check_hits(pattern: &str, line: &str, want: bool) {
+        let pattern = CommandPattern::new(pattern).expect("a pattern");
+        assert_eq!(pattern.hits(&loose_words(line)), want, "{pattern:?} {line}");
+    }
+
+    #[test]
+    fn a_command_is_hit_wherever_it_is() {
+        for line in [
+            "rm x",
+            "cd a && rm -rf x",
+            "sudo /bin/rm x",
+            "bash -c 'rm x'",
+            "echo $(rm x)",
+            "r'm' x",
+            "find . | xargs rm",
+            "a & rm",
+        ] {
+            check_hits("rm *", line, true);
+        }
+        check_hits("rm *", "rmdir x", false);
+        check_hits("rm *", "echo format", false);
+        check_hits("git push", "git push origin main", true);
+        check_hits("git push", "echo git; push", false);
+        check_hits("git push --force", "git push", false);
+    }
+
+    #[test]
+    fn a_pattern_that_can_match_nothing_is_an_error() {
+        for text in ["", "  ", "a && b", "a; b", "a 'b'", "a > b", "$(a)", "a\nb"] {
+            assert!(CommandPattern::new(text).is_err(), "{text}");
+        }
+    }
+
+    #[track_caller]
+    fn check_path(glob: &str, path: &str, covers: bool, hits: bool) {
+        let roots = ["/p", "/real/p"].map(PathBuf::from);
+        let glob = PathGlob::new(glob).expect("a glob");
+        let path = Path::new(path);
+        assert_eq!(glob.covers(path, &roots), covers, "{glob:?} {path:?}");
+        assert_eq!(glob.hits(path, &roots), hits, "{glob:?} {path:?}");
+    }
+
+    #[test]
+    fn a_relative_glob_is_for_what_is_below_the_roots() {
+        check_path("src/**", "/p/src/a.rs", true, true);
+        check_path("src/**", "/real/p/src/a/b.rs", true, true);
+        check_path("src/**", "/q/src/a.rs", false, false);
+        check_path("src/**", "/p/srcs/a.rs", false, false);
+        check_path("**", "/p/a", true, true);
+        check_path("**", "/etc/passwd", false, false);
+        check_path("**", "/p", true, true);
+        check_path("./", "/p", true, true);
+        check_path("./", "/p/a/b", true, true);
+        check_path(".", "/p", true, true);
+        check_path(".", "/p/a", false, true);
+        check_path("*", "/p", false, false);
+        check_path("src/**", "/p", false, false);
+        check_path("*.md", "/p/a.md", true, true);
+        check_path("*.md", "/p/a/b.md", false, false);
+        check_path("./docs/", "/p/docs/a/b", true, true);
+        check_path("{a,b}.rs", "/p/b.rs", true, true);
+        check_path("**/.env*", "/p/x/.env.local", true, true);
+        check_path("**/.env*", "/p/.ENV", false, true);
+        check_path("secrets", "/p/secrets/key", false, true);
+    }
+
+    #[test]
+    fn an_absolute_glob_is_for_what_it_says() {
+        check_path("/etc/*", "/etc/hosts", true, true);
+        check_path("/etc/*", "/etc/x/y", false, true);
+        check_path("/p/**", "/p/a", true, true);
+    }
+
+    #[test]
+    fn a_repositorys_own_files_are_covered_by_name_alone() {
+        check_path("**", "/p/.git/hooks/pre-commit", false, true);
+        check_path("**", "/p/sub/.GIT/config", false, true);
+        check_path("**", "/p/.gitignore", true, true);
+        check_path(".git/COMMIT_EDITMSG", "/p/.git/COMMIT_EDITMSG", true, true);
+        check_path("/p/**", "/p/.git", false, true);
+    }
+
+    #[test]
+    fn a_glob_that_is_none_is_an_error() {
+        for text in ["", "$HOME/x", "~bob/x", "~", "a[", "a{b", "../x", "a/../b"] {
+            assert!(PathGlob::new(text).is_err(), "{text}");
+        }
+    }
+}

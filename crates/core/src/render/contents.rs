@@ -1,0 +1,262 @@
+//! A tool call's content as it is shown: texts rendered bit by bit as messages are, diffs compared
+//! once and highlighted bit by bit.
+//!
+//! Invariant: what is not rendered yet is shown as plain lines, so nothing waits to be seen; of a
+//! long text only what is shown is kept.
+
+use crate::render::markdown::{self, Languages, Markdown};
+use crate::render::tooldiff::ToolDiff;
+use crate::render::view::Line;
+use acp::{Content, Location, ToolContent};
+
+/// How much of a text is shown: so many lines, and so many bytes.
+const MAX_LINES: usize = 200;
+const MAX_BYTES: usize = 64 * 1024;
+
+/// The items of a list of contents, by their places in it.
+#[derive(Debug, Clone, Default)]
+pub struct Contents {
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Item {
+    Text(Box<Text>),
+    Diff(Box<ToolDiff>),
+    /// Something that needs no rendering.
+    #[default]
+    Plain,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Text {
+    /// What of it is shown.
+    markdown: Markdown,
+    lines: Vec<Line>,
+    /// Lines that are not shown.
+    left: usize,
+}
+
+impl Contents {
+    /// Takes the contents as they are now; what was rendered of a text that goes on stays.
+    pub fn set(&mut self, contents: &[ToolContent]) {
+        self.items.resize_with(contents.len(), Item::default);
+        for (item, content) in self.items.iter_mut().zip(contents) {
+            match content {
+                ToolContent::Content(Content::Text(text)) => item.set_text(text),
+                ToolContent::Diff { path, old, new } => match item {
+                    Item::Diff(diff) if diff.is_of(path, old.as_deref(), new) => {}
+                    _ => *item = Item::Diff(Box::new(ToolDiff::new(path, old.as_deref(), new))),
+                },
+                _ => *item = Item::Plain,
+            }
+        }
+    }
+
+    /// Takes the places of diffs from locations: agents name one for each, or none.
+    pub fn set_places(&mut self, contents: &[ToolContent], locations: &[Location]) {
+        let path_of = |content: &ToolContent| match content {
+            ToolContent::Diff { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        for (index, item) in self.items.iter_mut().enumerate() {
+            let Some(path) = contents.get(index).and_then(path_of) else {
+                continue;
+            };
+            let is_of = |content: &&ToolContent| path_of(content).as_ref() == Some(&path);
+            let nth = contents.iter().take(index).filter(is_of).count();
+            let count = contents.iter().filter(is_of).count();
+            let rows = locations.iter().filter(|location| location.path == path);
+            let rows: Vec<u32> = rows.filter_map(|location| location.row).collect();
+            if let Item::Diff(diff) = item
+                && rows.len() == count
+                && let Some(row) = rows.get(nth)
+            {
+                diff.place_by(*row);
+            }
+        }
+    }
+
+    /// Renders what is new, up to the budget of [`Markdown::render`]; `false` when more is left.
+    pub fn render(&mut self, budget: usize, languages: &mut Languages) -> bool {
+        let mut items = self.items.iter_mut().filter(|item| item.is_dirty());
+        let Some(item) = items.next() else {
+            return true;
+        };
+        match item {
+            Item::Text(text) => text.render(budget, languages),
+            Item::Diff(diff) => diff.render(budget, languages),
+            Item::Plain => {}
+        }
+        !item.is_dirty() && items.next().is_none()
+    }
+
+    /// Returns whether all is rendered.
+    pub fn is_rendered(&self) -> bool {
+        !self.items.iter().any(Item::is_dirty)
+    }
+
+    /// Says that a language was reported; returns whether there is something to render now.
+    pub fn language_came(&mut self) -> bool {
+        for item in &mut self.items {
+            match item {
+                Item::Text(text) => text.markdown.language_came(),
+                Item::Diff(diff) => diff.language_came(),
+                Item::Plain => {}
+            }
+        }
+        !self.is_rendered()
+    }
+
+    /// Returns the lines of the text at a place, and how many are left.
+    pub fn lines(&self, index: usize) -> (Vec<Line>, usize) {
+        match self.items.get(index) {
+            Some(Item::Text(text)) => (text.lines(), text.left),
+            _ => (Vec::new(), 0),
+        }
+    }
+
+    /// Returns all lines of a text at a place, which is given: those that are rendered, and the
+    /// rest plainly.
+    pub fn all_lines(&self, index: usize, text: &str) -> Vec<Line> {
+        let Some(Item::Text(item)) = self.items.get(index) else {
+            return markdown::plain(text);
+        };
+        let mut lines = item.lines();
+        let head = item.markdown.text();
+        let rest = text.get(head.len()..).unwrap_or_default();
+        lines.extend(markdown::plain(rest));
+        lines
+    }
+
+    pub fn diff(&self, index: usize) -> Option<&ToolDiff> {
+        match self.items.get(index)? {
+            Item::Diff(diff) => Some(diff),
+            _ => None,
+        }
+    }
+
+    /// Returns the diffs and their places in the list.
+    pub fn diffs_mut(&mut self) -> impl Iterator<Item = (usize, &mut ToolDiff)> {
+        let items = self.items.iter_mut().enumerate();
+        items.filter_map(|(index, item)| match item {
+            Item::Diff(diff) => Some((index, &mut **diff)),
+            _ => None,
+        })
+    }
+}
+
+impl Item {
+    fn set_text(&mut self, text: &str) {
+        if let Item::Text(known) = self {
+            return known.set(text);
+        }
+        let mut known = Box::<Text>::default();
+        known.set(text);
+        *self = Item::Text(known);
+    }
+
+    fn is_dirty(&self) -> bool {
+        match self {
+            Item::Text(text) => text.markdown.is_dirty(),
+            Item::Diff(diff) => diff.is_dirty(),
+            Item::Plain => false,
+        }
+    }
+}
+
+impl Text {
+    fn set(&mut self, text: &str) {
+        let (head, rest) = split(text);
+        match head.strip_prefix(self.markdown.text()) {
+            Some(more) => self.markdown.push(more),
+            None => {
+                *self = Self::default();
+                self.markdown.push(head);
+            }
+        }
+        self.markdown.finish();
+        self.left = rest.lines().count();
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let (mut lines, left) = match self.markdown.is_dirty() {
+            true => {
+                let (done, left) = self.markdown.left();
+                (self.lines.get(..done).unwrap_or_default().to_vec(), left)
+            }
+            false => (self.lines.clone(), ""),
+        };
+        lines.extend(markdown::plain(left));
+        lines
+    }
+
+    fn render(&mut self, budget: usize, languages: &mut Languages) {
+        if let Some(change) = self.markdown.render(budget, languages) {
+            let end = change.start + change.removed;
+            self.lines.splice(change.start..end, change.lines);
+        }
+    }
+}
+
+/// Splits a text behind the lines that are shown.
+fn split(text: &str) -> (&str, &str) {
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = text.get(..end).unwrap_or_default();
+    let end = match head.match_indices('\n').nth(MAX_LINES - 1) {
+        Some((at, _)) => at + 1,
+        None if end < text.len() => head.rfind('\n').map_or(end, |at| at + 1),
+        None => end,
+    };
+    text.split_at(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acp::Content;
+
+    /// Sets texts one after the other, rendering a bit in between, and checks the lines.
+    fn check(texts: &[String]) {
+        let mut contents = Contents::default();
+        let mut languages = Languages::default();
+        for text in texts {
+            contents.set(&[ToolContent::Content(Content::Text(text.clone()))]);
+            for _ in 0..3 {
+                let (lines, left) = contents.lines(0);
+                let shown: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+                let want: Vec<&str> = text.lines().collect();
+                assert_eq!(shown, want[..want.len() - left]);
+                assert!(left == 0 || lines.len() == MAX_LINES || text.len() > MAX_BYTES);
+                let all = contents.all_lines(0, text);
+                let all: Vec<&str> = all.iter().map(|line| line.text.as_str()).collect();
+                assert_eq!(all, want);
+                contents.render(1, &mut languages);
+            }
+        }
+        while !contents.render(1, &mut languages) {}
+        let whole = contents.lines(0);
+        let mut again = Contents::default();
+        let last = texts.last().map(|text| Content::Text(text.clone()));
+        again.set(&[ToolContent::Content(last.expect("a text"))]);
+        while !again.render(usize::MAX, &mut languages) {}
+        assert_eq!(whole, again.lines(0));
+    }
+
+    #[test]
+    fn each_line_is_there_whatever_is_rendered() {
+        let part = "# One\n\nSome *text*\nof lines\n\n```rs\nfn a() {}\n```\n- end\n".repeat(20);
+        let half = part[..part.len() / 2].to_owned();
+        check(std::slice::from_ref(&part));
+        check(&[half.clone(), part.clone(), part.clone() + "and **on"]);
+        check(&[part.clone(), half]);
+        check(&[part.repeat(2 * MAX_BYTES / part.len()), part.clone()]);
+        check(&[
+            "a long line\n".repeat(MAX_LINES),
+            "x\n".repeat(MAX_LINES + 1),
+        ]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Code, highlighted line by line.
+//!
+//! Invariant: the spans of a line depend on the lines before it alone, so a line that is done
+//! stays as it is, and a line costs the same wherever it stands.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, ScopeStackOp, SyntaxReference};
+
+use super::engine;
+use super::groups as g;
+use super::language::{self, Language};
+use super::languages::Found;
+use super::scopes;
+use crate::render::view::{Group, Span};
+
+/// Longer lines are not highlighted: minified code would cost milliseconds a line, and help
+/// nobody.
+const MAX_LINE: usize = 500;
+
+/// Code of one language, from its first line on.
+#[derive(Debug, Clone)]
+pub(super) enum Code {
+    /// It is in no language, or in one that is not known here.
+    Unknown,
+    /// Its language is not there yet.
+    Waiting,
+    /// A shell session.
+    Console(&'static SyntaxReference),
+    Known(State),
+}
+
+/// What the syntax definition knows between two lines.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    parser: ParseState,
+    scopes: ScopeStack,
+    /// The group of each scope on the stack.
+    groups: Vec<Option<Group>>,
+    /// The group of a word that stands in no scope of a group.
+    words: Option<fn(&str) -> Option<Group>>,
+}
+
+impl Code {
+    /// Starts code in the language that was found.
+    pub fn new(found: Found) -> Self {
+        match found {
+            Found::None => Self::Unknown,
+            Found::Waiting => Self::Waiting,
+            Found::Ready(Language::Console(shell)) => Self::Console(shell),
+            Found::Ready(Language::Syntax(syntax)) => Self::Known(State::new(syntax)),
+        }
+    }
+
+    /// Returns whether lines cost what highlighting costs.
+    pub fn is_highlighted(&self) -> bool {
+        matches!(self, Self::Console(_) | Self::Known(_))
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        matches!(self, Self::Waiting)
+    }
+
+    /// Returns the spans of the next line, which has no line end.
+    ///
+    /// Code in no known language has one span, `AcpCodeBlock`; plain words of known languages have
+    /// none, so that they look as they do in a buffer, and so has code whose language is not
+    /// there yet.
+    pub fn line(&mut self, line: &str) -> Vec<Span> {
+        match self {
+            Self::Unknown => plain(line),
+            Self::Waiting => Vec::new(),
+            Self::Console(_) | Self::Known(_) if line.len() > MAX_LINE => Vec::new(),
+            Self::Console(shell) => console(shell, line),
+            Self::Known(state) => state.line(line),
+        }
+    }
+}
+
+/// Loads what highlighting `language` needs: an info string, or a language's name.
+///
+/// It takes milliseconds, for some languages a hundred: not on the core thread.
+pub fn preload(language: &str) {
+    // Finding it loads the names, known or not.
+    if let Some(language) = language::find(language) {
+        engine::compile(language.syntax());
+        scopes::load();
+    }
+}
+
+impl State {
+    fn new(syntax: &SyntaxReference) -> Self {
+        Self {
+            parser: ParseState::new(syntax),
+            scopes: ScopeStack::new(),
+            groups: Vec::new(),
+            words: (syntax.name == "Rust").then_some(rust_word),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Vec<Span> {
+        let terminated = format!("{line}\n");
+        let Some(ops) = self.parse(&terminated) else {
+            return Vec::new();
+        };
+        let mut spans = Spans::default();
+        let mut start = 0;
+        for (at, op) in ops {
+            let at = at.min(line.len());
+            if at > start {
+                self.text(line, start..at, &mut spans);
+                start = at;
+            }
+            let groups = &mut self.groups;
+            // An error means that a definition pops what it never pushed: the line stays plain.
+            let _ = self.scopes.apply_with_hook(&op, |op, _| match op {
+                BasicScopeStackOp::Push(scope) => {
+                    let outer = groups.last().copied().flatten();
+                    groups.push(scopes::group(scope, outer));
+                }
+                BasicScopeStackOp::Pop => {
+                    groups.pop();
+                }
+            });
+        }
+        self.text(line, start..line.len(), &mut spans);
+        spans.0
+    }
+
+    /// Returns what a line does to the scopes, by offset; nothing where the definition is at a
+    /// loss.
+    fn parse(&mut self, line: &str) -> Option<Vec<(usize, ScopeStackOp)>> {
+        // Patterns that quote the text are made only now, and the parser panics where one of them
+        // is none. It is whole all the same: it has not taken that match.
+        let parse = || self.parser.parse_line(line, engine::syntaxes());
+        catch_unwind(AssertUnwindSafe(parse)).ok()?.ok()
+    }
+
+    /// Adds the spans of a part of a line that lies in the scopes as they are now.
+    fn text(&self, line: &str, range: Range<usize>, spans: &mut Spans) {
+        let text = line.get(range.clone()).unwrap_or_default();
+        if text.trim().is_empty() {
+            return;
+        }
+        match (self.groups.last().copied().flatten(), self.words) {
+            (Some(group @ (g::SYN_KEYWORD | g::SYN_TYPE)), _) => {
+                spans.push(range.start, range.end, keyword_or_type(group, text));
+            }
+            (Some(group), _) => spans.push(range.start, range.end, group),
+            (None, Some(words)) => spans.push_words(text, range.start, words),
+            (None, None) => {}
+        }
+    }
+}
+
+/// The spans of one line so far; neighbours of one group are one span.
+#[derive(Default)]
+struct Spans(Vec<Span>);
+
+impl Spans {
+    fn push(&mut self, start: usize, end: usize, group: Group) {
+        match self.0.last_mut() {
+            Some(last) if last.group == group && last.end as usize == start => {
+                last.end = end as u32;
+            }
+            _ => self.0.push(span(start, end, group)),
+        }
+    }
+
+    /// Adds the words of plain text that have a group all the same.
+    fn push_words(&mut self, text: &str, start: usize, group: fn(&str) -> Option<Group>) {
+        let mut at = 0;
+        for word in text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+            let name = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            if let Some(group) = group(name) {
+                self.push(start + at, start + at + name.len(), group);
+            }
+            at += word.len();
+        }
+    }
+}
+
+/// Returns the group of a word that the definition of Rust, which is old, takes for plain text.
+fn rust_word(word: &str) -> Option<Group> {
+    let camel = word.starts_with(char::is_uppercase)
+        && (word.len() == 1 || word.contains(char::is_lowercase));
+    match word {
+        "async" | "await" | "dyn" => Some(g::SYN_KEYWORD),
+        _ => camel.then_some(g::SYN_TYPE),
+    }
+}
+
+/// Returns the group of a keyword or type; many definitions have one scope for `let` and `u8`.
+fn keyword_or_type(group: Group, word: &str) -> Group {
+    let is_type = match word {
+        "bool" | "byte" | "char" | "decimal" | "double" | "float" | "int" | "long" | "object"
+        | "sbyte" | "short" | "str" | "string" | "uint" | "ulong" | "ushort" | "void" | "Self" => {
+            true
+        }
+        "class" | "enum" | "struct" | "typedef" | "typename" | "union" => false,
+        _ => match word.strip_prefix(['i', 'u', 'f']) {
+            Some("8" | "16" | "32" | "64" | "128" | "size") => true,
+            _ => return group,
+        },
+    };
+    if is_type { g::SYN_TYPE } else { g::SYN_KEYWORD }
+}
+
+/// Highlights a line of a shell session: the command after a prompt, nothing else.
+///
+/// Each command is read by itself, since what the one before it printed is no shell.
+fn console(shell: &SyntaxReference, line: &str) -> Vec<Span> {
+    let command = ["$ ", "# ", "% ", "> "]
+        .iter()
+        .find_map(|prompt| line.trim_start().strip_prefix(prompt));
+    let Some(command) = command else {
+        return plain(line);
+    };
+    let start = line.len() - command.len();
+    // The prompt is one character and a space.
+    let mut spans = vec![span(start - 2, start - 1, g::FENCE)];
+    spans.extend(shift(State::new(shell).line(command), start));
+    spans
+}
+
+/// Returns the spans of a line of code in no known language.
+fn plain(line: &str) -> Vec<Span> {
+    let end = line.trim_end().len();
+    let start = line.len() - line.trim_start().len();
+    if start < end {
+        vec![span(start, end, g::CODE_BLOCK)]
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns `spans`, `by` bytes further to the right.
+pub(super) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
+    spans.into_iter().map(move |span| Span {
+        start: span.start + by as u32,
+        end: span.end + by as u32,
+        ..span
+    })
+}
+
+/// Returns a span; columns fit, since the lines highlighted here are a few KiB long at most.
+pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
+    Span {
+        start: start as u32,
+        end: end as u32,
+        group,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::languages::Languages;
+    use super::*;
+    use crate::render::view::Line;
+
+    /// Returns the lines of a text, each with its spans.
+    fn code(language: &str, text: &str, languages: &mut Languages) -> Vec<Line> {
+        let mut code = Code::new(languages.find(language));
+        if code.is_waiting() {
+            languages.want(language);
+        }
+        let line = |text: &str| Line::new(text, code.line(text));
+        text.lines().map(line).collect()
+    }
+
+    /// Renders with the language there.
+    fn all(language: &str, text: &str) -> Vec<Line> {
+        let mut languages = Languages::default();
+        preload(language);
+        languages.loaded(language);
+        code(language, text, &mut languages)
+    }
+
+    fn groups(line: &Line) -> Vec<Group> {
+        line.spans.iter().map(|span| span.group).collect()
+    }
+
+    #[test]
+    fn the_state_is_kept_from_line_to_line_and_over_long_ones() {
+        let long = "x".repeat(MAX_LINE + 1);
+        let lines = all("src/a.rs", &format!("/* a\n{long}\nb */ fn"));
+        assert_eq!(groups(&lines[0]), [g::SYN_COMMENT]);
+        assert!(groups(&lines[1]).is_empty());
+        assert_eq!(groups(&lines[2]), [g::SYN_COMMENT, g::SYN_KEYWORD]);
+    }
+
+    #[test]
+    fn only_commands_of_a_shell_session_are_shell() {
+        let lines = all("console", "  $ echo 'a'\nit's\n");
+        assert_eq!(
+            groups(&lines[0]),
+            [g::FENCE, g::SYN_FUNCTION, g::SYN_STRING]
+        );
+        assert_eq!(groups(&lines[1]), [g::CODE_BLOCK]);
+    }
+
+    #[test]
+    fn code_is_plain_until_its_language_is_there() {
+        let mut languages = Languages::default();
+        let spans = |languages: &mut Languages| {
+            let lines = code("rs", "fn main() {}", languages);
+            groups(&lines[0]).len()
+        };
+        assert_eq!(spans(&mut languages), 0);
+        assert_eq!(languages.take_wanted(), ["rs"]);
+        assert_eq!(spans(&mut languages), 0);
+        assert_eq!(languages.take_wanted(), [""; 0]);
+        languages.loaded("rs");
+        assert_eq!(spans(&mut languages), 2);
+    }
+}

@@ -1,0 +1,238 @@
+//! Markdown that streams in, as lines with highlight spans.
+//!
+//! Invariants:
+//! - The lines are the source's own, byte for byte; only spans are added. So what is copied from
+//!   a chat is markdown again, and a line's row never changes.
+//! - The lines after a complete [`Markdown::render`] depend on the text and the languages that
+//!   are there alone, not on how it was cut into chunks, when it was rendered or when a language
+//!   came.
+//! - A leaf (paragraph, heading, table, line of code ...) that is done is final, but for code
+//!   whose language is not there yet. Each render parses what is new and the one leaf that is
+//!   still open, whose size is limited, so the cost of a chunk does not grow with the message.
+//! - Nothing is loaded or compiled here but by [`preload`], which is not for the core thread.
+
+mod blocks;
+mod code;
+mod engine;
+mod groups;
+mod html;
+mod language;
+mod languages;
+mod late;
+mod line;
+mod lines;
+mod prose;
+mod scopes;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use code::preload;
+pub use groups::GROUPS;
+pub use languages::Languages;
+pub use lines::CodeLines;
+
+use crate::render::view::Line;
+use late::Late;
+use state::{Out, Piece, State, content_end};
+
+/// A message of markdown, from its first chunk to its last.
+#[derive(Debug, Clone, Default)]
+pub struct Markdown {
+    text: String,
+    finished: bool,
+    dirty: bool,
+    /// What is known at the end of the last whole line that was read.
+    state: State,
+    /// Up to here the text was searched for the end of the line at `state.at`.
+    searched: usize,
+    /// The number of lines that are final.
+    done: usize,
+    /// The lines shown after those, which the next chunk may still change.
+    tail: Vec<Line>,
+    /// Fences that were rendered plainly so far, since their languages were not there.
+    late: Vec<Late>,
+    /// The reports of languages that are known here.
+    reports: u64,
+    /// What all renders cost so far.
+    #[cfg(test)]
+    spent: usize,
+}
+
+/// A change of the list of lines: `removed` lines from `start` give way to `lines`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub start: usize,
+    pub removed: usize,
+    pub lines: Vec<Line>,
+}
+
+/// Returns the lines of a text without any spans, broken as [`Markdown`] breaks them.
+pub fn plain(text: &str) -> Vec<Line> {
+    let line = |range: Range<usize>| Line::plain(text.get(range).unwrap_or_default());
+    let (mut at, mut searched) = (0, 0);
+    let mut lines = Vec::new();
+    while let Some(piece) = Piece::next(text, at, &mut searched) {
+        at = piece.next;
+        lines.push(line(piece.text));
+    }
+    if at < text.len() {
+        lines.push(line(at..text.len()));
+    }
+    lines
+}
+
+impl Markdown {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a chunk; it may start and end anywhere.
+    pub fn push(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        self.finished = false;
+        self.dirty = true;
+    }
+
+    /// Says that the text is complete; a later [`Markdown::push`] goes on with it all the same.
+    ///
+    /// Until then the marks at the very end are shown plainly, since the next chunk may give them
+    /// another meaning: `**a*` is not italic if one more star comes.
+    pub fn finish(&mut self) {
+        if !self.finished {
+            self.finished = true;
+            self.dirty = true;
+        }
+    }
+
+    /// Forgets what was rendered: the next renders bring all lines again.
+    pub fn restart(&mut self) {
+        *self = Self {
+            dirty: self.finished || !self.text.is_empty(),
+            text: std::mem::take(&mut self.text),
+            finished: self.finished,
+            ..Self::default()
+        };
+    }
+
+    /// Returns the source.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether there is something to render.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Returns the number of lines that are final, and the text of those that are not.
+    pub fn left(&self) -> (usize, &str) {
+        let left = self.text.get(self.state.leaf..).unwrap_or_default();
+        (self.done, left)
+    }
+
+    /// Says that a language was reported; it is dirty then if it waits for one.
+    pub fn language_came(&mut self) {
+        self.dirty |= !self.late.is_empty();
+    }
+
+    /// Renders what is new and returns what it changes in the list of lines, if anything.
+    ///
+    /// It stops after `budget` units of work and is dirty then; the lines it did not come to are
+    /// as they were, or not there yet. A unit is a byte of highlighted code (0.1 to 3 µs) or 128
+    /// bytes of other text. One leaf is the least that is rendered: 4 KiB, if it is no code.
+    ///
+    /// Code whose language is not there is plain, and the language is asked for.
+    ///
+    /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it.
+    /// A `\r` at the end is held back until it is clear whether a `\n` comes.
+    pub fn render(&mut self, budget: usize, languages: &mut Languages) -> Option<Change> {
+        if !self.dirty {
+            return None;
+        }
+        let limit = budget.saturating_mul(state::UNIT).max(1);
+        let mut out = Out::default();
+        let change = self.render_late(limit, languages, &mut out);
+        if change.is_none() && out.cost < limit {
+            return self.render_new(limit, languages, out);
+        }
+        self.spend(&out);
+        change
+    }
+
+    /// Renders what is new, up to the limit, and then what is open.
+    fn render_new(
+        &mut self,
+        limit: usize,
+        languages: &mut Languages,
+        mut out: Out,
+    ) -> Option<Change> {
+        self.dirty = false;
+        while let Some(piece) = Piece::next(&self.text, self.state.at, &mut self.searched) {
+            self.state.take(&self.text, piece, languages, &mut out);
+            self.note_late(self.done + out.lines.len(), languages);
+            if out.cost >= limit {
+                self.dirty = true;
+                break;
+            }
+        }
+        let done = out.lines.len();
+        if self.dirty {
+            out.lines.extend(self.tail.iter().skip(done).cloned());
+        } else {
+            let rest = self.rest();
+            let state = self.state.clone();
+            state.finish(&self.text, rest, self.finished, languages, &mut out);
+        }
+        self.spend(&out);
+        self.replace_tail(out.lines, done)
+    }
+
+    /// Counts what was done, for tests.
+    fn spend(&mut self, _out: &Out) {
+        #[cfg(test)]
+        {
+            self.spent += _out.cost;
+        }
+    }
+
+    /// Returns the range of the last line, which has no end yet.
+    fn rest(&self) -> Range<usize> {
+        let end = match self.finished {
+            true => self.text.len(),
+            false => content_end(&self.text, self.text.len()),
+        };
+        self.state.at..end.max(self.state.at)
+    }
+
+    /// Takes `lines` in place of the tail, `done` of them final, and returns what that changes.
+    fn replace_tail(&mut self, mut lines: Vec<Line>, done: usize) -> Option<Change> {
+        let same = |(a, b): &(&Line, &Line)| a == b;
+        let old = &self.tail;
+        let head = old.iter().zip(&lines).take_while(same).count();
+        // Lines at the end stay only if their rows do.
+        let most = match old.len() == lines.len() {
+            true => old.len() - head,
+            false => 0,
+        };
+        let ends = old.iter().rev().zip(lines.iter().rev());
+        let foot = ends.take(most).take_while(same).count();
+        let start = self.done + head;
+        let removed = old.len() - head - foot;
+
+        self.tail = lines.get(done..).unwrap_or_default().to_vec();
+        self.done += done;
+        lines.truncate(lines.len() - foot);
+        lines.drain(..head);
+        (removed > 0 || !lines.is_empty()).then_some(Change {
+            start,
+            removed,
+            lines,
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! Rendering, leaf by leaf: what is known between two lines, and what a line adds to it.
+//!
+//! Invariant: a state depends on the text before `at` alone.
+
+use std::ops::Range;
+
+use super::blocks::{Scanner, Step};
+use super::code::{Code, shift, span};
+use super::languages::Languages;
+use super::{groups, line, prose};
+use crate::render::view::{Line, Span};
+
+/// What a byte of highlighted code costs, measured against one of other text, which costs 1.
+pub(super) const UNIT: usize = 128;
+
+/// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
+const MAX_LEAF: usize = 4 * 1024;
+
+/// A longer line is broken into several, without inline marks: Neovim draws a line as a whole,
+/// and one of a megabyte makes it slow at each key.
+pub(super) const MAX_LINE: usize = 8 * 1024;
+
+/// A line, or a piece of one that is too long.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Its bytes, without the line's end.
+    pub text: Range<usize>,
+    /// Where the next piece starts.
+    pub next: usize,
+    pub ends_line: bool,
+}
+
+impl Piece {
+    /// Returns the next whole line at `start`, or a piece of one that is too long.
+    ///
+    /// Up to `searched` the text was searched for the line's end before.
+    pub fn next(text: &str, start: usize, searched: &mut usize) -> Option<Self> {
+        let from = start.max(*searched);
+        let found = text.get(from..).unwrap_or_default().find('\n');
+        *searched = found.map_or(text.len(), |at| from + at);
+        let end = content_end(text, *searched);
+        if end.saturating_sub(start) > MAX_LINE {
+            let mut cut = start + MAX_LINE;
+            while !text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            return Some(Self {
+                text: start..cut,
+                next: cut,
+                ends_line: false,
+            });
+        }
+        found.map(|_| Self {
+            text: start..end,
+            next: *searched + 1,
+            ends_line: true,
+        })
+    }
+}
+
+/// Returns where the content of a line ends whose end is at `end`: before a `\r` there.
+pub(super) fn content_end(text: &str, end: usize) -> usize {
+    let content = text.get(..end).unwrap_or_default();
+    content.strip_suffix('\r').unwrap_or(content).len()
+}
+
+/// What was rendered, and what that cost.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    pub lines: Vec<Line>,
+    pub cost: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    /// Where the next line starts.
+    pub at: usize,
+    /// Where the open leaf starts; it is rendered when it is done.
+    pub leaf: usize,
+    /// What the leaf has to be parsed after.
+    context: String,
+    scanner: Scanner,
+    pub fence: Option<Fence>,
+    /// `at` is within a line that is too long.
+    in_long_line: bool,
+}
+
+/// The open code fence.
+#[derive(Debug, Clone)]
+pub(super) struct Fence {
+    pub info: String,
+    /// Where its first line starts: that tells it from every other.
+    pub at: usize,
+    pub code: Code,
+}
+
+impl State {
+    /// Takes the next piece of `text` and renders what is final by it.
+    pub fn take(&mut self, text: &str, piece: Piece, languages: &Languages, out: &mut Out) {
+        if self.in_long_line || !piece.ends_line {
+            self.long_line(text, piece, out);
+        } else {
+            self.line(text, piece.text, piece.next, languages, out);
+        }
+    }
+
+    /// Renders what is open, with `rest` as the last line.
+    pub fn finish(
+        mut self,
+        text: &str,
+        rest: Range<usize>,
+        finished: bool,
+        languages: &Languages,
+        out: &mut Out,
+    ) {
+        let line = text.get(rest.clone()).unwrap_or_default();
+        if line.is_empty() {
+            self.flush(text, rest.start, out);
+            return;
+        }
+        if self.in_long_line {
+            out.push(line, Vec::new());
+            return;
+        }
+        let held = match self.scanner.clone().step(line) {
+            Step::Join | Step::Begin if !finished => held_marks(line),
+            _ => "",
+        };
+        if held.len() == line.len() {
+            // It could yet make the line above a heading or a table: better a moment late than
+            // for a moment only.
+            self.flush(text, rest.start, out);
+            out.push(line, Vec::new());
+            return;
+        }
+        let end = rest.end - held.len();
+        self.line(text, rest.start..end, end, languages, out);
+        self.flush(text, end, out);
+        if let Some(last) = out.lines.last_mut() {
+            last.text.push_str(held);
+        }
+    }
+
+    fn line(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        next: usize,
+        languages: &Languages,
+        out: &mut Out,
+    ) {
+        let line = text.get(range.clone()).unwrap_or_default();
+        self.at = next;
+        // A row needs nothing of the rows above it but the head of their table.
+        let in_table = self.scanner.in_table();
+        let step = self.scanner.step(line);
+        if step == Step::Join {
+            if in_table || range.start - self.leaf > MAX_LEAF {
+                let table = self.flush(text, range.start, out);
+                self.scanner.split();
+                self.context = self.scanner.context() + &table.unwrap_or_default();
+            }
+            return;
+        }
+        self.flush(text, range.start, out);
+        match step {
+            Step::Join => {}
+            Step::Begin => {
+                self.fence = None;
+                self.context = self.scanner.context();
+            }
+            Step::Open { info } => {
+                let info = line.get(info).unwrap_or_default();
+                self.fence = Some(Fence {
+                    info: info.to_owned(),
+                    at: next,
+                    code: Code::new(languages.find(info)),
+                });
+                self.context = self.scanner.context();
+                self.flush(text, next, out);
+            }
+            Step::Body { indent } => {
+                let spans = self.code_line(line, indent, out);
+                out.push(line, spans);
+                self.leaf = next;
+            }
+            Step::Close => {
+                self.fence = None;
+                let start = line.len() - line.trim_start().len();
+                let fence = span(start, line.trim_end().len(), groups::FENCE);
+                out.push(line, vec![fence]);
+                self.leaf = next;
+            }
+            Step::Plain => {
+                out.push(line, Vec::new());
+                self.leaf = next;
+            }
+        }
+    }
+
+    /// Takes a piece of a line that is too long: it is plain, and counts by what it starts with.
+    fn long_line(&mut self, text: &str, piece: Piece, out: &mut Out) {
+        let line = text.get(piece.text.clone()).unwrap_or_default();
+        if !self.in_long_line {
+            self.flush(text, piece.text.start, out);
+            self.scanner.step(line);
+            self.scanner.cut();
+            self.fence = match self.fence.take() {
+                _ if !self.scanner.in_fence() => None,
+                None => Some(Fence {
+                    info: String::new(),
+                    at: piece.next,
+                    code: Code::Unknown,
+                }),
+                fence => fence,
+            };
+        }
+        out.push(line, Vec::new());
+        self.in_long_line = !piece.ends_line;
+        self.at = piece.next;
+        self.leaf = piece.next;
+    }
+
+    fn code_line(&mut self, line: &str, indent: usize, out: &mut Out) -> Vec<Span> {
+        let Some(Fence { code, .. }) = &mut self.fence else {
+            return Vec::new();
+        };
+        let margin = line::dedent(line, indent);
+        let text = line.get(margin..).unwrap_or_default();
+        if code.is_highlighted() {
+            out.cost += text.len() * (UNIT - 1);
+        }
+        shift(code.line(text), margin).collect()
+    }
+
+    /// Renders the open leaf, which ends at `end`; returns the head of the table it ends in.
+    fn flush(&mut self, text: &str, end: usize, out: &mut Out) -> Option<String> {
+        if self.leaf >= end {
+            return None;
+        }
+        let source = text.get(self.leaf..end).unwrap_or_default();
+        let leaf = prose::render(&self.context, source);
+        out.cost += self.context.len() + source.len();
+        out.lines.extend(leaf.lines);
+        self.leaf = end;
+        leaf.table
+    }
+}
+
+impl Out {
+    fn push(&mut self, line: &str, spans: Vec<Span>) {
+        self.cost += line.len() + 1;
+        self.lines.push(Line::new(line, spans));
+    }
+}
+
+/// Returns the marks at the end of an unfinished line whose meaning is not settled yet.
+fn held_marks(line: &str) -> &str {
+    let is_mark = |c| matches!(c, '*' | '_' | '~' | '`');
+    let is_block_mark = |c| is_mark(c) || "-=|:+>#. \t".contains(c);
+    if line.chars().all(is_block_mark) {
+        return line;
+    }
+    let settled = line.trim_end_matches(is_mark).len();
+    line.get(settled..).unwrap_or_default()
+}

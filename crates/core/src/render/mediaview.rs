@@ -1,0 +1,106 @@
+//! What is no text in a tool call's content, as lines: images, audio, resources, and whatever else
+//! there is.
+
+use std::path::Path;
+
+use crate::render::rawview;
+use crate::render::uri;
+use crate::render::view::{Line, Link};
+use crate::view::toolview::{push, shown_path, whole_line};
+use acp::Content;
+
+/// Lines of an embedded resource that are shown below its name.
+const MAX_LINES: usize = 10;
+
+/// What of a longer line is shown, in bytes.
+const MAX_LINE: usize = 500;
+
+/// Returns the lines of a content block; `more` is where the whole of it is to be had.
+pub fn lines(content: &Content, cwd: &Path, more: Link) -> Vec<Line> {
+    match content {
+        Content::Text(_) => Vec::new(),
+        Content::Image { mime, uri, bytes } => {
+            vec![file("image", mime, *bytes, uri.as_deref(), cwd)]
+        }
+        Content::Audio { mime, bytes } => vec![file("audio", mime, *bytes, None, cwd)],
+        Content::ResourceLink { uri, name } => vec![resource(name, uri, cwd)],
+        Content::Resource { uri, text } => {
+            let mut lines = vec![resource("", uri, cwd)];
+            lines.extend(head(text.as_deref().unwrap_or_default(), more));
+            lines
+        }
+        Content::Unknown { kind, raw } => {
+            let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
+            lines.extend(rawview::cut(rawview::json_lines(raw), more));
+            lines
+        }
+    }
+}
+
+/// Returns the line of a file that is shown by what it is.
+fn file(what: &str, mime: &str, bytes: usize, uri: Option<&str>, cwd: &Path) -> Line {
+    let mut line = Line::default();
+    push(&mut line, what, "AcpToolKind");
+    if let Some(uri) = uri.filter(|uri| !uri.is_empty()) {
+        line.text.push(' ');
+        push(&mut line, &shown(uri, cwd), "AcpPath");
+        line.link = Some(uri::link(uri));
+    }
+    push(&mut line, &format!("  {mime}"), "AcpDim");
+    if bytes > 0 {
+        push(&mut line, &format!(", {}", size(bytes)), "AcpDim");
+    }
+    line
+}
+
+fn resource(name: &str, uri: &str, cwd: &Path) -> Line {
+    let target = shown(uri, cwd);
+    let mut line = Line::default();
+    push(&mut line, "→ ", "AcpDim");
+    let title = if name.is_empty() { &target } else { name };
+    push(&mut line, title, "AcpPath");
+    if *title != *target && !target.ends_with(&format!("/{title}")) {
+        push(&mut line, &format!("  {target}"), "AcpDim");
+    }
+    line.linked(uri::link(uri))
+}
+
+/// Returns a URI as people read it: a file by its path, seen from a folder.
+fn shown(uri: &str, cwd: &Path) -> String {
+    match uri::link(uri) {
+        Link::File { path, row } => match row {
+            Some(row) => format!("{}:{}", shown_path(&path, cwd), row.saturating_add(1)),
+            None => shown_path(&path, cwd),
+        },
+        _ => uri.to_owned(),
+    }
+}
+
+fn head(text: &str, more: Link) -> Vec<Line> {
+    let mut all = text.lines();
+    let heads = all.by_ref().take(MAX_LINES);
+    let mut lines: Vec<Line> = heads
+        .map(|line| {
+            let end = (0..=MAX_LINE.min(line.len())).rev();
+            let end = end.into_iter().find(|&end| line.is_char_boundary(end));
+            Line::plain(format!(
+                "  {}",
+                line.get(..end.unwrap_or(0)).unwrap_or_default()
+            ))
+        })
+        .collect();
+    match all.count() {
+        0 => {}
+        left => lines.push(rawview::more_line(left, more)),
+    }
+    lines
+}
+
+/// Returns a number of bytes as people read it.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..999_500 => format!("{} KB", (bytes + 500) / 1000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}

@@ -1,0 +1,222 @@
+//! The changes of a transcript's buffer that one frame brings, gathered piece by piece.
+//!
+//! Invariants: applied in order they give the same lines as the pieces did; what is put down
+//! piece after piece is one change, since each costs the editor a call; folds are in rows of the
+//! text as it is in the end, since they are made last.
+
+use crate::render::view::{ChatOp, FoldState, Line};
+
+/// Changes of one transcript.
+#[derive(Debug, Default)]
+pub struct Ops {
+    splices: Vec<Splice>,
+    /// They are made or turned in this order.
+    folds: Vec<Fold>,
+}
+
+/// What is done about a fold.
+#[derive(Debug)]
+struct Fold {
+    start: usize,
+    end: usize,
+    state: FoldState,
+    /// It is there already.
+    is_known: bool,
+}
+
+#[derive(Debug)]
+struct Splice {
+    start: usize,
+    removed: usize,
+    lines: Vec<Line>,
+}
+
+impl Ops {
+    /// Replaces `removed` lines from row `start` by `lines`.
+    ///
+    /// A line feed in a line, as in the name of a file, becomes a blank: a buffer has no such line.
+    pub fn splice(&mut self, start: usize, removed: usize, mut lines: Vec<Line>) {
+        lines.iter_mut().for_each(Line::flatten);
+        self.move_folds(start, removed, lines.len());
+        let new = Splice {
+            start,
+            removed,
+            lines,
+        };
+        let rest = match self.splices.last_mut() {
+            Some(last) => last.take_in(new),
+            None => Some(new),
+        };
+        self.splices.extend(rest);
+    }
+
+    /// Lets rows `start..end` be a fold.
+    pub fn fold(&mut self, start: usize, end: usize, state: FoldState) {
+        self.folds.push(Fold {
+            start,
+            end,
+            state,
+            is_known: false,
+        });
+    }
+
+    /// Opens or closes the fold of rows `start..end`.
+    pub fn turn_fold(&mut self, start: usize, end: usize, state: FoldState) {
+        self.folds.push(Fold {
+            start,
+            end,
+            state,
+            is_known: true,
+        });
+    }
+
+    /// Replaces all folds.
+    pub fn set_folds(&mut self, folds: Vec<(usize, usize, FoldState)>) {
+        self.folds.clear();
+        for (start, end, state) in folds {
+            self.fold(start, end, state);
+        }
+    }
+
+    pub fn into_ops(self) -> Vec<ChatOp> {
+        let splices = self.splices.into_iter().map(|splice| ChatOp::Splice {
+            start: splice.start,
+            removed: splice.removed,
+            lines: splice.lines,
+        });
+        let folds = self.folds.into_iter();
+        let folds = folds.map(|fold| {
+            let Fold {
+                start, end, state, ..
+            } = fold;
+            match fold.is_known {
+                false => ChatOp::Fold { start, end, state },
+                true => ChatOp::TurnFold { start, end, state },
+            }
+        });
+        splices.chain(folds).collect()
+    }
+
+    fn move_folds(&mut self, start: usize, removed: usize, added: usize) {
+        let moved = |row: usize| row + added - removed;
+        for fold in &mut self.folds {
+            if start + removed <= fold.start {
+                fold.start = moved(fold.start);
+            }
+            if start + removed <= fold.end && start < fold.end {
+                fold.end = moved(fold.end);
+            }
+        }
+    }
+}
+
+impl Splice {
+    /// Does what `next` does as a part of this change, if it changes the lines put down here or
+    /// adds to them; else gives it back.
+    ///
+    /// Lines that give way to others keep their place in a fold. So lines that are deleted are
+    /// never made one change with others that come there: these would be folded in their stead.
+    fn take_in(&mut self, next: Splice) -> Option<Splice> {
+        let Some(from) = next.start.checked_sub(self.start) else {
+            return Some(next);
+        };
+        let to = from + next.removed;
+        if to > self.lines.len() || self.removed > self.lines.len() {
+            return Some(next);
+        }
+        self.lines.splice(from..to, next.lines);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change<'a> = (usize, usize, &'a [&'a str]);
+
+    fn check(changes: &[Change<'_>], want: &[Change<'_>]) {
+        let mut ops = Ops::default();
+        for (start, removed, lines) in changes {
+            ops.splice(
+                *start,
+                *removed,
+                lines.iter().map(|text| line(text)).collect(),
+            );
+        }
+        let want: Vec<ChatOp> = want
+            .iter()
+            .map(|(start, removed, lines)| ChatOp::Splice {
+                start: *start,
+                removed: *removed,
+                lines: lines.iter().map(|text| line(text)).collect(),
+            })
+            .collect();
+        assert_eq!(ops.into_ops(), want, "{changes:?}");
+    }
+
+    fn line(text: &str) -> Line {
+        Line::plain(text)
+    }
+
+    #[test]
+    fn what_follows_is_one_change() {
+        check(
+            &[(5, 0, &["a", "b"]), (7, 0, &["c"])],
+            &[(5, 0, &["a", "b", "c"])],
+        );
+        check(
+            &[(5, 1, &["a", "b"]), (6, 1, &["c", "d"])],
+            &[(5, 1, &["a", "c", "d"])],
+        );
+    }
+
+    #[test]
+    fn what_is_deleted_is_not_replaced_by_what_comes_there() {
+        let changes: [&[Change<'_>]; 3] = [
+            &[(5, 0, &["a", "b"]), (6, 3, &["c"])],
+            &[(5, 2, &["a"]), (6, 0, &["b"])],
+            &[(5, 3, &[]), (5, 0, &["a", "b", "c"])],
+        ];
+        for changes in changes {
+            check(changes, changes);
+        }
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_a_change_of_its_own() {
+        check(
+            &[(5, 0, &["a"]), (4, 0, &["b"])],
+            &[(5, 0, &["a"]), (4, 0, &["b"])],
+        );
+        check(
+            &[(5, 0, &["a"]), (7, 1, &["b"])],
+            &[(5, 0, &["a"]), (7, 1, &["b"])],
+        );
+    }
+
+    #[test]
+    fn folds_move_with_the_lines_that_come_later() {
+        let mut ops = Ops::default();
+        ops.splice(0, 0, vec![line("head"), line("body"), line("")]);
+        ops.fold(0, 3, FoldState::Closed);
+        ops.splice(2, 0, vec![line("more")]);
+        ops.fold(4, 6, FoldState::Open);
+        ops.turn_fold(0, 4, FoldState::Open);
+        ops.splice(0, 0, vec![line("above")]);
+        ops.splice(7, 0, vec![line("below")]);
+        let folds: Vec<ChatOp> = ops.into_ops().split_off(2);
+        let fold = |start, end, state| ChatOp::Fold { start, end, state };
+        let turn = ChatOp::TurnFold {
+            start: 1,
+            end: 5,
+            state: FoldState::Open,
+        };
+        let want = [
+            fold(1, 5, FoldState::Closed),
+            fold(5, 7, FoldState::Open),
+            turn,
+        ];
+        assert_eq!(folds, want);
+    }
+}

@@ -1,0 +1,311 @@
+//! What agents say of a tool call in words of their own (`rawInput`, `rawOutput`), as lines.
+//!
+//! Invariant: nothing is guessed: what is not known to be a command or an output is shown as the
+//! value it is, whole.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::conversation::transcript::{ToolCall, content_markdown};
+use crate::render::diffview::whole;
+use crate::render::view::{Line, Link};
+use crate::terminals::without_codes;
+use acp::{Content, ToolContent};
+
+/// The fields that hold what a tool printed, the most telling first.
+const OUTPUTS: [&str; 6] = [
+    "formatted_output",
+    "aggregated_output",
+    "output",
+    "result",
+    "stdout",
+    "message",
+];
+
+/// Returns the command a tool call would run, where its input says: one per line.
+pub fn command(tool: &ToolCall) -> Option<String> {
+    let input = tool.raw_input.as_ref()?;
+    let words = |value: &Value| -> Option<Vec<String>> {
+        let words = value.as_array()?.iter();
+        words.map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    let joined = |words: &[String]| -> String {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    };
+    let args = input.get("args").or_else(|| input.get("arguments"));
+    let args = args.and_then(words).unwrap_or_default();
+    let command = match input.get("command").or_else(|| input.get("cmd")) {
+        Some(Value::String(command)) if args.is_empty() => command.clone(),
+        Some(Value::String(program)) => format!("{} {}", quoted(program), joined(&args)),
+        Some(list) => joined(&[words(list)?, args].concat()),
+        None => words(input.get("commands")?)?.join("\n"),
+    };
+    (!command.trim().is_empty()).then_some(command)
+}
+
+/// Returns a word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns the input of a tool call where neither a command nor its content shows it.
+pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
+    let is_shown = command(tool).is_some() || !tool.content.is_empty();
+    match &tool.raw_input {
+        Some(input) if !is_shown => value_lines(input),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the output of a tool call where its content does not hold it: agents repeat it there,
+/// or have nothing but it. Of more than `most` lines the rest is counted.
+pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
+    let nothing = (Vec::new(), 0);
+    let Some(raw) = &tool.raw_output else {
+        return nothing;
+    };
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    match output(raw) {
+        _ if tool.content.iter().any(is_diff) => nothing,
+        Some(text) if is_in_content(tool, &text) => nothing,
+        Some(text) => {
+            let plain_text = without_codes(&text);
+            let text = plain_text.as_deref().unwrap_or(&text);
+            let mut lines = text.trim_end().lines();
+            let shown = lines.by_ref().take(most).map(plain).collect();
+            (shown, lines.count())
+        }
+        None if tool.content.is_empty() => {
+            let mut lines = value_lines(raw);
+            let left = lines.len().saturating_sub(most);
+            lines.truncate(most);
+            (lines, left)
+        }
+        None => nothing,
+    }
+}
+
+/// Tells whether the content has the output, by its first line: agents number, cut and fence it.
+fn is_in_content(tool: &ToolCall, text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let Some(first) = lines.find(|line| !line.is_empty()) else {
+        return true;
+    };
+    let is_in = |text: &str| text.lines().any(|line| line.trim() == first);
+    tool.content.iter().any(|item| match item {
+        ToolContent::Content(Content::Text(text)) => is_in(text),
+        ToolContent::Content(content) => is_in(&content_markdown(content)),
+        ToolContent::Terminal { id } => tool.terminals.has(id),
+        _ => false,
+    })
+}
+
+/// Returns the text a tool printed, from the shapes known agents give it.
+pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
+    match raw {
+        Value::String(text) => Some(text.into()),
+        Value::Object(fields) => OUTPUTS
+            .iter()
+            .filter_map(|name| fields.get(*name)?.as_str())
+            .find(|text| !text.is_empty())
+            .map(Cow::from),
+        Value::Array(items) if !items.is_empty() => {
+            let texts: Option<Vec<_>> = items.iter().map(output).collect();
+            texts.map(|texts| texts.join("\n").into())
+        }
+        _ => None,
+    }
+}
+
+/// Returns a value to be read by people: a field a line, texts of several lines as they are.
+fn value_lines(value: &Value) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                field_lines(name, value, &mut lines);
+            }
+        }
+        Value::String(text) => lines.extend(text.lines().map(plain)),
+        other => lines.extend(json_lines(other)),
+    }
+    lines
+}
+
+fn field_lines(name: &str, value: &Value, lines: &mut Vec<Line>) {
+    match value {
+        Value::String(text) if text.trim_end().contains('\n') => {
+            lines.push(whole(format!("{name}:"), "AcpDim"));
+            lines.extend(
+                text.trim_end()
+                    .lines()
+                    .map(|line| plain(&format!("  {line}"))),
+            );
+        }
+        Value::String(text) => lines.push(labelled(name, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            lines.push(labelled(name, &value.to_string()));
+        }
+        Value::Array(_) | Value::Object(_) => {
+            lines.push(whole(format!("{name}:"), "AcpDim"));
+            lines.extend(json_lines(value));
+        }
+    }
+}
+
+fn labelled(name: &str, text: &str) -> Line {
+    let mut line = whole(format!("{name}:"), "AcpDim");
+    line.text.push(' ');
+    line.text.push_str(text.trim_end());
+    line
+}
+
+fn plain(text: &str) -> Line {
+    Line::plain(text.to_owned())
+}
+
+/// Lines shown of one value, or of an output.
+pub const MAX_LINES: usize = 200;
+
+/// Returns lines without those that are too many; the last one leads to `more` then.
+pub fn cut(mut lines: Vec<Line>, more: Link) -> Vec<Line> {
+    let left = lines.len().saturating_sub(MAX_LINES);
+    if left > 0 {
+        lines.truncate(MAX_LINES);
+        lines.push(more_line(left, more));
+    }
+    lines
+}
+
+/// Returns the line in place of what is not shown, which leads to all of it.
+pub fn more_line(left: usize, more: Link) -> Line {
+    whole(
+        format!("… {}", crate::view::frame::plural(left, "more line")),
+        "AcpDim",
+    )
+    .linked(more)
+}
+
+/// Returns a value as lines of indented JSON.
+pub fn json_lines(value: &Value) -> Vec<Line> {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
+    text.lines()
+        .map(|line| whole(format!("  {line}"), "AcpDim"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::transcript::Transcript;
+    use acp::{ToolCallId, ToolCallPatch};
+
+    /// Checks the lines of a tool call's input and output; `content` is its one text, if any.
+    fn check(input: Value, output: Value, content: Option<&str>, want: &[&str]) {
+        let id = ToolCallId("t".into());
+        let text = |text: &str| ToolContent::Content(Content::Text(text.into()));
+        let mut transcript = Transcript::default();
+        transcript.tool(ToolCallPatch {
+            raw_input: (!input.is_null()).then_some(input),
+            raw_output: (!output.is_null()).then_some(output),
+            content: content.map(|content| vec![text(content)]),
+            ..ToolCallPatch::new(id.clone())
+        });
+        let tool = transcript.find_tool(&id).expect("it was just made");
+        let command = command(tool).map(|command| format!("$ {command}"));
+        let lines = [input_lines(tool), output_lines(tool, 100).0].concat();
+        let lines = lines.into_iter().map(|line| line.text);
+        let shown: Vec<String> = command.into_iter().chain(lines).collect();
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn commands_are_shown_as_a_shell_takes_them() {
+        check(
+            json!({ "command": "ls -l" }),
+            Value::Null,
+            None,
+            &["$ ls -l"],
+        );
+        check(
+            json!({ "command": ["bash", "-lc", "echo it's; ls"] }),
+            Value::Null,
+            None,
+            &[r"$ bash -lc 'echo it'\''s; ls'"],
+        );
+        check(
+            json!({ "command": "my tool", "args": ["-f", "a b"] }),
+            Value::Null,
+            None,
+            &["$ 'my tool' -f 'a b'"],
+        );
+        check(json!({ "cmd": ["a", ""] }), Value::Null, None, &["$ a ''"]);
+        check(
+            json!({ "commands": ["a b", "c"] }),
+            Value::Null,
+            None,
+            &["$ a b\nc"],
+        );
+        check(
+            json!({ "command": [] }),
+            Value::Null,
+            None,
+            &["command:", "  []"],
+        );
+    }
+
+    #[test]
+    fn inputs_of_any_shape_can_be_read() {
+        check(
+            json!({ "input": "*** Begin\n+x\n", "dry": true, "in": { "a": 1 } }),
+            Value::Null,
+            None,
+            &[
+                "input:",
+                "  *** Begin",
+                "  +x",
+                "dry: true",
+                "in:",
+                "  {",
+                "    \"a\": 1",
+                "  }",
+            ],
+        );
+        check(json!({ "path": "/a" }), Value::Null, Some("why"), &[]);
+    }
+
+    #[test]
+    fn an_output_is_shown_once() {
+        check(Value::Null, json!("text\n"), None, &["text"]);
+        check(Value::Null, json!("text\n"), Some("```\ntext\n```"), &[]);
+        check(Value::Null, json!("1 a\n2 b\n3"), Some("1 a\n2 b"), &[]);
+        check(Value::Null, json!("\n"), None, &[]);
+        check(
+            Value::Null,
+            json!({ "stdout": "", "formatted_output": "a\nb\n", "exit_code": 3 }),
+            Some("a reason"),
+            &["a", "b"],
+        );
+        check(
+            Value::Null,
+            json!([{ "query": "x", "result": "1" }, { "query": "y", "result": "2" }]),
+            None,
+            &["1", "2"],
+        );
+        check(
+            Value::Null,
+            json!({ "success": true }),
+            None,
+            &["success: true"],
+        );
+        check(Value::Null, json!({ "success": true }), Some("done"), &[]);
+    }
+}

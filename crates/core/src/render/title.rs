@@ -1,0 +1,85 @@
+//! Titles for window bars: parts, those that matter most first.
+//!
+//! Invariant: the first parts are always there; what has no room is left out whole, from the end.
+
+use crate::render::view::Group;
+
+/// Columns that are too few for a part that is cut.
+const LEAST: usize = 8;
+
+/// No part but the last is longer: a long name must not push out what comes behind it.
+const MOST: usize = 24;
+
+/// The parts that are never left out: the agent, and how it stands.
+const ALWAYS: usize = 2;
+
+/// Returns as much of a title as fits into so many columns, for `'winbar'`.
+pub fn fitted(title: &[(String, Group)], columns: usize, width: impl Fn(&str) -> usize) -> String {
+    let mut bar = String::new();
+    let mut left = columns;
+    for (index, (text, group)) in title.iter().enumerate() {
+        let mut text = text.replace('\n', " ");
+        let dot = if index == 0 { " " } else { " · " };
+        left = left.saturating_sub(width(dot));
+        if index >= ALWAYS && index + 1 < title.len() {
+            text = cut(text, MOST, &width);
+        }
+        if width(&text) > left && index >= ALWAYS {
+            let is_last = index + 1 == title.len();
+            if !is_last || left < LEAST {
+                break;
+            }
+            text = cut(text, left, &width);
+        }
+        left = left.saturating_sub(width(&text));
+        let text = text.replace('%', "%%");
+        bar.push_str(&format!("%#AcpDim#{dot}%#{group}#{text}"));
+    }
+    bar.push_str("%*");
+    bar
+}
+
+/// Returns a text that has so many columns at most.
+fn cut(mut text: String, most: usize, width: impl Fn(&str) -> usize) -> String {
+    if width(&text) <= most {
+        return text;
+    }
+    while width(&text) >= most && text.pop().is_some() {}
+    format!("{}…", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares what is seen in a bar of so many columns.
+    #[track_caller]
+    fn check(title: &[&str], columns: usize, want: &str) {
+        let title: Vec<_> = title.iter().map(|text| ((*text).to_owned(), "G")).collect();
+        let bar = fitted(&title, columns, |text| text.chars().count());
+        let seen = bar.replace("%#AcpDim#", "").replace("%#G#", "");
+        let seen = seen.trim_end_matches("%*").replace("%%", "%");
+        assert_eq!(seen, want);
+        let is_whole = seen.chars().count() <= columns;
+        assert!(is_whole || title.len() <= ALWAYS, "{seen}");
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_from_the_end() {
+        let title = ["bot", "idle", "Plan", "12k/200k 6%", "A long title"];
+        check(
+            &title,
+            60,
+            " bot · idle · Plan · 12k/200k 6% · A long title",
+        );
+        check(&title, 46, " bot · idle · Plan · 12k/200k 6% · A long tit…");
+        check(&title, 42, " bot · idle · Plan · 12k/200k 6%");
+        check(&title, 32, " bot · idle · Plan · 12k/200k 6%");
+        check(&title, 31, " bot · idle · Plan");
+        check(&title, 17, " bot · idle");
+        check(&["a long name", "idle"], 5, " a long name · idle");
+        check(&["bot", "idle", "100%"], 40, " bot · idle · 100%");
+        let long = ["bot", "idle", "A mode with a name that is long", "12k"];
+        check(&long, 50, " bot · idle · A mode with a name that… · 12k");
+    }
+}

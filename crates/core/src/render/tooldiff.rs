@@ -1,0 +1,459 @@
+//! A diff in a tool call's content, as lines of the transcript: hunks with a few lines around
+//! them, changed words marked, the code highlighted, each line leading to its place in the file.
+//!
+//! Invariant: the texts are compared once, and highlighted bit by bit; what is not highlighted yet
+//! is shown all the same.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::render::markdown::{CodeLines, Languages};
+use crate::render::view::{Group, Line, Link, Span};
+use crate::text::Text;
+use crate::view::toolview::{push, shown_path, whole_line};
+use crate::workspace::ledger::{Hunk, hunks, words};
+
+/// Unchanged lines shown around a hunk.
+const CONTEXT: usize = 3;
+
+/// Lines of one diff that are shown; the rest is counted.
+const MAX_ROWS: usize = 200;
+
+/// What of a longer line is shown, in bytes.
+const MAX_LINE: usize = 1000;
+
+/// What an old version of an agent sends as the old text of a file that it deletes.
+const DELETED: &str = "[file deleted]";
+
+/// A diff as it is shown.
+#[derive(Debug, Clone)]
+pub struct ToolDiff {
+    path: Arc<Path>,
+    /// Tells its texts from others.
+    print: u64,
+    rows: Vec<Row>,
+    /// Changed lines that are not shown.
+    left: usize,
+    deletes: bool,
+    /// The row of the file at which its texts begin, where that is known.
+    place: Option<u32>,
+    /// How many rows are highlighted.
+    lit: usize,
+    code: Option<Sides>,
+}
+
+/// The code before and after, as far as it is highlighted.
+#[derive(Debug, Clone)]
+struct Sides {
+    old: CodeLines,
+    new: CodeLines,
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    kind: Kind,
+    text: String,
+    /// The row of the new text that it is, or that took its place.
+    at: usize,
+    words: Vec<Range<u32>>,
+    code: Vec<Span>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Gap,
+    Context,
+    Removed,
+    Added,
+}
+
+impl Kind {
+    fn is_change(self) -> bool {
+        matches!(self, Kind::Removed | Kind::Added)
+    }
+}
+
+impl ToolDiff {
+    /// Returns the diff of two texts; without an old one the file is new, as far as one knows.
+    pub fn new(path: &Path, old: Option<&str>, new: &str) -> Self {
+        let print = print(path, old, new);
+        let deletes = old == Some(DELETED) && new.is_empty();
+        let (old_text, new_text) = match deletes {
+            true => (Text::default(), Text::default()),
+            false => (
+                Text::from_text(old.unwrap_or_default()),
+                Text::from_text(new),
+            ),
+        };
+        let (rows, left) = rows(&old_text, &new_text, &hunks(&old_text, &new_text));
+        Self {
+            path: path.into(),
+            print,
+            rows,
+            left,
+            deletes,
+            // Where nothing was, the new text is the whole of the file.
+            place: old.is_none_or(str::is_empty).then_some(0),
+            lit: 0,
+            code: None,
+        }
+    }
+
+    /// Returns whether it is the diff of these texts.
+    pub fn is_of(&self, path: &Path, old: Option<&str>, new: &str) -> bool {
+        self.print == print(path, old, new)
+    }
+
+    pub fn place(&self) -> Option<u32> {
+        self.place
+    }
+
+    /// Says at which row of the file its texts begin.
+    pub fn set_place(&mut self, row: u32) {
+        self.place = Some(row);
+    }
+
+    /// Takes an agent's word for where it is: of a snippet that is its beginning. Of a whole file
+    /// it can only be the first change.
+    pub fn place_by(&mut self, row: u32) {
+        let first = self.rows.iter().find(|row| row.kind.is_change());
+        let is_whole = first.is_some_and(|first| first.at == row as usize);
+        self.place = Some(if is_whole { 0 } else { row });
+    }
+
+    /// Returns whether there is something to highlight.
+    pub fn is_dirty(&self) -> bool {
+        self.lit < self.rows.len()
+    }
+
+    /// Says that a language was reported.
+    pub fn language_came(&mut self) {
+        if self.code.as_ref().is_some_and(|code| code.new.is_waiting()) {
+            (self.code, self.lit) = (None, 0);
+        }
+    }
+
+    /// Highlights what is next: about `budget` bytes, one line at least.
+    pub fn render(&mut self, budget: usize, languages: &mut Languages) {
+        let path = &self.path;
+        let code = self.code.get_or_insert_with(|| Sides::of(path, languages));
+        if !code.new.is_highlighted() {
+            self.lit = self.rows.len();
+            return;
+        }
+        let mut spent = 0;
+        let before = self.lit.checked_sub(1).and_then(|at| self.rows.get(at));
+        let mut last = before.map(|row| row.kind);
+        for row in self.rows.iter_mut().skip(self.lit) {
+            if spent >= budget.max(1) {
+                break;
+            }
+            match (row.kind, last) {
+                (Kind::Gap, _) => *code = Sides::of(path, languages),
+                (Kind::Removed, Some(Kind::Removed)) => {}
+                (Kind::Removed, _) => code.old = code.new.clone(),
+                _ => {}
+            }
+            row.code = match row.kind {
+                Kind::Gap => Vec::new(),
+                Kind::Removed => code.old.line(&row.text),
+                Kind::Context | Kind::Added => code.new.line(&row.text),
+            };
+            spent += row.text.len() + 1;
+            last = Some(row.kind);
+            self.lit += 1;
+        }
+    }
+
+    /// Returns its lines: the file's name, seen from `cwd`, and the hunks. `more` is where the
+    /// whole of it is to be had.
+    pub fn lines(&self, cwd: &Path, more: Link) -> Vec<Line> {
+        let mut head = whole_line(shown_path(&self.path, cwd), "AcpPath");
+        if self.deletes {
+            push(&mut head, "  deleted", "AcpDim");
+        }
+        let first = self.rows.iter().find(|row| row.kind.is_change());
+        let mut lines = vec![head.linked(self.link(first.map(|row| row.at)))];
+        let last = self.rows.last().map_or(0, |row| row.at + 1);
+        let width = self
+            .place
+            .map(|place| (place as usize + last).to_string().len());
+        lines.extend(self.rows.iter().map(|row| self.line(row, width)));
+        if self.left > 0 {
+            let left = crate::view::frame::plural(self.left, "changed line");
+            let text = format!("… {left} more");
+            lines.push(whole_line(text, "AcpDim").linked(more));
+        }
+        lines
+    }
+
+    fn line(&self, row: &Row, width: Option<usize>) -> Line {
+        let (sign, group, word): (&str, Option<Group>, Group) = match row.kind {
+            Kind::Gap => {
+                let indent = width.map_or(0, |width| width + 1);
+                let line = whole_line(format!("{:indent$}  ⋯", ""), "AcpDim");
+                return line.linked(self.link(Some(row.at)));
+            }
+            Kind::Context => ("  ", None, ""),
+            Kind::Removed => ("- ", Some("AcpDelete"), "AcpDeleteWord"),
+            Kind::Added => ("+ ", Some("AcpAdd"), "AcpAddWord"),
+        };
+        let mut line = Line::default();
+        if let Some((width, place)) = width.zip(self.place) {
+            let number = match row.kind {
+                Kind::Removed => String::new(),
+                _ => (place as usize + row.at + 1).to_string(),
+            };
+            push(&mut line, &format!("{number:>width$} "), "AcpDim");
+        }
+        let start = line.text.len();
+        line.text.push_str(sign);
+        let by = line.text.len() as u32;
+        line.text.push_str(&row.text);
+        if let Some(group) = group {
+            line.spans.push(Span {
+                start: start as u32,
+                end: line.text.len() as u32,
+                group,
+            });
+        }
+        let words = row.words.iter().map(|range| Span {
+            start: range.start,
+            end: range.end,
+            group: word,
+        });
+        let mut inner: Vec<Span> = row.code.iter().copied().chain(words).collect();
+        inner.sort_by_key(|span| span.start);
+        line.spans.extend(inner.into_iter().map(|span| Span {
+            start: span.start + by,
+            end: span.end + by,
+            ..span
+        }));
+        line.linked(self.link(Some(row.at)))
+    }
+
+    /// Returns where a row of the new text is.
+    fn link(&self, at: Option<usize>) -> Link {
+        let at = at.and_then(|at| u32::try_from(at).ok());
+        Link::File {
+            path: Arc::clone(&self.path),
+            row: self
+                .place
+                .zip(at)
+                .map(|(place, at)| place.saturating_add(at)),
+        }
+    }
+}
+
+impl Sides {
+    fn of(path: &Path, languages: &mut Languages) -> Self {
+        // A name of a letter or two is no language's.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_telling = name.contains('.') || name.len() > 2;
+        let new = CodeLines::of(if is_telling { &name } else { "" }, languages);
+        Self {
+            old: new.clone(),
+            new,
+        }
+    }
+}
+
+fn print(path: &Path, old: Option<&str>, new: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (path, old, new).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns the rows that are shown of some hunks, and how many changed lines are left.
+fn rows(old: &Text, new: &Text, hunks: &[Hunk]) -> (Vec<Row>, usize) {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut shown = 0;
+    let mut left = 0;
+    for (index, hunk) in hunks.iter().enumerate() {
+        if rows.len() >= MAX_ROWS {
+            left += hunk.old.len() + hunk.new.len();
+            continue;
+        }
+        let start = hunk.new.start.saturating_sub(CONTEXT).max(shown);
+        if start > shown {
+            rows.push(row(Kind::Gap, "", start));
+        }
+        rows.extend(context(new, start..hunk.new.start));
+        left += add_hunk(old, new, hunk, &mut rows);
+        let next = hunks
+            .get(index + 1)
+            .map_or(new.len(), |hunk| hunk.new.start);
+        shown = (hunk.new.end + CONTEXT).min(next);
+        if rows.len() < MAX_ROWS {
+            rows.extend(context(new, hunk.new.end..shown));
+        }
+    }
+    if shown < new.len() && left == 0 && !hunks.is_empty() {
+        rows.push(row(Kind::Gap, "", shown));
+    }
+    (rows, left)
+}
+
+/// Adds the changed lines of a hunk, as many as there is room for; returns how many are left.
+fn add_hunk(old: &Text, new: &Text, hunk: &Hunk, rows: &mut Vec<Row>) -> usize {
+    let room = MAX_ROWS.saturating_sub(rows.len());
+    let cut = |range: &Range<usize>, most: usize| range.start..range.end.min(range.start + most);
+    let gone = cut(&hunk.old, room);
+    let come = cut(&hunk.new, room - gone.len());
+    let left = hunk.old.len() - gone.len() + hunk.new.len() - come.len();
+    let (removed, added) = (old.to_lines(gone), new.to_lines(come));
+    let removed: Vec<&str> = removed.iter().map(|line| clipped(line)).collect();
+    let added: Vec<&str> = added.iter().map(|line| clipped(line)).collect();
+    let changed = words(&removed, &added);
+    let mut add = |lines: Vec<&str>, kind: Kind, words: &[(usize, Range<u32>)]| {
+        for (at, text) in lines.into_iter().enumerate() {
+            let place = match kind {
+                Kind::Removed => hunk.new.start,
+                _ => hunk.new.start + at,
+            };
+            let mut row = row(kind, text, place);
+            let of_row = words.iter().filter(|word| word.0 == at);
+            row.words = of_row.map(|word| word.1.clone()).collect();
+            rows.push(row);
+        }
+    };
+    add(removed, Kind::Removed, &changed.old);
+    add(added, Kind::Added, &changed.new);
+    left
+}
+
+fn context(text: &Text, rows: Range<usize>) -> impl Iterator<Item = Row> + '_ {
+    let start = rows.start;
+    let lines = text.lines(rows).enumerate();
+    lines.map(move |(at, line)| row(Kind::Context, clipped(&line), start + at))
+}
+
+fn row(kind: Kind, text: &str, at: usize) -> Row {
+    Row {
+        kind,
+        text: text.to_owned(),
+        at,
+        words: Vec::new(),
+        code: Vec::new(),
+    }
+}
+
+/// Returns what is shown of a line.
+fn clipped(line: &str) -> &str {
+    let mut end = line.len().min(MAX_LINE);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    line.get(..end).unwrap_or_default()
+}
+
+/// Returns the row at which these lines stand in a text, if there is just one.
+pub fn only_place(text: &Text, lines: &str) -> Option<usize> {
+    let wanted: Vec<&str> = lines.lines().collect();
+    let first = wanted.first()?;
+    let last = (text.len() + 1).checked_sub(wanted.len())?;
+    let heads = text.lines(0..last).enumerate();
+    let mut places = heads.filter_map(|(at, line)| {
+        let rows = at..at + wanted.len();
+        let is_here = line == *first && text.lines(rows).zip(&wanted).all(|(a, b)| a == *b);
+        is_here.then_some(at)
+    });
+    places.next().filter(|_| places.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MORE: Link = Link::Part { entry: 0 };
+
+    fn file(row: Option<u32>) -> Link {
+        Link::File {
+            path: Path::new("/p/a.txt").into(),
+            row,
+        }
+    }
+
+    /// Returns the lines of a diff, and the rows they lead to.
+    fn shown(diff: &ToolDiff) -> Vec<(String, Option<u32>)> {
+        let lines = diff.lines(Path::new("/p"), MORE).into_iter();
+        lines
+            .map(|line| match line.link {
+                Some(Link::File { row, .. }) => (line.text, row),
+                other => (line.text, (other == Some(MORE)).then_some(u32::MAX)),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_line_leads_to_its_row() {
+        let lines = |n: usize| (0..n).map(|n| format!("{n}\n")).collect::<String>();
+        let old = lines(30);
+        let new = old.replace("2\n3\n", "2\nx\ny\n").replace("20\n", "");
+        let mut diff = ToolDiff::new(Path::new("/p/a.txt"), Some(&old), &new);
+        assert_eq!(diff.lines(Path::new("/p"), MORE)[0].link, Some(file(None)));
+        diff.set_place(98);
+        let want = [
+            ("a.txt", 101),
+            (" 99   0", 98),
+            ("100   1", 99),
+            ("101   2", 100),
+            ("    - 3", 101),
+            ("102 + x", 101),
+            ("103 + y", 102),
+            ("104   4", 103),
+            ("105   5", 104),
+            ("106   6", 105),
+            ("      ⋯", 116),
+        ];
+        let all = shown(&diff);
+        for (got, (text, row)) in all.iter().zip(want) {
+            assert_eq!((got.0.as_str(), got.1), (text, Some(row)));
+        }
+        assert_eq!(all.len(), 19, "{all:?}");
+    }
+
+    #[test]
+    fn a_place_is_where_the_texts_begin_or_what_changes_first() {
+        let check = |row: u32, place: u32| {
+            let mut diff = ToolDiff::new(Path::new("/p/a"), Some("a\nb\nc\n"), "a\nb\nx\n");
+            diff.place_by(row);
+            assert_eq!(diff.place(), Some(place));
+        };
+        check(0, 0);
+        check(2, 0);
+        check(7, 7);
+    }
+
+    #[test]
+    fn of_a_large_diff_the_rest_is_counted() {
+        let old: String = (0..50_000).map(|n| format!("old {n}\n")).collect();
+        let new: String = (0..50_000).map(|n| format!("new {n}\n")).collect();
+        let diff = ToolDiff::new(Path::new("/p/a.txt"), Some(&old), &new);
+        let all = shown(&diff);
+        assert_eq!(all.len(), 1 + MAX_ROWS + 1);
+        let want = "… 99800 changed lines more".to_owned();
+        assert_eq!(all.last(), Some(&(want, Some(u32::MAX))));
+    }
+
+    #[test]
+    fn what_is_deleted_and_what_does_not_change_has_no_lines() {
+        let of = |old: &str, new: &str| shown(&ToolDiff::new(Path::new("/p/a"), Some(old), new));
+        assert_eq!(of(DELETED, ""), [("a  deleted".to_owned(), None)]);
+        assert_eq!(of("x\n", "x\n"), [("a".to_owned(), None)]);
+    }
+
+    #[test]
+    fn lines_have_one_place_or_none() {
+        let text = Text::from_lines(["a", "b", "c", "a", "b", "d"]);
+        let check = |lines: &str, want| assert_eq!(only_place(&text, lines), want, "{lines:?}");
+        check("b\nc\n", Some(1));
+        check("a\nb", None);
+        check("a\nb\nd", Some(3));
+        check("d\ne", None);
+        check("", None);
+        check("a\nb\nc\na\nb\nd\n", Some(0));
+    }
+}

@@ -1,0 +1,8 @@
+//! The way in and the way out: events, effects, the jobs between them, and the ids they name.
+
+pub mod asker;
+pub mod effect;
+pub mod event;
+pub mod ids;
+pub(crate) mod jobs;
+pub mod project;

@@ -1,0 +1,234 @@
+//! What agents keep: sessions listed, deleted, closed; and one session's trouble, which is no
+//! other's.
+
+use serde_json::{Value, json};
+
+use super::agent::Life;
+use super::world::{A1, Part, S1, World};
+use crate::model::Phase;
+use crate::spine::effect::Effect;
+use crate::spine::event::Event;
+use crate::spine::ids::SessionKey;
+use acp::SessionId;
+
+const S2: SessionKey = SessionKey(2);
+
+/// A world whose agent can do everything with sessions, in which the session 1 is ready.
+fn able() -> World {
+    let mut w = World::new();
+    w.abilities = json!({
+        "loadSession": true,
+        "sessionCapabilities": { "list": {}, "close": {}, "delete": {}, "resume": {} },
+    });
+    w.opens(1, "bot");
+    w.skip();
+    w
+}
+
+/// Lets the core do something about an agent, and the world carry it out.
+fn does(
+    w: &mut World,
+    action: impl FnOnce(&mut crate::model::Model, &mut Vec<Effect>) -> bool,
+) -> bool {
+    let mut fx = Vec::new();
+    let was_asked = action(&mut w.model, &mut fx);
+    for effect in fx {
+        w.carries_out(effect);
+    }
+    was_asked
+}
+
+/// Lists the agent's sessions, which come on these pages, and returns how often it was asked and
+/// what was logged of it.
+fn listed(pages: impl Fn(usize) -> Result<Value, Value>) -> (usize, String) {
+    let mut w = able();
+    w.holds(Part::Agents);
+    assert!(does(&mut w, |model, fx| model.list_sessions(
+        A1,
+        Some("/p".into()),
+        fx
+    )));
+    w.journal = Some(Vec::new());
+    let mut asked = 0;
+    while w.agents[&A1]
+        .calls
+        .iter()
+        .any(|call| call.1 == "session/list")
+    {
+        w.answers(A1, "session/list", pages(asked));
+        asked += 1;
+    }
+    let journal = w.journal.take().unwrap_or_default();
+    let line = journal.iter().find(|line| line.contains("agent 1 "));
+    (asked, line.cloned().unwrap_or_default())
+}
+
+fn page(ids: std::ops::Range<usize>, next: Option<&str>) -> Result<Value, Value> {
+    let sessions = ids.map(|id| json!({ "sessionId": format!("s{id}"), "cwd": "/p" }));
+    Ok(json!({ "sessions": sessions.collect::<Vec<_>>(), "nextCursor": next }))
+}
+
+#[test]
+fn a_list_has_all_pages_of_it_and_an_end() {
+    let check = |pages: &dyn Fn(usize) -> Result<Value, Value>, asked: usize, text: &str| {
+        let (times, line) = listed(pages);
+        assert_eq!(times, asked);
+        assert!(line.contains(text), "{line}");
+    };
+    check(&|_| page(0..3, None), 1, "has 3 sessions");
+    let two = |at| match at {
+        0 => page(0..3, Some("more")),
+        _ => page(3..5, None),
+    };
+    check(&two, 2, "has 5 sessions");
+    // Pages without end, in circles or not.
+    check(&|_| page(0..3, Some("again")), 20, "has 3 sessions");
+    let long = |at| page(at * 300..(at + 1) * 300, Some("more"));
+    check(&long, 4, "has 1000 sessions");
+    let no = || Err(json!({ "code": -32603, "message": "no" }));
+    check(&|_| no(), 1, "lists no sessions: no (-32603)");
+    let half = |at| match at {
+        0 => page(0..3, Some("more")),
+        _ => no(),
+    };
+    check(&half, 2, "has 3 sessions");
+}
+
+#[test]
+fn who_waits_for_a_list_hears_of_the_agents_end_and_silence() {
+    for end in [World::time_passes as fn(&mut World), |w| {
+        w.exits(A1, "signal 9", &[])
+    }] {
+        let mut w = able();
+        w.holds(Part::Agents);
+        assert!(does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+        w.journal = Some(Vec::new());
+        end(&mut w);
+        let journal = w.journal.take().unwrap_or_default();
+        let told = journal
+            .iter()
+            .filter(|line| line.contains("lists no sessions"));
+        assert_eq!(told.count(), 1, "{journal:?}");
+    }
+}
+
+#[test]
+fn an_agent_is_not_asked_what_it_cannot() {
+    let mut w = World::ready();
+    assert!(!does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+    let old = || SessionId("old".into());
+    assert!(!does(&mut w, |model, fx| model.delete_session(
+        A1,
+        old(),
+        fx
+    )));
+    w.happens(Event::Close { session: S1 });
+    w.saw(&["shutdown a1"]);
+    let mut w = able();
+    assert!(does(&mut w, |model, fx| model.delete_session(
+        A1,
+        old(),
+        fx
+    )));
+    w.saw(&["a1 <- session/delete old"]);
+}
+
+#[test]
+fn a_session_is_closed_with_its_agent_before_the_agent_ends() {
+    let mut w = able();
+    w.opens(2, "bot");
+    w.prompts_in(S2, "hi");
+    w.skip();
+    w.happens(Event::Close { session: S2 });
+    w.saw(&["a1 <- session/cancel s2", "a1 <- session/close s2"]);
+    w.happens(Event::Close { session: S1 });
+    w.saw(&["a1 <- session/close s1", "shutdown a1"]);
+}
+
+#[test]
+fn a_session_that_is_closed_while_it_is_opened_is_closed_once_it_is_there() {
+    let mut w = able();
+    w.holds(Part::Agents);
+    w.opens(2, "bot");
+    w.reopens(3, "bot", "old");
+    w.skip();
+    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Close {
+        session: SessionKey(3),
+    });
+    w.saw(&["a1 <- $/cancel_request", "a1 <- $/cancel_request"]);
+    w.answers(A1, "session/new", Ok(json!({ "sessionId": "late" })));
+    let cancelled = json!({ "code": -32800, "message": "cancelled" });
+    w.answers(A1, "session/load", Err(cancelled));
+    w.saw(&["a1 <- session/close late"]);
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+}
+
+#[test]
+fn one_session_that_gets_no_answer_fails_alone() {
+    let mut w = able();
+    w.prompts("busy");
+    w.holds(Part::Agents);
+    w.opens(2, "bot");
+    w.prompts_in(S2, "hi");
+    w.skip();
+    w.time_passes();
+    let text = "The agent \"bot\" has not answered session/new for 90 seconds: this chat has no \
+                session. A prompt asks for it again.";
+    w.saw(&["a1 <- $/cancel_request", &format!("Error: {text}")]);
+    assert_eq!(
+        (w.model.phase(S1), w.model.phase(S2)),
+        (Phase::Running, Phase::Dead)
+    );
+    assert_eq!(w.agents[&A1].life, Life::Alive);
+    // What comes of it at last is nobody's; the next prompt has a session of its own.
+    w.answers(A1, "session/new", Ok(json!({ "sessionId": "late" })));
+    w.saw(&["a1 <- session/close late"]);
+    w.goes_on();
+    w.skip();
+    w.prompts_in(S2, "again");
+    assert_eq!(w.model.phase(S2), Phase::Running);
+    w.says("still here");
+    assert!(w.chat().ends_with("still here"), "{}", w.chat());
+}
+
+#[test]
+fn a_load_may_take_as_long_as_the_agent_goes_on_telling() {
+    let mut w = able();
+    w.holds(Part::Agents);
+    w.reopens(2, "bot", "old");
+    w.skip();
+    let chunk = json!({
+        "sessionUpdate": "agent_message_chunk",
+        "content": { "type": "text", "text": "and on " },
+    });
+    for _ in 0..3 {
+        w.tells_again(A1, "old", std::slice::from_ref(&chunk));
+        w.settle();
+        let limit = w.timers.pop_front();
+        let limit = limit.into_iter().next_back().unwrap();
+        w.happens(Event::Timer { token: limit });
+        assert_eq!(w.model.phase(S2), Phase::Starting);
+    }
+    w.time_passes();
+    assert_eq!(w.model.phase(S2), Phase::Dead);
+    assert!(
+        w.editor.chats[&S2]
+            .text()
+            .contains("has not answered session/load")
+    );
+}
+
+#[test]
+fn a_list_or_a_close_without_an_answer_costs_nobody_anything() {
+    let mut w = able();
+    w.holds(Part::Agents);
+    w.opens(2, "bot");
+    w.answers(A1, "session/new", Ok(json!({ "sessionId": "s2" })));
+    assert!(does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+    w.happens(Event::Close { session: S2 });
+    w.skip();
+    w.time_passes();
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+    assert_eq!(w.agents[&A1].life, Life::Alive);
+}

@@ -1,0 +1,234 @@
+//! What goes along with prompts.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, S1, World};
+use crate::conversation::attachment::{Attachment, Content, Image};
+use crate::spine::event::{Context, Event, Prompt};
+use crate::text::LineEdit;
+
+fn attach(w: &mut World, item: Attachment) {
+    w.happens(Event::Attach {
+        session: S1,
+        items: vec![item],
+    });
+}
+
+fn attach_image(w: &mut World, path: &str) {
+    w.happens(Event::AttachImage {
+        session: S1,
+        path: Some(path.into()),
+    });
+}
+
+/// Lets the image that is being fetched arrive, or not.
+fn image_comes(w: &mut World, result: Result<&str, &str>) {
+    let token = w.fetching.remove(0);
+    let image = |data: &str| Image {
+        mime: "image/png",
+        data: data.into(),
+        bytes: 3,
+    };
+    w.happens(Event::ImageRead {
+        token,
+        result: result.map(image).map_err(str::to_owned),
+    });
+}
+
+/// A world whose agent takes these things in prompts.
+fn taking(prompt: &Value) -> World {
+    let mut w = World::new();
+    w.capabilities = prompt.clone();
+    w.opens(1, "bot");
+    w.skip();
+    w
+}
+
+/// Returns what goes along with the prompt that went out last.
+fn sent(w: &World) -> Vec<Value> {
+    let call = w.agents[&A1].calls.last().expect("a prompt went out");
+    let blocks = call.2["prompt"].as_array().expect("blocks");
+    blocks[1..].to_vec()
+}
+
+fn labels(w: &World) -> Vec<String> {
+    w.editor.attached.get(&S1).cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_file_goes_along_with_its_unsaved_text() {
+    let mut w = World::ready();
+    w.disk.put("/p/a.rs", "saved\n");
+    w.edits(|editor, disk, out| {
+        let buf = editor.open("/p/a.rs".as_ref(), disk, out);
+        let lines = vec!["not saved".to_owned()];
+        let edit = LineEdit {
+            start: 0,
+            removed: 1,
+            lines,
+        };
+        editor.types(buf, edit, out);
+    });
+    attach(&mut w, Attachment::file("/p/a.rs"));
+    assert_eq!(labels(&w), ["a.rs"]);
+    w.prompts("look");
+    assert_eq!(labels(&w), [""; 0]);
+    let resource = json!({ "uri": "file:///p/a.rs", "text": "not saved\n" });
+    assert_eq!(sent(&w)[0]["resource"], resource);
+    assert_eq!(w.chat(), "❯ look\n  a.rs");
+}
+
+#[test]
+fn a_file_in_no_buffer_is_read_when_the_prompt_goes_out() {
+    let mut w = World::ready();
+    w.disk.put("/p/a.rs", "old\n");
+    attach(&mut w, Attachment::file("/p/a.rs"));
+    w.prompts("one");
+    w.ends_turn("end_turn");
+    let mentioned = Prompt {
+        text: "look at @a.rs".into(),
+        mentioned: vec![Attachment::file("/p/a.rs"), Attachment::file("/p/gone")],
+        ..Prompt::default()
+    };
+    w.disk.put("/p/a.rs", "new\n");
+    w.happens(Event::Prompt {
+        session: S1,
+        prompt: mentioned,
+    });
+    let blocks = sent(&w);
+    assert_eq!(blocks[0]["resource"]["text"], "new\n");
+    let link = json!({ "type": "resource_link", "uri": "file:///p/gone", "name": "gone" });
+    assert_eq!(blocks[1], link);
+    // What the text names stands in the text alone.
+    assert!(w.chat().ends_with("❯ look at @a.rs"), "{}", w.chat());
+}
+
+#[test]
+fn an_agent_that_takes_no_resources_gets_links_and_text() {
+    let mut w = taking(&json!({}));
+    w.disk.put("/p/a.rs", "x\n");
+    attach(&mut w, Attachment::file("/p/a.rs"));
+    let lines = Context {
+        path: "/p/a.rs".into(),
+        rows: 0..1,
+        text: "x".into(),
+    };
+    attach(&mut w, Attachment::Lines(lines));
+    w.prompts("look");
+    let blocks = sent(&w);
+    let link = json!({ "type": "resource_link", "uri": "file:///p/a.rs", "name": "a.rs" });
+    assert_eq!(blocks[0], link);
+    assert_eq!(blocks[1]["text"], "/p/a.rs:1-1:\n```\nx\n```");
+}
+
+#[test]
+fn what_is_attached_can_be_taken_away() {
+    let mut w = World::ready();
+    for path in ["/p/a", "/p/b", "/p/c", "/p/a"] {
+        attach(&mut w, Attachment::file(path));
+    }
+    assert_eq!(labels(&w), ["a", "b", "c"]);
+    let detach = |w: &mut World, which| {
+        w.happens(Event::Detach { session: S1, which });
+    };
+    detach(&mut w, Some(1));
+    assert_eq!(labels(&w), ["a", "c"]);
+    w.skip();
+    detach(&mut w, Some(7));
+    w.saw(&["Info: There is no such attachment: there are 2."]);
+    detach(&mut w, None);
+    assert_eq!(labels(&w), [""; 0]);
+    detach(&mut w, None);
+    w.saw(&["Info: Nothing is attached."]);
+}
+
+#[test]
+fn a_prompt_waits_for_the_image_that_goes_along() {
+    let mut w = taking(&json!({ "image": true }));
+    attach_image(&mut w, "/p/shot.png");
+    assert_eq!(labels(&w), ["shot.png …"]);
+    w.prompts("look");
+    w.saw(&["turn of 1 started"]);
+    image_comes(&mut w, Ok("YWJj"));
+    w.saw(&["a1 <- session/prompt s1: look + [block]"]);
+    let image = json!({
+        "type": "image",
+        "data": "YWJj",
+        "mimeType": "image/png",
+        "uri": "file:///p/shot.png",
+    });
+    assert_eq!(sent(&w), [image]);
+}
+
+#[test]
+fn an_image_that_cannot_be_read_is_told_and_holds_nothing_up() {
+    let mut w = taking(&json!({ "image": true }));
+    attach_image(&mut w, "/p/shot.png");
+    image_comes(&mut w, Err("No."));
+    assert_eq!(labels(&w), [""; 0]);
+    attach_image(&mut w, "/p/shot.png");
+    w.prompts("look");
+    w.skip();
+    image_comes(&mut w, Err("No."));
+    w.saw(&["Warn: No.", "a1 <- session/prompt s1: look"]);
+}
+
+#[test]
+fn an_agent_that_takes_no_images_gets_none() {
+    let mut w = taking(&json!({}));
+    attach_image(&mut w, "/p/shot.png");
+    w.saw(&["Warn: The agent \"bot\" takes no images: nothing was attached."]);
+    assert!(w.fetching.is_empty());
+    // One that came before the agent had said so.
+    let image = Attachment::Image {
+        path: None,
+        image: Content::Here(Image {
+            mime: "image/png",
+            data: "YWJj".into(),
+            bytes: 3,
+        }),
+    };
+    attach(&mut w, image);
+    w.prompts("look");
+    assert!(sent(&w).is_empty());
+    let told = "The agent takes no images: 1 image did not go along.";
+    assert!(w.chat().contains(told), "{}", w.chat());
+}
+
+#[test]
+fn a_diff_is_asked_for_when_the_prompt_goes_out() {
+    let mut w = World::ready();
+    let diff = Attachment::Diff {
+        folder: "/p".into(),
+        text: Content::Later,
+    };
+    for (result, want) in [
+        (
+            Ok("-a\n+b\n".to_owned()),
+            "What has changed since the last commit:\n```diff\n-a\n+b\n```",
+        ),
+        (
+            Ok(String::new()),
+            "There is no change since the last commit.",
+        ),
+    ] {
+        attach(&mut w, diff.clone());
+        w.prompts("look");
+        let token = w.fetching.remove(0);
+        w.happens(Event::DiffRead { token, result });
+        assert_eq!(sent(&w)[0]["text"], want);
+        w.ends_turn("end_turn");
+    }
+}
+
+#[test]
+fn a_cancel_does_not_wait_for_what_goes_along() {
+    let mut w = taking(&json!({ "image": true }));
+    attach_image(&mut w, "/p/shot.png");
+    w.prompts("look");
+    w.skip();
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["turn of 1 ended: cancelled"]);
+    image_comes(&mut w, Ok("YWJj"));
+    w.saw(&[]);
+}

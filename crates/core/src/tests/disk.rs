@@ -1,0 +1,307 @@
+//! A fake disk: bytes by path, links, and operations that are carried out when the world says so.
+//!
+//! Invariant: operations on one path are carried out in the order in which they were issued, as
+//! the host does; those on different paths in any.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use crate::spine::effect::HostEffect;
+use crate::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
+use crate::spine::ids::Token;
+use crate::spine::project::{Blob, Body, FileState};
+use crate::text::Text;
+use crate::text::format::Format;
+
+#[derive(Debug, Default)]
+pub struct Disk {
+    pub files: BTreeMap<PathBuf, Vec<u8>>,
+    /// Symbolic links and what they point to.
+    pub links: BTreeMap<PathBuf, PathBuf>,
+    /// Files that can be neither read nor written.
+    pub broken: BTreeSet<PathBuf>,
+    /// Files whose content the shadow may not read.
+    pub closed: BTreeSet<PathBuf>,
+    /// How often each file was written.
+    written: BTreeMap<PathBuf, u64>,
+    /// Permission bits, where they are not the usual ones.
+    pub modes: BTreeMap<PathBuf, u32>,
+    /// Files that were moved, from and to, since the shadow last looked.
+    pub moved: Vec<(PathBuf, PathBuf)>,
+    /// Nothing but text is kept.
+    pub keeps_nothing: bool,
+    /// What was there once, by name.
+    blobs: BTreeMap<Blob, Vec<u8>>,
+    waiting: BTreeMap<PathBuf, VecDeque<HostEffect>>,
+}
+
+impl Disk {
+    pub fn put(&mut self, path: &str, text: &str) {
+        self.set(path.into(), text.into());
+    }
+
+    /// Returns where a path leads, links of the folders above it followed once.
+    pub fn leads_to(&self, path: &Path) -> PathBuf {
+        let mut above = path.ancestors();
+        let link = above.find_map(|path| Some((path, self.links.get(path)?)));
+        match link {
+            Some((link, to)) => match path.strip_prefix(link) {
+                Ok(rest) if !rest.as_os_str().is_empty() => to.join(rest),
+                _ => to.clone(),
+            },
+            None => path.to_owned(),
+        }
+    }
+
+    /// Gives a file these bytes; it is another one then.
+    pub fn set(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        *self.written.entry(path.clone()).or_default() += 1;
+        self.files.insert(path, bytes);
+    }
+
+    /// Somebody deletes a file.
+    pub fn removes(&mut self, path: &str) {
+        self.files.remove(Path::new(path));
+        self.modes.remove(Path::new(path));
+    }
+
+    /// Somebody sets a file's permission bits.
+    pub fn chmods(&mut self, path: &str, mode: u32) {
+        self.modes.insert(path.into(), mode);
+    }
+
+    /// Somebody moves a file.
+    pub fn moves(&mut self, from: &str, to: &str) {
+        let (from, to) = (PathBuf::from(from), PathBuf::from(to));
+        if let Some(bytes) = self.files.remove(&from) {
+            self.carry(&from, &to, bytes);
+            self.moved.push((from, to));
+        }
+    }
+
+    fn carry(&mut self, from: &Path, to: &Path, bytes: Vec<u8>) {
+        if let Some(mode) = self.modes.remove(from) {
+            self.modes.insert(to.to_owned(), mode);
+        }
+        let written = self.written.get(from).copied().unwrap_or(0);
+        self.written.insert(to.to_owned(), written);
+        self.files.insert(to.to_owned(), bytes);
+    }
+
+    /// Returns what is at every path, as the shadow sees it.
+    pub fn states(&mut self) -> BTreeMap<PathBuf, FileState> {
+        let mut states = BTreeMap::new();
+        for (path, bytes) in &self.files {
+            let body = match bytes.contains(&0) {
+                _ if self.closed.contains(path) => Body::Unreadable("not readable".into()),
+                true => {
+                    let blob = (!self.keeps_nothing).then(|| blob(bytes));
+                    let kept = blob.map(|blob| (blob, bytes.clone()));
+                    self.blobs.extend(kept);
+                    Body::Bytes {
+                        bytes: bytes.len() as u64,
+                        blob,
+                    }
+                }
+                false => {
+                    let (format, text) = Format::decode(bytes);
+                    Body::Text(DiskText { text, format })
+                }
+            };
+            let state = FileState {
+                body,
+                mode: Some(self.modes.get(path).copied().unwrap_or(0o644)),
+                stamp: self.stamp(path),
+            };
+            states.insert(path.clone(), state);
+        }
+        for (path, to) in &self.links {
+            let state = FileState {
+                body: Body::Link(to.clone()),
+                mode: None,
+                stamp: None,
+            };
+            states.insert(path.clone(), state);
+        }
+        states
+    }
+
+    /// Returns a file's bytes as text, or `None` when there is none.
+    pub fn get(&self, path: &str) -> Option<String> {
+        let bytes = self.files.get(&self.real(Path::new(path)))?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    pub fn real(&self, path: &Path) -> PathBuf {
+        self.links.get(path).cloned().unwrap_or(path.to_owned())
+    }
+
+    pub fn queue(&mut self, path: PathBuf, operation: HostEffect) {
+        self.waiting.entry(path).or_default().push_back(operation);
+    }
+
+    /// Returns the paths something is to be done at.
+    pub fn busy(&self) -> Vec<PathBuf> {
+        self.waiting.keys().cloned().collect()
+    }
+
+    /// Returns the token of the next operation on a path.
+    pub fn next(&self, path: &Path) -> Option<Token> {
+        match self.waiting.get(path)?.front()? {
+            HostEffect::ReadDisk { token, .. }
+            | HostEffect::WriteDisk { token, .. }
+            | HostEffect::DeleteDisk { token, .. }
+            | HostEffect::Restore { token, .. }
+            | HostEffect::MoveDisk { token, .. } => Some(*token),
+            _ => None,
+        }
+    }
+
+    /// Carries out the next operation on a path.
+    pub fn work(&mut self, path: &Path) -> Option<Event> {
+        let queue = self.waiting.get_mut(path)?;
+        let operation = queue.pop_front();
+        if queue.is_empty() {
+            self.waiting.remove(path);
+        }
+        Some(match operation? {
+            HostEffect::ReadDisk { token, path } => Event::DiskRead {
+                token,
+                result: self.read(&path),
+            },
+            HostEffect::WriteDisk {
+                token,
+                path,
+                over,
+                text,
+                format,
+            } => Event::DiskWritten {
+                token,
+                result: self.write_over(&path, over, &text, format),
+            },
+            HostEffect::DeleteDisk { token, path } => Event::DiskWritten {
+                token,
+                result: self.delete(&path).map(|()| None).map_err(WriteError::from),
+            },
+            HostEffect::Restore { token, path, state } => Event::DiskWritten {
+                token,
+                result: self.restore(&path, &state).map_err(WriteError::from),
+            },
+            HostEffect::MoveDisk { token, from, to } => Event::DiskWritten {
+                token,
+                result: self.move_back(&from, &to).map_err(WriteError::from),
+            },
+            other => panic!("no operation of a disk: {other:?}"),
+        })
+    }
+
+    pub fn read(&self, path: &Path) -> Result<DiskFile, String> {
+        self.check(path, "read")?;
+        let real = self.real(path);
+        let content = self.files.get(&real).map(|bytes| {
+            let (format, text) = Format::decode(bytes);
+            DiskText { text, format }
+        });
+        Ok(DiskFile {
+            real,
+            content,
+            stamp: self.stamp(path),
+        })
+    }
+
+    /// Returns the stamp of a file; it changes with every write.
+    pub fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let bytes = self.files.get(&self.real(path))?;
+        let mut hasher = std::hash::DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        Some(Stamp {
+            inode: self.written.get(&self.real(path)).copied().unwrap_or(0),
+            bytes: bytes.len() as u64,
+            modified: (0, (hasher.finish() >> 1) as i64),
+        })
+    }
+
+    pub fn write(&mut self, path: &Path, text: &Text, format: Format) -> Result<(), String> {
+        self.check(path, "written")?;
+        let bytes = format
+            .encode(text)
+            .map_err(|c| format!("{}: no byte for {c}", path.display()))?;
+        self.set(self.real(path), bytes);
+        Ok(())
+    }
+
+    fn write_over(
+        &mut self,
+        path: &Path,
+        over: Option<Stamp>,
+        text: &Text,
+        format: Format,
+    ) -> Result<Option<Stamp>, WriteError> {
+        if self.stamp(path) != over {
+            return Err(WriteError::Stale);
+        }
+        self.write(path, text, format)?;
+        Ok(self.stamp(path))
+    }
+
+    fn restore(&mut self, path: &Path, state: &FileState) -> Result<Option<Stamp>, String> {
+        self.check(path, "restored")?;
+        let bytes = match &state.body {
+            Body::Text(content) => content.format.encode(&content.text).expect("it was read"),
+            Body::Bytes {
+                blob: Some(blob), ..
+            } => self.blobs[blob].clone(),
+            Body::Link(to) => {
+                self.files.remove(path);
+                self.links.insert(path.to_owned(), to.clone());
+                return Ok(self.stamp(path));
+            }
+            Body::Bytes { blob: None, .. } => self.files[path].clone(),
+            other => panic!("{other:?} cannot be restored"),
+        };
+        self.links.remove(path);
+        self.set(path.to_owned(), bytes);
+        if let Some(mode) = state.mode {
+            self.modes.insert(path.to_owned(), mode);
+        }
+        Ok(self.stamp(path))
+    }
+
+    fn move_back(&mut self, from: &Path, to: &Path) -> Result<Option<Stamp>, String> {
+        self.check(from, "moved")?;
+        if self.files.contains_key(to) {
+            return Err(format!("{} is there already", to.display()));
+        }
+        let bytes = self.files.remove(from);
+        let bytes = bytes.ok_or_else(|| format!("{} is not there", from.display()))?;
+        self.carry(from, to, bytes);
+        self.moved.push((from.to_owned(), to.to_owned()));
+        Ok(self.stamp(to))
+    }
+
+    fn delete(&mut self, path: &Path) -> Result<(), String> {
+        self.check(path, "deleted")?;
+        // A link goes, and not what it leads to.
+        if self.links.remove(path).is_none() {
+            self.modes.remove(path);
+            self.files.remove(path);
+        }
+        Ok(())
+    }
+
+    fn check(&self, path: &Path, done: &str) -> Result<(), String> {
+        match self.broken.contains(path) {
+            true => Err(format!("{} could not be {done}", path.display())),
+            false => Ok(()),
+        }
+    }
+}
+
+fn blob(bytes: &[u8]) -> Blob {
+    let mut hasher = std::hash::DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let mut name = [0; 32];
+    name[..8].copy_from_slice(&hasher.finish().to_le_bytes());
+    Blob(name)
+}

@@ -1,0 +1,443 @@
+//! A fake editor: buffers with an undo stack, what is on the screen, what the user was told.
+//!
+//! Invariant: every change of a buffer is reported as `src/editor` does, in the same order.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::disk::Disk;
+use super::screen::Chat;
+use crate::render::view::{
+    ElicitationView, FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView,
+    PreviewView, QueueView, UndoView, WholeView,
+};
+use crate::spine::effect::Save;
+use crate::spine::event::{Author, BufState, EditDone, EditError, Event, Prompt, SaveError};
+use crate::spine::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
+use crate::text::format::Format;
+use crate::text::{LineEdit, Text};
+
+#[derive(Debug, Default)]
+pub struct Editor {
+    pub buffers: BTreeMap<BufId, Buffer>,
+    pub chats: BTreeMap<SessionKey, Chat>,
+    pub titles: BTreeMap<SessionKey, String>,
+    pub plans: BTreeMap<SessionKey, PlanView>,
+    pub queues: BTreeMap<SessionKey, QueueView>,
+    /// The prompts that were put back into inputs.
+    pub put: Vec<(SessionKey, Prompt)>,
+    pub permission: Option<PermissionView>,
+    pub elicitation: Option<ElicitationView>,
+    pub hunks: BTreeMap<BufId, Vec<HunkView>>,
+    /// The review list, how often it came, and the preview beside it.
+    pub list: ListView,
+    pub lists: usize,
+    pub preview: PreviewView,
+    /// What windows show of terminals.
+    pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
+    /// Where each agent was, as it was told frame by frame.
+    pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
+    /// What was shown in full last.
+    pub whole: Option<WholeView>,
+    /// What goes along with next prompts, by name.
+    pub attached: BTreeMap<SessionKey, Vec<String>>,
+    /// The turn that the user was asked about, and how.
+    pub asked: Option<(TurnKey, UndoView)>,
+    /// A frame was asked for and has not come yet.
+    pub is_asking: bool,
+    /// What the user's save hook adds at the end of a file, once.
+    pub save_hook: Option<String>,
+    next: i32,
+}
+
+/// A file's buffer.
+#[derive(Debug)]
+pub struct Buffer {
+    pub path: PathBuf,
+    pub text: Text,
+    pub tick: u64,
+    pub modified: bool,
+    pub readonly: bool,
+    pub format: Format,
+    saved: Text,
+    /// Blocks of edits and their inverses.
+    undo: Vec<Vec<(LineEdit, LineEdit)>>,
+    /// How many blocks are not undone.
+    done: usize,
+}
+
+/// What the user does with the undo tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Travel {
+    Undo,
+    Redo,
+}
+
+impl Buffer {
+    fn state(&self) -> BufState {
+        BufState {
+            tick: self.tick,
+            modified: self.modified,
+            readonly: self.readonly,
+            format: self.format,
+        }
+    }
+
+    /// Makes an edit and returns it with its inverse.
+    fn edit(
+        &mut self,
+        buf: BufId,
+        edit: &LineEdit,
+        author: Author,
+        out: &mut Vec<Event>,
+    ) -> (LineEdit, LineEdit) {
+        let rows = edit.start..edit.start + edit.removed;
+        assert!(rows.end <= self.text.len(), "{edit:?} in {:?}", self.text);
+        let mut made = edit.clone();
+        if edit.lines.is_empty() && rows == (0..self.text.len()) {
+            // A buffer always has a line; Neovim does not report the empty one that is left.
+            made.lines.push(String::new());
+        }
+        let back = LineEdit {
+            start: edit.start,
+            removed: made.lines.len(),
+            lines: self.text.to_lines(rows),
+        };
+        self.text.apply(&made);
+        self.tick += 1;
+        self.modified = true;
+        out.push(Event::BufLines {
+            buf,
+            tick: self.tick,
+            edit: edit.clone(),
+            author,
+        });
+        (made, back)
+    }
+
+    /// Makes edits, from the bottom up, as one step of the undo tree.
+    fn edit_block(&mut self, buf: BufId, edits: &[LineEdit], author: Author, out: &mut Vec<Event>) {
+        let edits = edits.iter().rev();
+        let block: Vec<_> = edits
+            .map(|edit| self.edit(buf, edit, author, out))
+            .collect();
+        if !block.is_empty() {
+            self.undo.truncate(self.done);
+            self.undo.push(block);
+            self.done += 1;
+        }
+    }
+
+    fn save(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) -> Result<(), String> {
+        let is_blank = self.text == Text::from_lines([""]);
+        let text = if is_blank {
+            Text::default()
+        } else {
+            self.text.clone()
+        };
+        disk.write(&self.path, &text, self.format)?;
+        self.saved = self.text.clone();
+        self.modified = false;
+        out.push(Event::BufChanged {
+            buf,
+            state: self.state(),
+        });
+        let stamp = disk.stamp(&self.path);
+        out.push(Event::BufSaved { buf, stamp });
+        Ok(())
+    }
+}
+
+impl Editor {
+    /// Loads a file into a buffer, if it is in none yet.
+    pub fn open(&mut self, path: &Path, disk: &Disk, out: &mut Vec<Event>) -> BufId {
+        if let Some(buf) = self.find(path) {
+            return buf;
+        }
+        self.next += 1;
+        let buf = BufId(self.next);
+        let content = disk.read(path).ok().and_then(|file| file.content);
+        let (text, format) = match content {
+            Some(content) => (content.text, content.format),
+            None => (Text::default(), Format::default()),
+        };
+        let text = if text.is_empty() {
+            Text::from_lines([""])
+        } else {
+            text
+        };
+        let buffer = Buffer {
+            path: path.to_owned(),
+            saved: text.clone(),
+            text,
+            tick: 2,
+            modified: false,
+            readonly: false,
+            format,
+            undo: Vec::new(),
+            done: 0,
+        };
+        out.push(attached(buf, &buffer, disk));
+        self.buffers.insert(buf, buffer);
+        buf
+    }
+
+    pub fn find(&self, path: &Path) -> Option<BufId> {
+        let mut all = self.buffers.iter();
+        all.find(|(_, buffer)| buffer.path == path)
+            .map(|(buf, _)| *buf)
+    }
+
+    /// The user edits a buffer; the edit is cut to its lines.
+    pub fn types(&mut self, buf: BufId, edit: LineEdit, out: &mut Vec<Event>) {
+        let Some(buffer) = self.buffers.get_mut(&buf) else {
+            return;
+        };
+        let start = edit.start.min(buffer.text.len());
+        let edit = LineEdit {
+            start,
+            removed: edit.removed.min(buffer.text.len() - start),
+            lines: edit.lines,
+        };
+        buffer.edit_block(buf, &[edit], Author::User, out);
+    }
+
+    /// The user goes back or forth in the undo tree.
+    pub fn travels(&mut self, buf: BufId, travel: Travel, out: &mut Vec<Event>) {
+        let Some(buffer) = self.buffers.get_mut(&buf) else {
+            return;
+        };
+        let at = match travel {
+            Travel::Undo => buffer.done.checked_sub(1),
+            Travel::Redo => Some(buffer.done),
+        };
+        let Some(block) = at.and_then(|at| buffer.undo.get(at).cloned()) else {
+            return;
+        };
+        match travel {
+            Travel::Undo => {
+                for (_, back) in block.iter().rev() {
+                    buffer.edit(buf, back, Author::User, out);
+                }
+                buffer.done -= 1;
+            }
+            Travel::Redo => {
+                for (there, _) in &block {
+                    buffer.edit(buf, there, Author::User, out);
+                }
+                buffer.done += 1;
+            }
+        }
+        buffer.modified = buffer.text != buffer.saved;
+        let state = buffer.state();
+        out.push(Event::BufChanged { buf, state });
+    }
+
+    /// The user saves a buffer, over whatever is on disk.
+    pub fn saves(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) {
+        if let Some(buffer) = self.buffers.get_mut(&buf) {
+            // The user sees the error; nothing else comes of it.
+            let _ = buffer.save(buf, disk, out);
+        }
+    }
+
+    /// The buffer is wiped out, its unsaved lines with it.
+    pub fn wipes(&mut self, buf: BufId, out: &mut Vec<Event>) {
+        if self.buffers.remove(&buf).is_some() {
+            self.hunks.remove(&buf);
+            out.push(Event::BufDetached { buf });
+        }
+    }
+
+    /// The buffer is read again from disk.
+    pub fn reloads(&mut self, buf: BufId, disk: &Disk, out: &mut Vec<Event>) {
+        let Some(buffer) = self.buffers.get_mut(&buf) else {
+            return;
+        };
+        let Some(content) = disk.read(&buffer.path).ok().and_then(|file| file.content) else {
+            return;
+        };
+        let text = content.text;
+        buffer.text = if text.is_empty() {
+            Text::from_lines([""])
+        } else {
+            text
+        };
+        buffer.saved = buffer.text.clone();
+        buffer.format = content.format;
+        buffer.tick += 1;
+        buffer.modified = false;
+        buffer.undo.clear();
+        buffer.done = 0;
+        out.push(attached(buf, buffer, disk));
+    }
+
+    /// Something moves the changedtick without changing a line.
+    pub fn ticks(&mut self, buf: BufId, out: &mut Vec<Event>) {
+        if let Some(buffer) = self.buffers.get_mut(&buf) {
+            buffer.tick += 1;
+            let state = buffer.state();
+            out.push(Event::BufChanged { buf, state });
+        }
+    }
+
+    /// Carries out `EditorEffect::Moved`.
+    pub fn moved(&mut self, buf: BufId, path: PathBuf) {
+        if let Some(buffer) = self.buffers.get_mut(&buf) {
+            buffer.path = path;
+        }
+    }
+
+    /// Carries out `EditorEffect::Edit`.
+    pub fn edit(
+        &mut self,
+        job: (Token, BufId, u64),
+        edits: &[LineEdit],
+        save: Save,
+        disk: &mut Disk,
+        out: &mut Vec<Event>,
+    ) {
+        let (token, buf, _) = job;
+        let result = self.try_edit(job, edits, save, disk, out);
+        out.push(Event::Edited { token, buf, result });
+    }
+
+    fn try_edit(
+        &mut self,
+        (token, buf, tick): (Token, BufId, u64),
+        edits: &[LineEdit],
+        save: Save,
+        disk: &mut Disk,
+        out: &mut Vec<Event>,
+    ) -> Result<EditDone, EditError> {
+        let buffer = self.buffers.get_mut(&buf).ok_or(EditError::Gone)?;
+        if buffer.tick != tick {
+            return Err(EditError::Stale { tick: buffer.tick });
+        }
+        for pair in edits.windows(2) {
+            assert!(
+                pair[0].start + pair[0].removed <= pair[1].start,
+                "{edits:?}"
+            );
+        }
+        if buffer.readonly {
+            return Err(EditError::Refused("it is read-only in the editor".into()));
+        }
+        let author = Author::Client(token);
+        let was_modified = buffer.modified;
+        buffer.edit_block(buf, edits, author, out);
+        let over = match save {
+            Save::Over(stamp) => Some(stamp),
+            Save::OverIfClean(stamp) => (!was_modified).then_some(stamp),
+            Save::No | Save::Deleted | Save::Merged { .. } => None,
+        };
+        if let Save::Merged {
+            stamp,
+            is_clean,
+            format,
+        } = save
+        {
+            if disk.stamp(&buffer.path) != stamp {
+                let saved = Some(Err(SaveError::Stale));
+                let tick = buffer.tick;
+                return Ok(EditDone { tick, saved });
+            }
+            buffer.modified = !is_clean;
+            buffer.format = format;
+            if is_clean {
+                buffer.saved = buffer.text.clone();
+            }
+            let state = buffer.state();
+            out.push(Event::BufChanged { buf, state });
+        }
+        if save == Save::Deleted {
+            buffer.modified = false;
+            let state = buffer.state();
+            out.push(Event::BufChanged { buf, state });
+        }
+        let saved = over.map(|stamp| {
+            if disk.stamp(&buffer.path) != stamp {
+                return Err(SaveError::Stale);
+            }
+            if let Some(line) = self.save_hook.take() {
+                let end = LineEdit {
+                    start: buffer.text.len(),
+                    removed: 0,
+                    lines: vec![line],
+                };
+                buffer.edit_block(buf, &[end], author, out);
+            }
+            buffer.save(buf, disk, out).map_err(SaveError::Refused)
+        });
+        Ok(EditDone {
+            tick: buffer.tick,
+            saved,
+        })
+    }
+
+    /// Applies a frame, as `src/editor` does.
+    pub fn shows(&mut self, frame: Frame) {
+        self.is_asking = false;
+        for patch in frame.patches {
+            match patch {
+                Patch::Chat { session, ops } => self.chats.entry(session).or_default().apply(ops),
+                Patch::ChatTitle { session, title } => {
+                    let parts: Vec<String> = title.into_iter().map(|(text, _)| text).collect();
+                    self.titles.insert(session, parts.join(" · "));
+                }
+                Patch::Attached { session, labels } => {
+                    self.attached.insert(session, labels);
+                }
+                Patch::Plan { session, view } => {
+                    self.plans.remove(&session);
+                    self.plans.extend(view.map(|view| (session, view)));
+                }
+                Patch::Queue { session, view } => {
+                    self.queues.insert(session, view);
+                }
+                Patch::Permission(view) => self.permission = view,
+                Patch::Elicitation(view) => self.elicitation = view,
+                Patch::Terminal {
+                    terminal,
+                    is_anew,
+                    bytes,
+                } => {
+                    let shown = self.terminals.entry(terminal).or_default();
+                    if is_anew {
+                        shown.clear();
+                    }
+                    shown.extend(bytes);
+                }
+                Patch::Follow { session, view } => {
+                    self.follows.entry(session).or_default().push(view);
+                }
+                Patch::ReviewList(view) => {
+                    self.list = view;
+                    self.lists += 1;
+                }
+                Patch::ReviewPreview(view) => self.preview = view,
+                Patch::Review { buf, tick, hunks } => {
+                    if self
+                        .buffers
+                        .get(&buf)
+                        .is_some_and(|buffer| buffer.tick == tick)
+                    {
+                        self.hunks.insert(buf, hunks);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
+    Event::BufAttached {
+        buf,
+        path: buffer.path.clone(),
+        real: disk.real(&buffer.path),
+        row: 0,
+        text: buffer.text.to_string(),
+        state: buffer.state(),
+        stamp: disk.stamp(&buffer.path),
+    }
+}

@@ -1,0 +1,349 @@
+//! What the user rejects is told to the agent with the next prompt.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::disk::Disk;
+use super::editor::Travel;
+use super::world::{A1, S1, World};
+use crate::conversation::transcript::Entry;
+use crate::model::Limits;
+use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
+use crate::workspace::proposals::Preview;
+
+const F: &str = "/p/f";
+
+/// A world in which a turn has changed a file that is in a buffer.
+fn changed(after: &str) -> World {
+    let mut w = World::ready();
+    w.happens(Event::Configure {
+        rules: Default::default(),
+        limits: Limits::default(),
+        preview: Preview::On,
+        feedback: true,
+        follow: Default::default(),
+    });
+    w.disk.put(F, "a\nb\nc\nd\ne\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.prompts("first");
+    let params = json!({ "sessionId": "s1", "path": F, "content": after });
+    w.asks("1", "fs/write_text_file", &params);
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.settle();
+    w
+}
+
+fn rejects(w: &mut World, scope: Scope) {
+    let action = ReviewAction::Reject;
+    w.happens(Event::Review { action, scope });
+}
+
+fn row(w: &World, row: usize) -> Scope {
+    Scope::Hunk { buf: w.buf(F), row }
+}
+
+/// What the chat says goes along, or went.
+fn along(w: &World) -> Vec<String> {
+    let entries = w.model.sessions[&S1].transcript.entries().iter();
+    let heads = entries.filter_map(|entry| match entry {
+        Entry::Along { head, .. } => Some(head.clone()),
+        _ => None,
+    });
+    heads.collect()
+}
+
+/// Sends a prompt, and returns the texts the agent gets.
+fn told(w: &mut World) -> Vec<String> {
+    tells(w, "next")
+}
+
+fn tells(w: &mut World, prompt: &str) -> Vec<String> {
+    w.prompts(prompt);
+    let calls = w.agents[&A1].calls.iter();
+    let prompt = calls.rev().find(|call| call.1 == "session/prompt").unwrap();
+    let blocks = prompt.2["prompt"].as_array().unwrap().iter();
+    let texts = blocks.map(|block| block["text"].as_str().unwrap().to_owned());
+    let texts = texts.collect();
+    w.skip();
+    texts
+}
+
+#[test]
+fn a_command_of_the_agents_goes_alone() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let commands = json!([{ "name": "next", "description": "goes on" }]);
+    w.updates(
+        json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands }),
+    );
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    assert_eq!(tells(&mut w, "/next please"), ["/next please"]);
+    w.ends_turn("end_turn");
+    assert_eq!(tells(&mut w, "/tmp is full").len(), 2);
+}
+
+#[test]
+fn a_rejected_hunk_goes_along_once() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    assert_eq!(
+        along(&w),
+        ["1 rejected hunk in f: told with the next prompt"]
+    );
+    let want = "The user has rejected these changes of yours; the files do not have them any \
+                more:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
+    assert_eq!(told(&mut w), ["next", want]);
+    assert_eq!(along(&w), ["1 rejected hunk in f: told with this prompt"]);
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.settle();
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn a_reject_that_was_undone_is_not_told() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert_eq!(
+        along(&w),
+        ["Nothing is told with the next prompt any more."]
+    );
+    // Nor when it is accepted after that.
+    let action = ReviewAction::Accept;
+    let scope = row(&w, 1);
+    w.happens(Event::Review { action, scope });
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn lines_of_a_hunk_and_several_hunks_are_told() {
+    let mut w = changed("A\nB\nc\nd\nE\n");
+    let buf = w.buf(F);
+    rejects(&mut w, Scope::Rows { buf, rows: 1..2 });
+    let scope = row(&w, 4);
+    rejects(&mut w, scope);
+    assert_eq!(
+        along(&w),
+        ["2 rejected hunks in f: told with the next prompt"]
+    );
+    let texts = told(&mut w);
+    assert!(
+        texts[1].contains("-b\n+B\n") && texts[1].contains("-e\n+E\n"),
+        "{texts:?}"
+    );
+    assert!(!texts[1].contains("+A\n"), "{texts:?}");
+}
+
+#[test]
+fn an_undone_turn_is_told_until_it_is_back() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let session = None;
+    let step = UndoStep::Undo(None);
+    w.happens(Event::UndoTurn { session, step });
+    assert_eq!(
+        along(&w),
+        ["1 rejected hunk in f: told with the next prompt"]
+    );
+    let step = UndoStep::Back;
+    w.happens(Event::UndoTurn { session, step });
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn nothing_is_told_if_it_is_off_or_dropped() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    rejects(&mut w, Scope::All);
+    w.happens(Event::DropFeedback { session: None });
+    assert_eq!(told(&mut w), ["next"]);
+
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    w.happens(Event::Configure {
+        rules: Default::default(),
+        limits: Limits::default(),
+        preview: Preview::On,
+        feedback: false,
+        follow: Default::default(),
+    });
+    rejects(&mut w, Scope::All);
+    assert!(along(&w).is_empty());
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn a_long_diff_is_cut_and_the_rest_is_counted() {
+    let long: String = (0..300).map(|n| format!("line {n}\n")).collect();
+    let mut w = changed(&format!("A\nb\nc\n{long}d\ne\n"));
+    rejects(&mut w, Scope::All);
+    let texts = told(&mut w);
+    assert!(texts[1].contains("-a\n+A\n"), "{texts:?}");
+    assert!(
+        texts[1].contains("@@ 1 more hunk: +300 -0 lines @@"),
+        "{texts:?}"
+    );
+    assert!(texts[1].lines().count() < 30);
+}
+
+#[test]
+fn a_reject_while_the_agent_speaks_does_not_cut_its_message() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    w.prompts("second");
+    w.says("one ");
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    assert!(along(&w).is_empty());
+    w.says("message");
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.settle();
+    assert_eq!(
+        along(&w),
+        ["1 rejected hunk in f: told with the next prompt"]
+    );
+    let entries = w.model.sessions[&S1].transcript.entries().iter();
+    let messages = entries.filter(|entry| matches!(entry, Entry::Agent(_)));
+    assert_eq!(messages.count(), 1);
+    w.skip();
+}
+
+/// A world in which a turn's commands have done something to files on disk.
+fn deeds(does: impl FnOnce(&mut Disk)) -> World {
+    let mut w = World::ready();
+    w.happens(Event::Configure {
+        rules: Default::default(),
+        limits: Limits::default(),
+        preview: Preview::On,
+        feedback: true,
+        follow: Default::default(),
+    });
+    w.disk.put(F, "a\nb\n");
+    w.disk.put("/p/g", "g\n");
+    w.disk.set("/p/bytes".into(), b"\0old".to_vec());
+    w.settle();
+    w.prompts("first");
+    does(&mut w.disk);
+    w.settle();
+    w.ends_turn("end_turn");
+    w.skip();
+    w
+}
+
+/// Everything that a command can do to files as a whole.
+fn all_deeds(disk: &mut Disk) {
+    disk.removes("/p/g");
+    disk.moves(F, "/p/moved");
+    disk.chmods("/p/moved", 0o755);
+    disk.put("/p/new", "n\n");
+    disk.set("/p/bytes".into(), b"\0other".to_vec());
+}
+
+const TOLD: &str = "The user has rejected these changes of yours; the files do not have them any \
+                    more:\n- changed bytes, which is no text: brought back\n- moved f to moved: \
+                    moved back\n- changed the mode of f from 644 to 755: set back\n- deleted g: \
+                    brought back\n- created new: deleted\n";
+
+#[test]
+fn what_was_done_to_files_as_a_whole_is_told_in_a_line_each() {
+    let mut w = deeds(all_deeds);
+    rejects(&mut w, Scope::All);
+    assert_eq!(
+        along(&w),
+        ["5 rejected changes in 4 files: told with the next prompt"]
+    );
+    assert_eq!(told(&mut w), ["next", TOLD]);
+    w.ends_turn("end_turn");
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn an_undone_turn_tells_the_same_of_files_as_a_whole() {
+    let mut w = deeds(all_deeds);
+    let session = None;
+    let step = UndoStep::Undo(None);
+    w.happens(Event::UndoTurn { session, step });
+    assert_eq!(told(&mut w), ["next", TOLD]);
+    let step = UndoStep::Back;
+    w.happens(Event::UndoTurn { session, step });
+    w.ends_turn("end_turn");
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn what_is_there_again_as_a_whole_is_not_told() {
+    for does in [
+        |disk: &mut Disk| disk.removes("/p/g"),
+        |disk: &mut Disk| disk.put("/p/new", ""),
+        |disk: &mut Disk| disk.moves(F, "/p/moved"),
+        |disk: &mut Disk| disk.chmods(F, 0o755),
+        |disk: &mut Disk| disk.put(F, "a\r\nb\r\n"),
+        |disk: &mut Disk| disk.set("/p/bytes".into(), b"\0other".to_vec()),
+    ] {
+        let mut w = deeds(does);
+        rejects(&mut w, Scope::All);
+        assert_eq!(along(&w).len(), 1, "{:?}", along(&w));
+        // The user does it again.
+        does(&mut w.disk);
+        w.settle();
+        assert_eq!(told(&mut w), ["next"]);
+    }
+}
+
+#[test]
+fn a_file_that_stays_with_lines_of_the_users_was_not_deleted() {
+    let mut w = deeds(|disk| disk.put("/p/new", "n\n"));
+    w.disk.put("/p/new", "n\nmine\n");
+    w.settle();
+    rejects(&mut w, Scope::All);
+    assert_eq!(w.disk.get("/p/new").as_deref(), Some("mine\n"));
+    let texts = told(&mut w);
+    assert!(texts[1].contains("+n\n"), "{texts:?}");
+    assert!(!texts[1].contains("created"), "{texts:?}");
+}
+
+#[test]
+fn of_many_files_some_are_told_and_the_rest_is_counted() {
+    let all = |disk: &mut Disk, text: &str| {
+        for n in 0..300 {
+            disk.put(&format!("/p/many/{n}"), text);
+        }
+    };
+    let mut w = deeds(|disk| all(disk, "n\n"));
+    let (action, scope) = (ReviewAction::Reject, Scope::All);
+    rejects(&mut w, scope.clone());
+    let texts = told(&mut w);
+    assert!(
+        texts[1].contains("- and 250 more like these\n"),
+        "{texts:?}"
+    );
+    assert!(texts[1].lines().count() < 60);
+    w.ends_turn("end_turn");
+
+    let mut w = deeds(|disk| all(disk, "n\n"));
+    let accept = ReviewAction::Accept;
+    w.happens(Event::Review {
+        action: accept,
+        scope: scope.clone(),
+    });
+    w.prompts("second");
+    all(&mut w.disk, "m\n");
+    w.settle();
+    w.ends_turn("end_turn");
+    w.happens(Event::Review { action, scope });
+    let texts = told(&mut w);
+    assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
+    assert!(texts[1].lines().count() < 210);
+}

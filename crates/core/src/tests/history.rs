@@ -1,0 +1,540 @@
+//! What is kept of sessions, and what comes back of it.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::screen::Chat;
+use super::steps::{Step, can, step};
+use super::story::Story;
+use super::world::{S1, World};
+use crate::conversation::history::{Granted, Past, Query, Source, Wish, lines};
+use crate::conversation::plan::Place;
+use crate::conversation::transcript::Transcript;
+use crate::model::Model;
+use crate::render::view::{Line, Link};
+use crate::spine::event::Event;
+use crate::spine::ids::SessionKey;
+
+/// Returns what of lines outlives a session: where terminals were, nothing leads to.
+fn outlived(lines: Vec<Line>) -> Vec<Line> {
+    let mut lines = lines;
+    for line in &mut lines {
+        if matches!(line.link, Some(Link::Terminal(_))) {
+            line.link = None;
+        }
+    }
+    lines
+}
+
+fn shown(model: &Model, transcript: &Transcript) -> Vec<Line> {
+    outlived(Chat::of(transcript, &model.languages, "/p".as_ref(), true).lines)
+}
+
+/// Everything is written down; what is read back is what is there.
+#[track_caller]
+fn check_kept(w: &mut World, session: SessionKey) {
+    if let Some(session) = w.model.sessions.get_mut(&session) {
+        session.transcript.cancel_tools();
+    }
+    // What changed is seen.
+    w.happens(Event::PlacePlans(Place::Panel));
+    let mut fx = Vec::new();
+    w.model.farewell(&mut fx);
+    for effect in fx {
+        if let crate::spine::effect::Effect::Host(effect) = effect {
+            w.host_does(effect);
+        }
+    }
+    w.settle();
+    let there = &w.model.sessions[&session];
+    let Some(past) = w.records.past(session) else {
+        assert_eq!(there.history_prompt(), None, "nothing is kept of a session");
+        return;
+    };
+    let mut back = Transcript::default();
+    crate::conversation::history::restore(&mut back, &past);
+    let want = shown(&w.model, &there.transcript);
+    let got = shown(&w.model, &back);
+    let texts = |lines: &[Line]| {
+        lines
+            .iter()
+            .map(|line| line.text.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&got), texts(&want));
+    // A terminal's lines lead to their call instead.
+    let unlinked = |lines: Vec<Line>| -> Vec<Line> {
+        let plain = |line: Line| Line { link: None, ..line };
+        lines.into_iter().map(plain).collect()
+    };
+    assert_eq!(unlinked(got), unlinked(want));
+    assert_eq!(past.meta.title, there.title);
+    assert_eq!(
+        past.meta.id.as_deref(),
+        there
+            .id
+            .as_ref()
+            .map(|id| &*id.0)
+            .or(past.meta.id.as_deref())
+    );
+}
+
+#[test]
+fn what_was_said_and_done_comes_back_as_it_was() {
+    let mut w = World::ready();
+    w.prompts("Do **it**\nnow");
+    w.says("I *do*:\n\n```rust\nlet a = 1;\n```\n");
+    w.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "a", "title": "Edit f", "kind": "edit",
+        "status": "in_progress", "locations": [{ "path": "/p/f", "line": 3 }],
+        "content": [
+            { "type": "diff", "path": "/p/f", "oldText": "a\n", "newText": "b\n" },
+            { "type": "content", "content": { "type": "image", "mimeType": "image/png", "data": "YWJj" } },
+        ],
+    }));
+    w.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "b", "title": "Look", "kind": "juggle",
+        "status": "completed", "rawInput": { "x": 1 }, "rawOutput": "out",
+        "_meta": { "claudeCode": { "parentToolUseId": "a" } },
+    }));
+    w.updates(json!({ "sessionUpdate": "plan", "entries": [
+        { "content": "x", "priority": "high", "status": "in_progress" },
+    ] }));
+    w.updates(json!({ "sessionUpdate": "unheard_of", "x": [1] }));
+    w.updates(json!({ "sessionUpdate": "session_info_update", "title": "On f" }));
+    w.says("Done.");
+    w.ends_turn("end_turn");
+    check_kept(&mut w, S1);
+    let past = w.records.past(S1).unwrap();
+    assert_eq!(past.meta.prompt.as_deref(), Some("Do **it**"));
+    assert_eq!(past.meta.name(), Some("On f"));
+    assert_eq!(past.meta.turns, 1);
+}
+
+#[test]
+fn a_message_is_written_once_when_it_is_done() {
+    let mut w = World::ready();
+    w.prompts("go");
+    let before = w.records.files.values().map(String::len).sum::<usize>();
+    assert!(before > 0, "the prompt is written at once");
+    for _ in 0..50 {
+        w.says("more ");
+    }
+    let during = w.records.files.values().map(String::len).sum::<usize>();
+    assert_eq!(during, before);
+    w.ends_turn("end_turn");
+    let after = w.records.files.values().next().unwrap();
+    assert_eq!(after.matches("more more").count(), 25, "{after}");
+}
+
+#[test]
+fn nothing_is_kept_of_a_session_without_a_prompt() {
+    let mut w = World::ready();
+    w.says("Welcome.");
+    check_kept(&mut w, S1);
+    assert!(w.records.files.is_empty());
+}
+
+#[test]
+fn a_torn_line_and_one_of_a_version_to_come_cost_nothing_else() {
+    let mut w = World::ready();
+    w.prompts("go");
+    w.says("Yes.");
+    w.ends_turn("end_turn");
+    let text = w.records.files.values().next().unwrap().clone();
+    let past = Past::of(&text).unwrap();
+    let more = format!("{text}{{\"hologram\":{{}}}}\n\n[]\n{{\"entry\":{{\"at\":1");
+    assert_eq!(Past::of(&more), Some(past));
+    // Each line is a good end.
+    let mut last = 0;
+    for (at, _) in text.match_indices('\n') {
+        let past = Past::of(&text[..at + 3.min(text.len() - at)]).unwrap();
+        assert!(past.entries.len() >= last);
+        last = past.entries.len();
+    }
+    assert_eq!(lines::header("{}"), None);
+    assert_eq!(
+        lines::header("{\"version\":99,\"agent\":\"a\",\"cwd\":\"\",\"project\":\"\"}"),
+        None
+    );
+}
+
+/// A world in which a session was used and closed, and its agent can do this with sessions.
+fn used(abilities: serde_json::Value) -> World {
+    let mut w = World::new();
+    w.abilities = abilities;
+    w.opens(1, "bot");
+    w.prompts("Count");
+    w.says("One.");
+    w.ends_turn("end_turn");
+    w.happens(Event::Close { session: S1 });
+    assert_eq!(w.records.files.len(), 1);
+    w.log.clear();
+    w
+}
+
+const S2: SessionKey = SessionKey(2);
+
+fn texts(w: &World, session: SessionKey) -> String {
+    let chat = w.editor.chats.get(&session);
+    chat.map(|chat| chat.text()).unwrap_or_default()
+}
+
+/// The agent that runs answers a prompt of the second session.
+fn goes_on(w: &mut World) {
+    let agent = *w.agents.keys().next_back().unwrap();
+    w.prompts_in(S2, "and on");
+    let id = w.model.sessions[&S2].id.clone().unwrap();
+    let said = json!({ "sessionUpdate": "agent_message_chunk",
+        "content": { "type": "text", "text": "Two." } });
+    w.notifies(
+        agent,
+        "session/update",
+        &json!({ "sessionId": &*id.0, "update": said }),
+    );
+    w.answers(
+        agent,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+}
+
+/// What is kept is one record, which has each of these once, in this order.
+#[track_caller]
+fn check_record(w: &World, said: &[&str]) {
+    assert_eq!(w.records.files.len(), 1);
+    let past = Past::of(w.records.files.values().next().unwrap()).unwrap();
+    let mut back = Transcript::default();
+    crate::conversation::history::restore(&mut back, &past);
+    let texts: Vec<String> = shown(&w.model, &back)
+        .into_iter()
+        .map(|line| line.text)
+        .filter(|text| !text.is_empty())
+        .collect();
+    assert_eq!(texts, said);
+}
+
+#[test]
+fn a_session_that_its_agent_only_resumes_is_shown_as_it_was_kept() {
+    let mut w = used(json!({ "sessionCapabilities": { "resume": {} } }));
+    w.reopens(2, "bot", "s1");
+    w.saw(&[
+        "spawn bot as a2",
+        "a2 <- initialize",
+        "a2 <- session/resume s1",
+        "session 2 is back",
+    ]);
+    assert_eq!(texts(&w, S2), "❯ Count\n\nOne.");
+    goes_on(&mut w);
+    check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
+    check_kept(&mut w, S2);
+}
+
+#[test]
+fn what_an_agent_tells_again_is_kept_once() {
+    let mut w = used(json!({ "loadSession": true }));
+    let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
+    let told = vec![
+        said("user_message_chunk", "Count"),
+        said("agent_message_chunk", "One, as I said."),
+    ];
+    w.told.insert("s1".into(), told.clone());
+    w.reopens(2, "bot", "s1");
+    assert_eq!(texts(&w, S2), "❯ Count\n\nOne, as I said.");
+    goes_on(&mut w);
+    check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
+    // It has gone on elsewhere meanwhile.
+    w.happens(Event::Close { session: S2 });
+    let more = vec![
+        said("user_message_chunk", "and on"),
+        said("agent_message_chunk", "Two."),
+        said("user_message_chunk", "elsewhere"),
+        said("agent_message_chunk", "Three."),
+    ];
+    w.told.insert("s1".into(), [told, more].concat());
+    w.reopens(3, "bot", "s1");
+    let all = [
+        "❯ Count",
+        "One, as I said.",
+        "❯ and on",
+        "Two.",
+        "❯ elsewhere",
+        "Three.",
+    ];
+    check_record(&w, &all);
+    check_kept(&mut w, SessionKey(3));
+}
+
+#[test]
+fn what_is_kept_is_shown_where_an_agent_tells_nothing_or_refuses() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.reopens(2, "bot", "s1");
+    assert_eq!(texts(&w, S2), "❯ Count\n\nOne.");
+    goes_on(&mut w);
+    check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
+    w.happens(Event::Close { session: S2 });
+    w.holds(super::world::Part::Agents);
+    w.reopens(3, "bot", "s1");
+    while !w.agents.values().any(|agent| {
+        agent
+            .calls
+            .iter()
+            .any(|(_, method, _)| method == "session/load")
+    }) {
+        assert!(w.agents_move());
+        w.settle();
+    }
+    let agent = *w.agents.keys().next_back().unwrap();
+    let error = json!({ "code": -32002, "message": "no such session" });
+    w.answers(agent, "session/load", Err(error));
+    w.goes_on();
+    let text = texts(&w, SessionKey(3));
+    assert!(
+        text.starts_with("❯ Count\n\nOne.\n\n❯ and on\n\nTwo.\n\n"),
+        "{text}"
+    );
+    assert!(text.contains("could not go on"), "{text}");
+}
+
+#[test]
+fn an_agent_that_forgets_is_told_what_was_said() {
+    let mut w = used(json!({}));
+    w.reopens(2, "bot", "s1");
+    let text = texts(&w, S2);
+    assert!(text.starts_with("❯ Count\n\nOne.\n\n"), "{text}");
+    assert!(text.contains("goes along with the next prompt"), "{text}");
+    let agent = *w.agents.keys().next_back().unwrap();
+    w.prompts_in(S2, "and on");
+    let (_, _, params) = &w.agents[&agent].calls[0];
+    let blocks = params["prompt"].as_array().unwrap();
+    assert_eq!(blocks.len(), 2, "{params}");
+    assert_eq!(blocks[0]["text"], "and on");
+    let told = blocks[1]["resource"]["text"].as_str().unwrap();
+    assert!(
+        told.contains("\n## You\n\nCount\n") && told.contains("\n## bot\n\nOne.\n"),
+        "{told}"
+    );
+    assert!(!told.contains("and on"), "{told}");
+    w.answers(
+        agent,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.prompts_in(S2, "again");
+    let (_, _, params) = &w.agents[&agent].calls[0];
+    assert_eq!(params["prompt"].as_array().unwrap().len(), 1, "told once");
+    w.answers(
+        agent,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    // It is one conversation, by its new name.
+    check_kept(&mut w, S2);
+    assert_eq!(w.records.files.len(), 1);
+    assert_eq!(w.records.past(S2).unwrap().meta.id.as_deref(), Some("s2"));
+}
+
+#[test]
+fn with_nothing_kept_a_session_is_its_agents_business() {
+    let mut w = World::new();
+    w.abilities = json!({ "loadSession": true });
+    w.happens(Event::KeepSessions(None));
+    w.opens(1, "bot");
+    w.prompts("Count");
+    w.ends_turn("end_turn");
+    w.happens(Event::Close { session: S1 });
+    assert!(w.records.files.is_empty());
+    w.reopens(2, "bot", "s1");
+    assert_eq!(w.records.files.len(), 0);
+}
+
+/// Returns the sessions of a list in short.
+fn listed(w: &mut World, number: u32, query: Query) -> Vec<String> {
+    let wish = Wish::List(query);
+    w.happens(Event::Wish { number, wish });
+    let Some(Granted::Listed(all)) = w.granted.get(&number) else {
+        panic!("{:?}", w.granted);
+    };
+    let short = all.iter().map(|one| {
+        let id = one.id.as_ref().map_or("-", |id| &*id.0);
+        let is_open = if one.session.is_some() { " open" } else { "" };
+        let title = one.title.as_deref().unwrap_or("-");
+        format!("{} {id}{is_open}: {title}", one.agent)
+    });
+    short.collect()
+}
+
+#[test]
+fn sessions_are_listed_once_the_newest_first() {
+    let mut w = used(json!({}));
+    w.opens(2, "cat");
+    w.prompts_in(S2, "Meow\nplease");
+    w.opens(3, "cat");
+    let query = |project: Option<&str>, agent: Option<&str>| Query {
+        cwd: "/p".into(),
+        project: project.map(Into::into),
+        agent: agent.map(Into::into),
+    };
+    let all = ["cat s3 open: -", "cat s2 open: Meow", "bot s1: Count"];
+    assert_eq!(listed(&mut w, 1, query(Some("/p"), None)), all);
+    assert_eq!(listed(&mut w, 2, query(None, Some("bot"))), all[2..]);
+    assert!(listed(&mut w, 3, query(Some("/q"), None)).is_empty());
+    w.happens(Event::Cancel { session: S2 });
+    let agent = *w.agents.keys().next_back().unwrap();
+    w.answers(
+        agent,
+        "session/prompt",
+        Ok(json!({ "stopReason": "cancelled" })),
+    );
+}
+
+#[test]
+fn agents_list_and_delete_their_sessions_too() {
+    let mut w = used(json!({ "sessionCapabilities": { "list": {}, "delete": {} } }));
+    w.opens(2, "bot");
+    w.holds(super::world::Part::Agents);
+    let query = Query {
+        cwd: "/p".into(),
+        project: Some("/p".into()),
+        agent: None,
+    };
+    let list = |w: &mut World, number| {
+        let wish = Wish::List(query.clone());
+        w.happens(Event::Wish { number, wish });
+        assert_eq!(w.granted.get(&number), None, "the agent has its time");
+        *w.timers.back().unwrap()
+    };
+    let token = list(&mut w, 1);
+    let agent = *w.agents.keys().next_back().unwrap();
+    let sessions = json!([
+        { "sessionId": "s1", "cwd": "/p", "title": "Counting", "updatedAt": "2026-01-02T03:04:05Z" },
+        { "sessionId": "x", "cwd": "/p", "title": "Elsewhere", "updatedAt": "2026-01-01T03:04:05Z" },
+        { "sessionId": "y", "cwd": "/q", "title": "Far away" },
+    ]);
+    w.answers(agent, "session/list", Ok(json!({ "sessions": sessions })));
+    let Some(Granted::Listed(all)) = w.granted.get(&1).cloned() else {
+        panic!("{:?}", w.granted);
+    };
+    let titles: Vec<_> = all.iter().map(|one| one.title.as_deref()).collect();
+    assert_eq!(titles, [None, Some("Counting"), Some("Elsewhere")]);
+    assert!(all[1].name.is_some() && all[1].is_listed, "{all:?}");
+    // One that does not answer does not hold the others up.
+    w.happens(Event::Timer { token });
+    let token = list(&mut w, 2);
+    w.happens(Event::Timer { token });
+    assert!(matches!(w.granted[&2], Granted::Listed(ref all) if all.len() == 2));
+    w.answers(agent, "session/list", Ok(json!({ "sessions": [] })));
+    let wish = Wish::Delete {
+        agent: "bot".into(),
+        id: all[1].id.clone(),
+        name: all[1].name.clone(),
+    };
+    w.happens(Event::Wish { number: 3, wish });
+    assert_eq!(w.granted.get(&3), None);
+    w.answers(agent, "session/delete", Ok(json!({})));
+    assert_eq!(w.granted[&3], Granted::Deleted(Ok(true)));
+    assert!(w.records.files.is_empty());
+}
+
+#[test]
+fn an_open_session_is_not_deleted_and_one_that_is_over_is() {
+    let mut w = used(json!({ "loadSession": true }));
+    let name = w.records.files.keys().next().unwrap().clone();
+    w.reopens(2, "bot", "s1");
+    let delete = |w: &mut World, number| {
+        let wish = Wish::Delete {
+            agent: "bot".into(),
+            id: Some(acp::SessionId("s1".into())),
+            name: Some(name.clone()),
+        };
+        w.happens(Event::Wish { number, wish });
+        w.granted[&number].clone()
+    };
+    assert!(matches!(delete(&mut w, 1), Granted::Deleted(Err(_))));
+    w.happens(Event::Close { session: S2 });
+    assert_eq!(delete(&mut w, 2), Granted::Deleted(Ok(false)));
+    assert!(w.records.files.is_empty());
+}
+
+#[test]
+fn a_conversation_is_exported_as_markdown() {
+    let mut w = World::ready();
+    w.prompts("Mend **this**:\n\n- [ ] f");
+    w.updates(json!({ "sessionUpdate": "agent_thought_chunk",
+        "content": { "type": "text", "text": "Where?\n\nThere." } }));
+    w.says("I look.\n\n```rust\nlet a = 1;\n```\n");
+    for (id, title, kind, status, content, meta) in [
+        ("a", "Read f", "read", "completed", json!([]), json!({})),
+        ("b", "Run `make`", "execute", "failed", json!([]), json!({})),
+        ("c", "A task", "think", "completed", json!([]), json!({})),
+        (
+            "d",
+            "Edit f",
+            "edit",
+            "completed",
+            json!([
+                { "type": "diff", "path": "/p/src/f", "oldText": "a\n```\n", "newText": "b\n```\n" },
+            ]),
+            json!({ "claudeCode": { "parentToolUseId": "c" } }),
+        ),
+    ] {
+        w.updates(
+            json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title,
+            "kind": kind, "status": status, "content": content, "_meta": meta,
+            "locations": [{ "path": "/p/src/f" }] }),
+        );
+    }
+    w.updates(json!({ "sessionUpdate": "plan", "entries": [
+        { "content": "look", "status": "completed" }, { "content": "mend", "status": "pending" },
+    ] }));
+    w.says("Done.");
+    w.updates(json!({ "sessionUpdate": "session_info_update", "title": "On f" }));
+    w.ends_turn("max_tokens");
+    w.prompts("Thanks");
+    w.ends_turn("end_turn");
+    let export = |w: &mut World, number, source| {
+        let wish = Wish::Export(source);
+        w.happens(Event::Wish { number, wish });
+        match &w.granted[&number] {
+            Granted::Exported(Ok(text)) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = export(&mut w, 1, Source::Session(S1));
+    insta::with_settings!({
+        prepend_module_to_snapshot => false,
+        snapshot_path => "snapshots",
+        omit_expression => true,
+    }, {
+        insta::assert_snapshot!("export", &text);
+    });
+    // What is kept gives the same.
+    let name = w.records.open[&S1].clone();
+    assert_eq!(export(&mut w, 2, Source::Kept(name)), text);
+    w.happens(Event::Wish {
+        number: 3,
+        wish: Wish::Export(Source::Session(SessionKey(9))),
+    });
+    assert!(matches!(w.granted[&3], Granted::Exported(Err(_))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_what_is_kept_is_what_was_there(
+        can in can(),
+        steps in proptest::collection::vec(step(), 1..80),
+    ) {
+        let mut life = Story::new(can, false);
+        life.live(&Step::User("prompt"));
+        for step in &steps {
+            life.live(step);
+        }
+        let mut w = life.rests();
+        let sessions: Vec<SessionKey> = w.model.sessions.keys().copied().collect();
+        for session in sessions {
+            check_kept(&mut w, session);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Languages are loaded elsewhere: text is there at once, colours follow.
+
+use serde_json::{Value, json};
+
+use super::world::{Part, S1, World};
+use crate::spine::event::Event;
+
+const CODE: &str = "```rs\nfn a() {}\n```";
+
+/// A world in which the agent has done something about code, and no language comes.
+fn waiting(act: impl FnOnce(&mut World)) -> World {
+    let mut w = World::ready();
+    w.prompts("go");
+    w.holds(Part::Languages);
+    act(&mut w);
+    assert_eq!(w.to_load, ["rs"]);
+    // Nothing is under way while it waits.
+    assert!(!w.model.is_composing() && w.to_editor.is_empty());
+    w
+}
+
+fn tool(text: &str) -> Value {
+    let text = json!({ "type": "text", "text": text });
+    json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t",
+        "content": [{ "type": "content", "content": text }],
+    })
+}
+
+/// Returns the spans of the line `fn a() {}` in the chat.
+fn spans(w: &World) -> usize {
+    let mut lines = w.editor.chats[&S1].lines.iter();
+    let code = lines.find(|line| line.text.trim() == "fn a() {}");
+    code.map_or(0, |line| line.spans.len())
+}
+
+fn check(mut w: World) {
+    assert!(w.chat().contains("fn a() {}"));
+    assert_eq!(spans(&w), 0);
+    w.goes_on();
+    assert_eq!(spans(&w), 2);
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn code_of_a_message_is_shown_before_its_language_is_there() {
+    check(waiting(|w| w.says(CODE)));
+}
+
+#[test]
+fn code_of_a_tool_call_is_shown_before_its_language_is_there() {
+    check(waiting(|w| w.updates(tool(CODE))));
+}
+
+#[test]
+fn code_of_a_permission_is_shown_before_its_language_is_there() {
+    let spans = |w: &World| {
+        let view = w.editor.permission.as_ref().expect("a permission");
+        let mut lines = view.lines.iter();
+        let code = lines.find(|line| line.text == "fn a() {}");
+        code.expect("the code").spans.len()
+    };
+    let mut w = waiting(|w| {
+        w.updates(tool(CODE));
+        let option = json!({ "optionId": "yes", "name": "Allow", "kind": "allow_once" });
+        let tool = json!({ "toolCallId": "t" });
+        let asked = json!({ "sessionId": "s1", "toolCall": tool, "options": [option] });
+        w.asks("7", "session/request_permission", &asked);
+    });
+    assert_eq!(spans(&w), 0);
+    w.goes_on();
+    assert_eq!(spans(&w), 2);
+    w.happens(Event::Cancel { session: S1 });
+    w.ends_turn("cancelled");
+}
+
+#[test]
+fn a_language_that_cannot_be_loaded_leaves_its_code_plain() {
+    let mut w = waiting(|w| w.says(CODE));
+    let language = w.to_load.pop_front().expect("what was asked for");
+    let result = Err("it is broken".to_owned());
+    w.happens(Event::LanguageReady { language, result });
+    w.says("\n\nAnd on.");
+    assert!(w.chat().ends_with("```\n\nAnd on."), "{}", w.chat());
+    assert_eq!(spans(&w), 0);
+    w.ends_turn("end_turn");
+}
+
+/// Each version of it is more than one slice.
+#[test]
+fn a_long_text_of_a_tool_call_is_shown_as_it_grows_and_changes() {
+    let text = |start: &str, count: usize| {
+        let line = "let value = compute(1, \"text\");\n";
+        format!("{start}\n```rs\n{}", line.repeat(count))
+    };
+    let mut w = World::ready();
+    w.prompts("go");
+    for (start, count) in [("*a*", 50), ("*a*", 90), ("*b*", 70)] {
+        w.updates(tool(&text(start, count)));
+        assert_eq!(w.chat().matches("let value").count(), count);
+        assert!(w.chat().contains(start));
+    }
+    w.ends_turn("end_turn");
+}

@@ -1,0 +1,371 @@
+//! What must hold whatever happens.
+
+use super::agent::Life;
+use super::screen::{Chat, check_line};
+use super::world::{FRAME, World};
+use crate::conversation::attachment::Attachment;
+use crate::model::{AgentState, Job, Model, Phase, Stage};
+use crate::spine::asker::Asker;
+use crate::spine::effect::{Announcement, EditorEffect, Effect};
+use crate::spine::event::Event;
+use crate::spine::ids::SessionKey;
+use crate::text::LineEdit;
+use crate::update::update;
+use crate::view::snapshot::Snapshot;
+use crate::workspace::ledger::Review;
+
+/// Holds after every event.
+pub fn check_model(model: &Model) {
+    for (path, file) in model.reviews.iter() {
+        check_ledger(&file.ledger);
+        for ledger in file.turn_ledgers() {
+            check_ledger(ledger);
+            assert_eq!(ledger.current(), file.ledger.current(), "a turn's text");
+        }
+        if let Some((_, document)) = model.documents.find(path) {
+            assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
+        }
+        if !model.reviews.is_touched(path) {
+            assert_eq!(
+                file.info.len(),
+                file.ledger.hunks().len(),
+                "the snapshot's hunks"
+            );
+        }
+    }
+    for (key, session) in &model.sessions {
+        let served = session
+            .agent
+            .is_none_or(|agent| model.agents.contains_key(&agent));
+        assert!(served, "{key:?} waits for an agent that is gone");
+        if let Some(turn) = &session.turn {
+            let agent = session.agent.and_then(|agent| model.agents.get(&agent));
+            let waits = agent.is_some_and(|agent| match &turn.stage {
+                Stage::Checkpoint(prompt) => {
+                    let mut fetched = prompt.along().filter_map(Attachment::asked);
+                    session.awaits_checkpoint
+                        || agent.state == AgentState::Leaving
+                        || fetched.any(|token| model.jobs.get(token).is_some())
+                }
+                Stage::Answer(request) => agent.pending.contains_key(request),
+            });
+            assert!(waits, "{key:?}: nothing will end its turn");
+        }
+    }
+    check_openings(model);
+    for open in model.elicitations.iter() {
+        assert!(
+            waits(model, &open.asker) && model.sessions.contains_key(&open.session),
+            "{open:?} has nobody who asks, or no session"
+        );
+    }
+    for open in model.permissions.iter() {
+        assert!(waits(model, &open.asker), "{open:?} has nobody who asks");
+        assert!(
+            model.sessions.contains_key(&open.session),
+            "{open:?} has no session"
+        );
+    }
+}
+
+/// Tells whether whoever has asked is still there.
+fn waits(model: &Model, asker: &Asker) -> bool {
+    match asker {
+        Asker::Agent(agent, _) => model.agents.contains_key(agent),
+        Asker::Tool(id, _) => model.tools.is_open(*id),
+    }
+}
+
+/// A session is opened by one request at a time, and none shares its agent's name with another.
+fn check_openings(model: &Model) {
+    for (key, session) in &model.sessions {
+        for (agent, state) in &model.agents {
+            let is_its = session.agent == Some(*agent);
+            // What one that is leaving answers concerns nobody.
+            if state.state != AgentState::Leaving {
+                let calls = state.pending.values();
+                let asked = calls.filter(|call| call.opens() == Some(*key)).count();
+                let want = usize::from(is_its && session.opening.is_asked());
+                assert_eq!(asked, want, "{key:?} is opened by {agent:?}");
+            }
+        }
+        let mut others = model.sessions.iter().filter(|(other, _)| *other != key);
+        let shared = others
+            .find(|(_, other)| other.id == session.id && other.spec.name == session.spec.name);
+        assert!(
+            session.id.is_none() || shared.is_none(),
+            "{key:?}: {shared:?}"
+        );
+    }
+}
+
+/// base + hunks = current
+fn check_ledger(ledger: &Review) {
+    let mut text = ledger.base().clone();
+    for hunk in ledger
+        .hunks()
+        .iter()
+        .rev()
+        .filter(|hunk| hunk.conflict.is_none())
+    {
+        text.apply(&LineEdit {
+            start: hunk.old.start,
+            removed: hunk.old.len(),
+            lines: ledger.current().to_lines(hunk.new.clone()),
+        });
+    }
+    if ledger.hunks().iter().all(|hunk| hunk.conflict.is_none()) {
+        assert_eq!(&text, ledger.current(), "base + hunks = current");
+    }
+}
+
+/// What is announced is in the snapshot that is published with it; of several announcements
+/// about one thing, the last.
+pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
+    let info = |session: &SessionKey| {
+        let mut all = snapshot.sessions.iter();
+        all.find(|info| info.session == *session)
+    };
+    let phase = |session: &SessionKey| info(session).map(|info| info.phase);
+    let turn = |session: &SessionKey| {
+        announced.iter().rev().find(|other| {
+            matches!(other, Announcement::TurnStarted { session: s } | Announcement::TurnEnded { session: s, .. } if s == session)
+        })
+    };
+    for announcement in announced {
+        match announcement {
+            Announcement::PermissionRequested { id, .. } => {
+                assert!(
+                    snapshot.permissions.iter().any(|open| open.id == *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::PermissionAnswered { id, .. } => {
+                assert!(
+                    snapshot.permissions.iter().all(|open| open.id != *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ElicitationRequested { id, .. } => {
+                assert!(
+                    snapshot.elicitations.iter().any(|open| open.id == *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ElicitationAnswered { id, .. } => {
+                assert!(
+                    snapshot.elicitations.iter().all(|open| open.id != *id),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ReviewChanged { path, hunks } => {
+                let shown = snapshot.reviews.iter().find(|review| review.path == *path);
+                assert_eq!(shown.map_or(0, |review| review.hunks.len()), *hunks);
+            }
+            Announcement::TurnStarted { session } if turn(session) == Some(announcement) => {
+                let phase = phase(session);
+                assert!(
+                    matches!(phase, Some(Phase::Running | Phase::Waiting)),
+                    "{phase:?}"
+                );
+            }
+            Announcement::TurnEnded {
+                session,
+                stop_reason,
+            } if turn(session) == Some(announcement) => {
+                let mut all = snapshot.sessions.iter();
+                let info = all.find(|info| info.session == *session);
+                let reason = info.and_then(|info| info.stop_reason.as_deref());
+                assert!(info.is_none() || reason == Some(stop_reason), "{reason:?}");
+                assert_ne!(phase(session), Some(Phase::Running));
+            }
+            Announcement::PlanChanged {
+                session,
+                done,
+                total,
+            } => {
+                let plan = info(session).map(|info| info.plan.unwrap_or_default());
+                assert_eq!(plan, Some((*done, *total)));
+            }
+            Announcement::TerminalExited { terminal, .. } => {
+                let mut all = snapshot.terminals.iter();
+                let info = all.find(|info| info.key == *terminal);
+                assert!(
+                    info.is_none_or(|info| info.state.is_over()),
+                    "{announcement:?}"
+                );
+            }
+            Announcement::ToolCall {
+                session, status, ..
+            } if matches!(*status, "pending" | "in_progress") => {
+                let running = info(session).map(|info| info.tools.running);
+                // The end of the turn that is told with it leaves it behind.
+                assert!(
+                    running > Some(0) || turn(session).is_some(),
+                    "{announcement:?}"
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Holds when nothing is under way any more.
+pub fn check_rest(world: &mut World) {
+    check_screen(world);
+    let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. } | Job::Tool(_));
+    let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
+    assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
+    check_answered(world, "at rest");
+    world.calls.check(&world.model, "at rest");
+    check_kept(world);
+    let sessions: Vec<SessionKey> = world.model.sessions.keys().copied().collect();
+    for session in sessions {
+        world.happens(Event::Close { session });
+    }
+    check_answered(world, "when all is closed");
+    world.calls.check(&world.model, "when all is closed");
+    let is_timed = world
+        .model
+        .jobs
+        .values()
+        .any(|job| matches!(job, Job::Tool(_)));
+    assert!(!is_timed, "a call that is over is timed");
+    assert!(
+        world.model.agents.is_empty(),
+        "an agent that serves no session"
+    );
+    assert!(world.editor.permission.is_none());
+    assert!(world.editor.elicitation.is_none());
+    assert!(
+        world.pty.running().is_empty(),
+        "commands that outlive their sessions"
+    );
+}
+
+/// The host keeps what there is to decide about, with the base the user has accepted.
+fn check_kept(world: &World) {
+    let pending = world.model.reviews.iter();
+    let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
+    let pending: Vec<_> = pending
+        .map(|(path, file)| {
+            let is_text = file.origin.is_text();
+            (path, is_text.then(|| file.ledger.base().clone()))
+        })
+        .collect();
+    let kept = world.kept.iter();
+    let kept: Vec<_> = kept
+        .map(|kept| {
+            let is_text = kept.base.is_text();
+            (&kept.path, is_text.then(|| kept.base.text()).flatten())
+        })
+        .collect();
+    assert_eq!(kept, pending, "what is kept");
+}
+
+/// Every request has had its answer, but those that wait for the user.
+fn check_answered(world: &World, when: &str) {
+    for (key, agent) in &world.agents {
+        if agent.life == Life::Gone {
+            continue;
+        }
+        let open = world.model.permissions.iter().map(|open| &open.asker);
+        let elicited = world.model.elicitations.iter().map(|open| &open.asker);
+        let of_agent = |asker: &Asker| match asker {
+            Asker::Agent(agent, request) if agent == key => Some(request.0.get().to_owned()),
+            _ => None,
+        };
+        let mut open: Vec<String> = open.chain(elicited).filter_map(of_agent).collect();
+        open.extend(world.model.terminals.waiting(*key));
+        open.sort();
+        assert_eq!(agent.waiting(), open, "requests without a response {when}");
+    }
+}
+
+/// The screen shows the model, and nothing is dirty.
+fn check_screen(world: &mut World) {
+    let languages = &world.model.languages;
+    for (key, session) in &world.model.sessions {
+        let shown = world.editor.chats.get(key);
+        let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
+        let (lines, folds) = shown.unwrap_or_default();
+        // Whether the last message is complete only the agent knows.
+        let want = Chat::of(&session.transcript, languages, &session.spec.cwd, false);
+        let want = match want.lines == lines {
+            true => want,
+            false => Chat::of(&session.transcript, languages, &session.spec.cwd, true),
+        };
+        let texts = |lines: &[crate::render::view::Line]| -> Vec<String> {
+            lines.iter().map(|line| line.text.clone()).collect()
+        };
+        assert_eq!(texts(lines), texts(&want.lines), "the chat of {key:?}");
+        assert_eq!(lines, want.lines, "the chat of {key:?}");
+        assert_eq!(folds, want.folds, "the folds of {key:?}");
+    }
+    let permission = world.model.permission_view();
+    for line in permission.iter().flat_map(|view| &view.lines) {
+        check_line(line);
+    }
+    assert_eq!(world.editor.permission, permission);
+    let elicitation = world.model.elicitation_view();
+    assert!(
+        permission.is_none() || elicitation.is_none(),
+        "two questions at once"
+    );
+    assert_eq!(world.editor.elicitation, elicitation);
+    for (buf, buffer) in &world.editor.buffers {
+        let document = world.model.documents.get(*buf).unwrap();
+        // A buffer always has a line; an empty file has none.
+        let is_empty = buffer.text.len() == 1 && buffer.text.len_bytes() == 1;
+        let text = match is_empty {
+            true => Default::default(),
+            false => buffer.text.clone(),
+        };
+        assert_eq!(document.text, text, "{}", buffer.path.display());
+        assert_eq!(
+            document.state.tick,
+            buffer.tick,
+            "{}",
+            buffer.path.display()
+        );
+        assert_eq!(
+            document.state.modified,
+            buffer.modified,
+            "{}",
+            buffer.path.display()
+        );
+        let drawn = world.editor.hunks.get(buf).into_iter().flatten();
+        let drawn = drawn.filter(|hunk| hunk.proposed.is_some());
+        let proposals = world.model.proposals.views(&buffer.path);
+        assert!(drawn.eq(&proposals), "the proposals: {proposals:?}");
+        for (_, file) in world.model.proposals.of_file(&buffer.path) {
+            for hunk in &file.hunks {
+                assert_eq!(document.text.to_lines(hunk.rows.clone()), hunk.old);
+            }
+        }
+        let shown = world.editor.hunks.get(buf).into_iter().flatten();
+        let shown: Vec<(usize, usize, bool)> = shown
+            .filter(|hunk| hunk.proposed.is_none())
+            .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
+            .collect();
+        let review = world.model.reviews.get(&buffer.path);
+        let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+        let want: Vec<(usize, usize, bool)> = hunks
+            .map(|hunk| (hunk.new.start, hunk.new.len(), hunk.conflict.is_some()))
+            .collect();
+        assert_eq!(shown, want, "the hunks in {}", buffer.path.display());
+    }
+    for (key, session) in &world.model.sessions {
+        let shown = world.editor.queues.get(key);
+        let shown = shown.map_or(&[][..], |view| &view.ids);
+        let waiting = session.queue.infos();
+        assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));
+    }
+    let mut effects = Vec::new();
+    update(&mut world.model, FRAME, &mut effects);
+    let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty());
+    assert!(
+        effects.iter().all(is_idle),
+        "dirty, and nobody was woken: {effects:?}"
+    );
+}

@@ -1,0 +1,376 @@
+//! Logging in and out: nothing that was written is lost, whatever the agent wants first.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, Part, S1, World};
+use crate::conversation::login::{LoginStep, Secrets};
+use crate::model::Phase;
+use crate::spine::event::Event;
+use crate::spine::ids::{AgentKey, SessionKey};
+
+const S2: SessionKey = SessionKey(2);
+const A2: AgentKey = AgentKey(2);
+
+fn refused() -> Result<Value, Value> {
+    Err(json!({ "code": -32000, "message": "Authentication required" }))
+}
+
+/// Lets an agent's process start, and tell of its ways to log in.
+fn initializes(w: &mut World, agent: AgentKey) {
+    w.agents_move();
+    w.settle();
+    let answer = json!({
+        "protocolVersion": 1,
+        "agentCapabilities": { "auth": { "logout": {} } },
+        "authMethods": [
+            { "id": "web", "name": "Browser", "description": "opens one" },
+            { "id": "key", "name": "API key", "type": "env_var", "vars": [{ "name": "BOT_KEY" }] },
+            { "id": "tty", "name": "Terminal", "type": "terminal", "args": ["login"] },
+        ],
+    });
+    w.answers(agent, "initialize", Ok(answer));
+}
+
+/// Returns a world whose one session waits for a log-in; its agent does nothing of itself.
+fn waiting() -> World {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    w.answers(A1, "session/new", refused());
+    w.skip();
+    w
+}
+
+impl World {
+    fn logs_in(&mut self, method: &str, step: LoginStep) {
+        self.happens(Event::Login {
+            session: S1,
+            method: method.into(),
+            step,
+        });
+    }
+
+    /// The agent opens a session after all.
+    fn opens_it(&mut self, agent: AgentKey, id: &str) {
+        self.answers(agent, "session/new", Ok(json!({ "sessionId": id })));
+    }
+}
+
+#[test]
+fn an_agent_that_refuses_in_its_own_words_is_kept_for_the_log_in() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    let error = json!({ "code": -32603, "message": "no network" });
+    w.answers(A1, "session/new", Err(error));
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+    let log = w.log.join("\n");
+    let told = "could not open a session: no network (-32603). It may want you to log in first.";
+    assert!(log.contains(told), "{log}");
+    w.skip();
+    w.logs_in("web", LoginStep::Ask);
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.opens_it(A1, "one");
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+}
+
+#[test]
+fn what_an_agent_wants_is_said_with_what_to_do() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    w.skip();
+    w.answers(A1, "session/new", refused());
+    let first = "The agent \"bot\" asks you to log in first (Authentication required).";
+    w.saw(&[&format!("Warn: {first}"), "session 1 needs a log-in"]);
+    let chat = format!(
+        "{first}\n  Browser: opens one\n  API key (BOT_KEY)\n  Terminal\n\
+         `:Acp login` does that. What you have written goes out then."
+    );
+    assert_eq!(w.chat(), chat);
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+}
+
+#[test]
+fn prompts_wait_for_the_log_in_and_go_out_after_it() {
+    let mut w = waiting();
+    w.logs_in("web", LoginStep::Ask);
+    w.saw(&["a1 <- authenticate web"]);
+    w.prompts("hi");
+    w.prompts("and then?");
+    let queued = "Info: Queued: the prompt goes out after the log-in.";
+    w.saw(&[queued, queued]);
+    // However long the user takes.
+    w.time_passes();
+    w.saw(&[]);
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.saw(&["a1 <- session/new /p"]);
+    w.opens_it(A1, "s1");
+    w.saw(&[
+        "session 1 started",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: hi",
+    ]);
+    w.ends_turn("end_turn");
+    assert!(w.was_told("a1 <- session/prompt s1: and then?"));
+}
+
+#[test]
+fn a_log_in_that_fails_says_why_and_loses_nothing() {
+    let mut w = waiting();
+    w.logs_in("web", LoginStep::Ask);
+    w.prompts("hi");
+    w.skip();
+    let error = json!({ "code": -32603, "message": "no browser" });
+    w.answers(A1, "authenticate", Err(error));
+    w.saw(&["Error: The log-in by \"Browser\" has failed: no browser (-32603)."]);
+    assert!(
+        w.chat()
+            .ends_with("`:Acp login` tries again, or another way.")
+    );
+    w.logs_in("web", LoginStep::Ask);
+    w.answers(A1, "authenticate", Ok(json!(null)));
+    w.opens_it(A1, "s1");
+    assert!(w.was_told("a1 <- session/prompt s1: hi"));
+}
+
+#[test]
+fn a_log_in_can_be_given_up() {
+    let mut w = waiting();
+    w.logs_in("web", LoginStep::Ask);
+    w.logs_in("web", LoginStep::Ask);
+    w.saw(&[
+        "a1 <- authenticate web",
+        "Warn: A log-in is under way; `:Acp cancel` gives it up.",
+    ]);
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["a1 <- $/cancel_request"]);
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["Info: Nothing is running in this chat."]);
+    // Whatever the agent makes of it.
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.saw(&[]);
+    w.logs_in("web", LoginStep::Ask);
+    w.saw(&["a1 <- authenticate web"]);
+}
+
+#[test]
+fn a_log_in_to_an_agent_that_does_not_run_starts_it() {
+    let mut w = waiting();
+    w.prompts("hi");
+    w.happens(Event::Stop { session: S1 });
+    w.agents_move();
+    w.settle();
+    w.skip();
+    w.logs_in("web", LoginStep::Ask);
+    assert!(w.was_told(
+        "Warn: The agent \"bot\" did not run, and is started: `:Acp login` again once it runs."
+    ));
+    w.logs_in("web", LoginStep::Ask);
+    assert!(w.was_told("Warn: The agent \"bot\" is still starting."));
+    initializes(&mut w, A2);
+    w.answers(A2, "session/new", refused());
+    w.skip();
+    w.logs_in("web", LoginStep::Ask);
+    w.saw(&["a2 <- authenticate web"]);
+}
+
+#[test]
+fn a_browser_is_spoken_of_where_the_agent_logs_in_by_itself() {
+    let mut w = waiting();
+    w.logs_in("web", LoginStep::Ask);
+    let web = "Logging in by \"Browser\": the agent may open a browser. `:Acp cancel` gives it up.";
+    assert!(w.chat().ends_with(web));
+    w.happens(Event::Cancel { session: S1 });
+    w.logs_in("key", LoginStep::Ask);
+    assert!(w.chat().ends_with("Logging in by \"API key\"."));
+}
+
+#[test]
+fn who_has_logged_in_elsewhere_only_writes_on() {
+    let mut w = waiting();
+    w.prompts("hi");
+    w.saw(&["a1 <- session/new /p"]);
+    w.answers(A1, "session/new", refused());
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+    w.skip();
+    w.prompts("again");
+    w.saw(&["a1 <- session/new /p"]);
+    w.opens_it(A1, "s1");
+    assert!(w.was_told("a1 <- session/prompt s1: hi"));
+}
+
+#[test]
+fn all_sessions_of_a_process_go_on_after_one_log_in() {
+    let mut w = waiting();
+    w.opens(2, "bot");
+    w.answers(A1, "session/new", refused());
+    assert_eq!(w.model.phase(S2), Phase::Waiting);
+    w.logs_in("web", LoginStep::Ask);
+    w.skip();
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.opens_it(A1, "s1");
+    w.opens_it(A1, "s2");
+    w.saw(&[
+        "a1 <- session/new /p",
+        "a1 <- session/new /p",
+        "session 1 started",
+        "session 2 started",
+    ]);
+}
+
+#[test]
+fn a_command_that_has_logged_in_is_believed_and_never_authenticated() {
+    let mut w = waiting();
+    w.prompts("hi");
+    w.answers(A1, "session/new", refused());
+    w.logs_in("tty", LoginStep::Ask);
+    assert!(w.was_told("Error: The log-in \"Terminal\" needs a terminal."));
+    w.skip();
+    w.logs_in("tty", LoginStep::Done);
+    w.saw(&["a1 <- session/new /p"]);
+    w.opens_it(A1, "s1");
+    assert!(w.was_told("a1 <- session/prompt s1: hi"));
+}
+
+#[test]
+fn an_agent_that_looks_only_when_it_starts_is_started_again_once() {
+    let mut w = waiting();
+    w.logs_in("tty", LoginStep::Done);
+    w.skip();
+    w.answers(A1, "session/new", refused());
+    w.saw(&["shutdown a1", "spawn bot as a2"]);
+    w.agents_move();
+    w.settle();
+    initializes(&mut w, A2);
+    w.answers(A2, "session/new", refused());
+    assert!(w.was_told("session 1 needs a log-in"));
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+}
+
+/// The user gives the key of the bot.
+fn given() -> World {
+    let mut w = waiting();
+    w.prompts("hi");
+    w.answers(A1, "session/new", refused());
+    w.skip();
+    let vars = Secrets(vec![("BOT_KEY".into(), "hush".into())]);
+    w.logs_in("key", LoginStep::Given(vars));
+    w.saw(&["shutdown a1", "spawn bot as a2"]);
+    w
+}
+
+#[test]
+fn a_key_is_given_to_a_new_process_and_to_all_that_come() {
+    let mut w = given();
+    let key = ("BOT_KEY".to_owned(), "hush".to_owned());
+    assert!(w.model.agents[&A2].spec.env.contains(&key));
+    w.goes_on();
+    w.saw(&[
+        "a2 <- initialize",
+        "a2 <- session/new /p",
+        "session 1 started",
+        "turn of 1 started",
+        "a2 <- session/prompt s1: hi",
+    ]);
+    w.opens(2, "bot");
+    w.saw(&["a2 <- session/new /p", "session 2 started"]);
+    assert!(!format!("{:?}", w.model.logins).contains("hush"));
+}
+
+#[test]
+fn a_key_that_is_not_enough_is_told_of_once() {
+    let mut w = given();
+    w.agents_move();
+    w.settle();
+    initializes(&mut w, A2);
+    w.answers(A2, "session/new", refused());
+    w.saw(&[
+        "a2 <- initialize",
+        "a2 <- session/new /p",
+        "a2 <- authenticate key",
+    ]);
+    w.answers(A2, "authenticate", Ok(json!({})));
+    w.answers(A2, "session/new", refused());
+    w.saw(&[
+        "a2 <- session/new /p",
+        "Warn: The agent \"bot\" asks you to log in first (Authentication required).",
+        "session 1 needs a log-in",
+    ]);
+}
+
+#[test]
+fn a_prompt_that_is_refused_is_sent_again_after_the_log_in() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    w.opens_it(A1, "s1");
+    w.prompts("hi");
+    w.skip();
+    w.answers(A1, "session/prompt", refused());
+    w.saw(&[
+        "turn of 1 ended: error",
+        "Warn: The agent \"bot\" asks you to log in first (Authentication required).",
+        "session 1 needs a log-in",
+    ]);
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+    w.logs_in("web", LoginStep::Ask);
+    w.skip();
+    w.answers(A1, "authenticate", Ok(json!({})));
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: hi"]);
+}
+
+#[test]
+fn logging_out_is_the_agents_and_forgets_what_was_typed() {
+    let mut w = given();
+    w.goes_on();
+    w.holds(Part::Agents);
+    let answer = json!({ "stopReason": "end_turn" });
+    w.answers(A2, "session/prompt", Ok(answer));
+    w.skip();
+    w.happens(Event::Logout { session: S1 });
+    w.saw(&[]);
+    assert!(
+        w.chat()
+            .contains("What you have typed to log in is forgotten.")
+    );
+    assert!(w.model.sessions[&S1].spec.env.is_empty());
+    w.happens(Event::Logout { session: S1 });
+    w.saw(&["Warn: The agent \"bot\" has no log-out: use its own command in a terminal."]);
+    let mut w = waiting();
+    w.happens(Event::Logout { session: S1 });
+    w.saw(&["a1 <- logout"]);
+    w.answers(A1, "logout", Ok(json!({})));
+    assert!(
+        w.chat()
+            .ends_with("Logged out. `:Acp login` logs in again.")
+    );
+    w.happens(Event::Logout { session: S1 });
+    let error = json!({ "code": -32603, "message": "no" });
+    w.answers(A1, "logout", Err(error));
+    assert!(w.was_told("Error: The log-out has failed: no (-32603)."));
+}
+
+#[test]
+fn an_agent_without_any_way_to_log_in_is_asked_again_by_the_next_prompt() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.agents_move();
+    w.settle();
+    w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
+    w.answers(A1, "session/new", refused());
+    assert!(w.chat().ends_with(
+        "It names no way to do that here: use its own command in a terminal. The next prompt \
+         asks it again; nothing you have written is lost."
+    ));
+    w.skip();
+    w.logs_in("web", LoginStep::Ask);
+    w.saw(&["Error: The agent \"bot\" has no log-in called \"web\"."]);
+    w.happens(Event::Close { session: S1 });
+    w.saw(&["shutdown a1"]);
+}

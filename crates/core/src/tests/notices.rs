@@ -1,0 +1,110 @@
+//! What agents tell that is no part of the conversation, and what is told of sessions.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, World};
+use crate::conversation::notices::{turn_ended, waits};
+use crate::spine::effect::Level;
+
+fn compaction(more: Value) -> Value {
+    let mut update = json!({ "sessionUpdate": "compaction_update", "compactionId": "c" });
+    for (key, value) in more.as_object().unwrap() {
+        update[key] = value.clone();
+    }
+    update
+}
+
+#[test]
+fn a_compaction_is_one_entry_that_changes() {
+    let mut w = World::ready();
+    w.updates(compaction(json!({ "status": "in_progress" })));
+    w.says("Done.");
+    assert_eq!(
+        w.chat(),
+        "◐ The agent is compacting the conversation\n\nDone."
+    );
+    for text in ["We were", " here.\n- a"] {
+        w.updates(json!({
+            "sessionUpdate": "compaction_summary_chunk", "compactionId": "c",
+            "content": { "type": "text", "text": text },
+        }));
+    }
+    w.updates(compaction(json!({ "status": "completed" })));
+    assert_eq!(
+        w.chat(),
+        "✓ The agent has compacted the conversation\n  We were here.\n  - a\n\n\nDone."
+    );
+    w.updates(compaction(
+        json!({ "summary": null, "status": "failed", "error": "too\nlong" }),
+    ));
+    assert_eq!(
+        w.chat(),
+        "✗ The agent could not compact the conversation: too long\n\nDone."
+    );
+}
+
+#[test]
+fn a_compaction_ends_with_its_agent() {
+    let mut w = World::ready();
+    w.updates(compaction(json!({ "status": "in_progress" })));
+    w.exits(A1, "signal 9", &[]);
+    let chat = w.chat();
+    assert!(
+        chat.starts_with("✗ Compacting the conversation was cancelled\n\n"),
+        "{chat}"
+    );
+}
+
+#[test]
+fn an_agents_notices_are_in_the_transcript() {
+    let mut w = World::ready();
+    for severity in ["info", "warning", "error"] {
+        w.updates(json!({ "sessionUpdate": "notice", "severity": severity, "title": severity }));
+    }
+    assert_eq!(w.chat(), "info\n\nwarning\n\nerror");
+}
+
+#[test]
+fn the_end_of_a_turn_is_said_in_a_few_words() {
+    let mut w = World::ready();
+    w.updates(json!({ "sessionUpdate": "session_info_update", "title": "Mend the parser" }));
+    let mut info = w.model.snapshot().sessions.remove(0);
+    let mut check = |title: Option<&str>, reason: &str, want: Option<(Level, &str)>| {
+        info.title = title.map(str::to_owned);
+        let got = turn_ended(&info, reason);
+        assert_eq!(
+            got.as_ref().map(|(level, text)| (*level, text.as_str())),
+            want
+        );
+    };
+    let title = Some("Mend the parser");
+    check(
+        title,
+        "end_turn",
+        Some((Level::Info, "bot (Mend the parser) is done.")),
+    );
+    check(
+        None,
+        "end_turn",
+        Some((Level::Info, "bot (session 1) is done.")),
+    );
+    check(
+        None,
+        "error",
+        Some((Level::Warn, "bot (session 1) has stopped with an error.")),
+    );
+    check(
+        None,
+        "refusal",
+        Some((Level::Warn, "bot (session 1) has stopped: refusal.")),
+    );
+    check(title, "cancelled", None);
+    check(title, "agent_exited", None);
+    let long = "x".repeat(60);
+    info.title = Some(long);
+    let text = waits(&info);
+    assert_eq!(
+        text,
+        format!("bot ({}…) waits for your answer.", "x".repeat(40))
+    );
+}

@@ -1,0 +1,526 @@
+//! Agents that write to disk themselves: what of it is reviewed, and as whose change.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::editor::Travel;
+use super::world::{A1, Part, S1, World};
+use crate::spine::event::{Event, ReviewAction, Scope};
+use crate::spine::ids::SessionKey;
+use crate::spine::project::Whole;
+use crate::text::LineEdit;
+
+const F: &str = "/p/f";
+
+/// Where a file is when the agent changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Disk,
+    Buffer,
+}
+
+pub const PLACES: [Place; 2] = [Place::Disk, Place::Buffer];
+
+/// A world in which a turn runs, and a file is there.
+pub fn running(place: Place, before: Option<&str>) -> World {
+    let mut w = World::ready();
+    if let Some(before) = before {
+        w.disk.put(F, before);
+        w.settle();
+    }
+    if place == Place::Buffer {
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    }
+    w.prompts("go");
+    w.skip();
+    w
+}
+
+/// The agent, or a command of its, does something to the disk.
+pub fn shell(w: &mut World, does: impl FnOnce(&mut super::disk::Disk)) {
+    does(&mut w.disk);
+    w.settle();
+}
+
+pub fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
+    let buf = w.buf(F);
+    let edit = LineEdit {
+        start,
+        removed,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+}
+
+fn saves(w: &mut World) {
+    let buf = w.buf(F);
+    w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+}
+
+pub fn travels(w: &mut World, travel: Travel) {
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, travel, out));
+}
+
+pub fn writes(w: &mut World, id: &str, content: &str) {
+    let params = json!({ "sessionId": "s1", "path": F, "content": content });
+    w.asks(id, "fs/write_text_file", &params);
+}
+
+fn reads(w: &mut World, id: &str) -> String {
+    let params = json!({ "sessionId": "s1", "path": F });
+    w.asks(id, "fs/read_text_file", &params);
+    match w.answer(id) {
+        Ok(value) => value["content"].as_str().unwrap().to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+pub fn decide(w: &mut World, action: ReviewAction) {
+    w.happens(Event::Review {
+        action,
+        scope: Scope::All,
+    });
+}
+
+pub fn disk(w: &World) -> Option<String> {
+    w.disk.get(F)
+}
+
+/// Compares the hunks of a file: row, old lines, new lines.
+#[track_caller]
+pub fn check_hunks_of(w: &World, path: &str, want: &[(usize, &str, &str)]) {
+    let snapshot = w.model.snapshot();
+    let found = snapshot.reviews.iter().find(|r| r.path == Path::new(path));
+    let hunks = found.into_iter().flat_map(|review| review.hunks.iter());
+    let hunks: Vec<(usize, String, String)> = hunks
+        .map(|hunk| (hunk.row, hunk.old.join(" "), hunk.new.join(" ")))
+        .collect();
+    let shown: Vec<(usize, &str, &str)> = hunks
+        .iter()
+        .map(|(row, old, new)| (*row, old.as_str(), new.as_str()))
+        .collect();
+    assert_eq!(shown, want, "{path}");
+}
+
+#[track_caller]
+pub fn check_hunks(w: &World, want: &[(usize, &str, &str)]) {
+    check_hunks_of(w, F, want);
+}
+
+/// Compares what happened to a file as a whole.
+#[track_caller]
+pub fn check_whole(w: &World, path: &str, want: &[Whole]) {
+    let snapshot = w.model.snapshot();
+    let found = snapshot.reviews.iter().find(|r| r.path == Path::new(path));
+    let whole = found.map(|review| review.whole.clone()).unwrap_or_default();
+    assert_eq!(whole, want, "{path}");
+}
+
+/// Nothing is left to decide.
+#[track_caller]
+pub fn check_settled(w: &World) {
+    let left: Vec<_> = w.model.snapshot().reviews;
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(w.model.reviews.counts(S1), (0, 0));
+}
+
+#[test]
+fn what_an_agent_writes_to_disk_is_reviewed_wherever_the_file_is() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
+        check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
+        assert_eq!(w.model.reviews.counts(S1), (1, 2));
+        if place == Place::Buffer {
+            assert_eq!(w.buffer(F), "A\nb\nC\n");
+            let buf = w.buf(F);
+            assert!(!w.editor.buffers[&buf].modified);
+            assert_eq!(w.editor.hunks[&buf].len(), 2);
+        }
+        w.ends_turn("end_turn");
+        decide(&mut w, ReviewAction::Reject);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{place:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn an_accept_of_what_is_on_disk_touches_nothing() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+        let stamp = w.disk.stamp(Path::new(F));
+        decide(&mut w, ReviewAction::Accept);
+        assert_eq!(w.disk.stamp(Path::new(F)), stamp);
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn what_the_watcher_misses_the_checkpoint_behind_the_turn_finds() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.holds(Part::Watcher);
+    w.disk.put(F, "A\n");
+    w.settle();
+    check_hunks(&w, &[]);
+    w.ends_turn("end_turn");
+    check_hunks(&w, &[(0, "a", "A")]);
+}
+
+#[test]
+fn what_changes_outside_of_turns_is_not_the_agents() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.put(F, "A\nb\nothers\n"));
+        check_hunks(&w, &[(0, "a", "A")]);
+        decide(&mut w, ReviewAction::Reject);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\nothers\n"));
+        if place == Place::Buffer {
+            assert_eq!(w.buffer(F), "a\nb\nothers\n");
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_before_the_turn_is_not_the_agents() {
+    for place in PLACES {
+        let mut w = World::ready();
+        w.disk.put(F, "a\nb\n");
+        w.settle();
+        if place == Place::Buffer {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        w.holds(Part::Watcher);
+        w.disk.put(F, "a\nmine\n");
+        w.prompts("go");
+        w.goes_on();
+        check_settled(&w);
+        shell(&mut w, |disk| disk.put(F, "A\nmine\n"));
+        check_hunks(&w, &[(0, "a", "A")]);
+    }
+}
+
+#[test]
+fn unsaved_lines_stay_where_the_agent_changes_the_file() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 1, 0, &["typed"]);
+    shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+    assert_eq!(w.buffer(F), "A\ntyped\nb\nc\n");
+    check_hunks(&w, &[(0, "a", "A")]);
+    let buf = w.buf(F);
+    assert!(w.editor.buffers[&buf].modified);
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.buffer(F), "a\ntyped\nb\nc\n");
+}
+
+#[test]
+fn lines_that_both_changed_are_offered() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 2, 1, &["mine"]);
+    shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
+    assert_eq!(w.buffer(F), "A\nb\nmine\n");
+    assert!(w.was_told("changed on disk where you have: yours stays"));
+    let buf = w.buf(F);
+    assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
+    decide(&mut w, ReviewAction::Accept);
+    assert_eq!(w.buffer(F), "A\nb\nC\n");
+}
+
+#[test]
+fn a_merge_is_made_again_when_the_user_types_meanwhile() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    w.holds(Part::Editor);
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    types(&mut w, 0, 0, &["typed"]);
+    w.goes_on();
+    assert_eq!(w.buffer(F), "typed\na\nB\n");
+    check_hunks(&w, &[(2, "b", "B")]);
+}
+
+#[test]
+fn the_undo_of_a_merge_and_its_redo_take_the_hunk_along() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    travels(&mut w, Travel::Undo);
+    check_hunks(&w, &[]);
+    travels(&mut w, Travel::Redo);
+    check_hunks(&w, &[(1, "b", "B")]);
+}
+
+#[test]
+fn what_the_user_saves_in_a_turn_is_the_users() {
+    for late in [Part::Editor, Part::Watcher] {
+        let mut w = running(Place::Buffer, Some("a\nb\n"));
+        w.holds(late);
+        types(&mut w, 1, 1, &["mine"]);
+        saves(&mut w);
+        w.goes_on();
+        types(&mut w, 0, 0, &["more"]);
+        saves(&mut w);
+        w.ends_turn("end_turn");
+        check_settled(&w);
+        assert_eq!(disk(&w).as_deref(), Some("more\na\nmine\n"));
+    }
+}
+
+#[test]
+fn a_save_that_is_told_before_the_editor_reports_it_is_the_users() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    types(&mut w, 1, 1, &["mine"]);
+    let buf = w.buf(F);
+    let mut saved = Vec::new();
+    w.editor.saves(buf, &mut w.disk, &mut saved);
+    w.settle();
+    saved.into_iter().for_each(|event| w.happens(event));
+    check_settled(&w);
+    assert_eq!(w.buffer(F), "a\nmine\n");
+}
+
+#[test]
+fn what_an_agent_writes_through_the_client_is_not_reviewed_twice() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        writes(&mut w, "1", "a\nB\n");
+        check_hunks(&w, &[(1, "b", "B")]);
+        decide(&mut w, ReviewAction::Accept);
+        w.ends_turn("end_turn");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn an_agent_that_writes_both_ways_gives_one_set_of_hunks() {
+    for place in PLACES {
+        // To the client first, then to the disk, and the other way round.
+        let mut w = running(place, Some("a\nb\nc\n"));
+        writes(&mut w, "1", "a\nB\nc\n");
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        check_hunks(&w, &[(1, "b", "B")]);
+
+        for held in [true, false] {
+            let mut w = running(place, Some("a\nb\nc\n"));
+            if held {
+                w.holds(Part::Watcher);
+            }
+            shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+            writes(&mut w, "1", "a\nB\nc\n");
+            w.goes_on();
+            w.ends_turn("end_turn");
+            check_hunks(&w, &[(1, "b", "B")]);
+            decide(&mut w, ReviewAction::Reject);
+            assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{place:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_before_its_change_is_told_shows_its_hunks() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+    w.holds(Part::Watcher);
+    w.disk.put(F, "a\nB\nc\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 0, 0, &["typed"]);
+    w.goes_on();
+    check_hunks(&w, &[(2, "b", "B")]);
+    // More of it may have come before it is told.
+    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+    w.holds(Part::Watcher);
+    w.disk.put(F, "a\nB\nc\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.disk.put(F, "a\nB\nC\n");
+    w.goes_on();
+    check_hunks(&w, &[(1, "b c", "B C")]);
+    assert_eq!(w.buffer(F), "a\nB\nC\n");
+}
+
+#[test]
+fn a_buffer_that_is_read_anew_before_its_change_is_told_shows_its_hunks() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    w.holds(Part::Watcher);
+    w.disk.put(F, "a\nB\n");
+    let buf = w.buf(F);
+    w.edits(|editor, disk, out| editor.reloads(buf, disk, out));
+    w.goes_on();
+    check_hunks(&w, &[(1, "b", "B")]);
+}
+
+#[test]
+fn an_agent_reads_what_its_command_has_left() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    w.holds(Part::Editor);
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    let params = json!({ "sessionId": "s1", "path": F });
+    w.asks("1", "fs/read_text_file", &params);
+    w.goes_on();
+    assert_eq!(w.answer("1").as_ref().unwrap()["content"], "a\nB\n");
+    assert_eq!(reads(&mut w, "2"), "a\nB\n");
+}
+
+#[test]
+fn a_write_after_a_command_may_take_back_what_the_command_did() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    reads(&mut w, "1");
+    types(&mut w, 3, 0, &["typed"]);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+    writes(&mut w, "2", "A\nb\nc\n");
+    assert_eq!(w.buffer(F), "A\nb\nc\ntyped\n");
+    check_hunks(&w, &[(0, "a", "A")]);
+}
+
+#[test]
+fn a_change_belongs_to_the_session_whose_agent_has_named_the_file() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.opens(2, "bot");
+    w.prompts_in(SessionKey(2), "go");
+    shell(&mut w, |disk| disk.put(F, "A\n"));
+    assert_eq!(w.model.reviews.counts(SessionKey(2)), (1, 1));
+
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.opens(2, "bot");
+    w.prompts_in(SessionKey(2), "go");
+    w.updates(json!({
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "Edit",
+        "locations": [{ "path": F }],
+    }));
+    shell(&mut w, |disk| disk.put(F, "A\n"));
+    assert_eq!(w.model.reviews.counts(S1), (1, 1));
+}
+
+#[test]
+fn a_window_stays_open_until_the_checkpoint_behind_the_turn_and_no_longer() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+    w.holds(Part::Shadow);
+    w.ends_turn("end_turn");
+    w.saw(&["turn of 1 ended: end_turn"]);
+    shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+    check_hunks(&w, &[(0, "a", "A")]);
+    w.skip();
+    w.prompts("next");
+    w.saw(&["turn of 1 started"]);
+    assert!(w.chat().contains("❯ next"));
+    w.goes_on();
+    w.saw(&["a1 <- session/prompt s1: next"]);
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| disk.put(F, "A\nb\nothers\n"));
+    check_hunks(&w, &[(0, "a", "A")]);
+}
+
+#[test]
+fn a_prompt_that_waits_for_its_checkpoint_can_be_cancelled() {
+    let mut w = World::ready();
+    w.holds(Part::Shadow);
+    w.prompts("one");
+    w.prompts("two");
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&[
+        "turn of 1 started",
+        "a prompt of 1 waits",
+        "turn of 1 ended: cancelled",
+        "turn of 1 started",
+    ]);
+    w.goes_on();
+    w.saw(&["a1 <- session/prompt s1: two"]);
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn an_agent_that_ends_before_its_prompt_is_sent_ends_the_turn() {
+    let mut w = World::ready();
+    w.holds(Part::Shadow);
+    w.prompts("one");
+    w.skip();
+    w.exits(A1, "signal 9", &[]);
+    assert!(w.was_told("turn of 1 ended: agent_exited"));
+    assert!(w.chat().contains("A prompt waits: it will be sent"));
+    w.prompts("two");
+    w.goes_on();
+    // Its turn comes first.
+    assert!(w.was_told("a2 <- session/prompt s2: one"));
+    assert!(!w.was_told("session/prompt s2: two"));
+}
+
+#[test]
+fn a_session_that_is_closed_while_a_checkpoint_is_taken_leaves_nothing_behind() {
+    for wait in [true, false] {
+        let mut w = World::ready();
+        w.prompts("one");
+        w.holds(Part::Shadow);
+        if wait {
+            w.ends_turn("end_turn");
+            w.prompts("two");
+        }
+        w.happens(Event::Close { session: S1 });
+        w.goes_on();
+        assert!(!w.was_told("session/prompt s1: two"));
+    }
+}
+
+#[test]
+fn a_checkpoint_with_a_limit_is_told_once_and_holds_no_prompt() {
+    let mut w = World::ready();
+    w.shadow.limited = Some("This folder is too large.".into());
+    w.prompts("one");
+    w.saw(&[
+        "turn of 1 started",
+        "Warn: This folder is too large.",
+        "a1 <- session/prompt s1: one",
+    ]);
+    w.ends_turn("end_turn");
+    w.prompts("two");
+    w.saw(&[
+        "turn of 1 ended: end_turn",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: two",
+    ]);
+}
+
+#[test]
+fn each_thing_that_is_not_seen_of_a_project_is_told_once() {
+    let mut w = World::ready();
+    let told = |w: &mut World| {
+        let log = std::mem::take(&mut w.log).into_iter();
+        let warnings = log.filter(|line| line.starts_with("Warn: "));
+        warnings
+            .map(|line| line[6..].to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (root, why) = ("/p".into(), "Not watched.".to_owned());
+    w.happens(Event::WatchLimited { root, why });
+    w.shadow.limited = Some("Too large.".into());
+    w.prompts("one");
+    assert_eq!(told(&mut w), ["Not watched.", "Too large."]);
+    let failed = "No checkpoint was taken, so changes on disk may be missed in the review: Full.";
+    for _ in 0..2 {
+        w.shadow.failure = Some("Full.".into());
+        w.ends_turn("end_turn");
+        w.prompts("more");
+        assert_eq!(told(&mut w), [failed]);
+        w.shadow.failure = None;
+        w.ends_turn("end_turn");
+        w.prompts("more");
+        assert_eq!(told(&mut w), [""; 0]);
+    }
+}
+
+#[test]
+fn what_an_agent_had_changed_in_a_file_that_was_opened_then_is_reviewed_though_the_turn_is_over() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.prompts("go");
+    w.holds(Part::Watcher);
+    w.disk.put(F, "A\nb\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    // The checkpoint is told of before the disk has answered for the change.
+    w.holds(Part::Disk);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.ledger.base().to_string(), "a\nb\n");
+    assert_eq!(review.ledger.hunks().len(), 1);
+}

@@ -1,0 +1,337 @@
+//! Options from the user's wish to the agent's answer.
+
+use serde_json::{Value, json};
+
+use super::agent::Life;
+use super::world::{A1, Part, S1, World};
+use crate::conversation::options::Setting;
+use crate::model::Phase;
+use crate::spine::event::Event;
+use crate::spine::ids::AgentKey;
+use acp::Purpose;
+use acp::client::ConfigValue;
+
+/// Modes as `session/set_mode` takes them.
+fn modes() -> Value {
+    json!({ "sessionId": "s1", "modes": {
+        "currentModeId": "ask",
+        "availableModes": [
+            { "id": "ask", "name": "Ask first" }, { "id": "plan", "name": "Plan" },
+            { "id": "yolo", "name": "YOLO" },
+        ],
+    } })
+}
+
+fn option(id: &str, category: &str, value: &str, values: &[&str]) -> Value {
+    let values: Vec<Value> = values.iter().map(|id| json!({ "value": id })).collect();
+    json!({ "id": id, "category": category, "type": "select", "currentValue": value,
+            "options": values })
+}
+
+fn config(model: &str, effort: &str) -> Value {
+    json!([
+        option("model", "model", model, &["big", "small"]),
+        option("effort", "thought_level", effort, &["low", "high"]),
+        { "id": "web", "type": "boolean", "currentValue": false },
+    ])
+}
+
+/// A world whose one session has been answered this, and whose agent is answered for by the test.
+fn ready(answer: Value) -> World {
+    let mut w = starting();
+    w.answers(A1, "session/new", Ok(answer));
+    w.skip();
+    w
+}
+
+/// A world whose session waits for the answer to `session/new`.
+fn starting() -> World {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes(&mut w, A1);
+    w.skip();
+    w
+}
+
+fn initializes(w: &mut World, agent: AgentKey) {
+    w.agents.get_mut(&agent).unwrap().life = Life::Alive;
+    w.happens(Event::AgentStarted { agent, pid: 1 });
+    w.answers(agent, "initialize", Ok(json!({ "protocolVersion": 1 })));
+}
+
+fn wishes(w: &mut World, wish: Setting) {
+    w.happens(Event::SetOption { session: S1, wish });
+}
+
+fn wants_mode(w: &mut World, mode: &str) {
+    wishes(w, Setting::Mode(mode.into()));
+}
+
+fn wants(w: &mut World, id: &str, value: ConfigValue) {
+    let id = id.to_owned();
+    wishes(w, Setting::Option { id, value });
+}
+
+fn id(value: &str) -> ConfigValue {
+    ConfigValue::Id(value.into())
+}
+
+/// Returns the values that are shown.
+fn shown(w: &World) -> String {
+    let snapshot = w.model.snapshot();
+    let options = snapshot.sessions[0].options.iter();
+    let shown = options.map(|option| format!("{}={}", option.id, option.shown()));
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_mode_is_shown_at_once_and_holds_once_the_agent_has_it() {
+    let mut w = ready(modes());
+    assert_eq!(w.editor.titles[&S1], "bot · idle · Ask first");
+    wants_mode(&mut w, "plan");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · Plan");
+    assert_eq!(w.chat(), "");
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    w.saw(&["a1 <- session/set_mode \"plan\"", "options of 1: mode"]);
+    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+    // The update that other agents send besides says nothing new.
+    w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }));
+    w.saw(&[]);
+    wants_mode(&mut w, "plan");
+    w.saw(&[]);
+    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+}
+
+#[test]
+fn a_change_that_is_refused_goes_back_and_says_why() {
+    let mut w = ready(modes());
+    wants_mode(&mut w, "YOLO");
+    let error = json!({ "code": -32603, "message": "not as root" });
+    w.answers(A1, "session/set_mode", Err(error));
+    w.saw(&[
+        "a1 <- session/set_mode \"yolo\"",
+        "options of 1: mode",
+        "Warn: The agent \"bot\" keeps the mode \"Ask first\": not as root (-32603).",
+        "options of 1: mode",
+    ]);
+    assert_eq!(shown(&w), "mode=Ask first");
+    assert_eq!(w.chat(), "");
+}
+
+#[test]
+fn a_change_that_is_never_answered_costs_no_more_than_itself() {
+    let mut w = ready(modes());
+    wants_mode(&mut w, "plan");
+    w.skip();
+    w.time_passes();
+    w.saw(&[
+        "a1 <- $/cancel_request",
+        "Warn: The agent \"bot\" keeps the mode \"Ask first\": no answer for 90 seconds.",
+        "options of 1: mode",
+    ]);
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+    w.agents.get_mut(&A1).unwrap().calls.clear();
+}
+
+#[test]
+fn what_there_is_not_is_not_asked_for() {
+    let mut w = ready(modes());
+    wants_mode(&mut w, "code");
+    wants(&mut w, "effort", id("high"));
+    w.saw(&[
+        "Warn: There is no mode \"code\"; there is ask, plan, yolo.",
+        "Warn: The agent has no option \"effort\"; it has mode.",
+    ]);
+    let mut w = ready(json!({ "sessionId": "s1" }));
+    wants_mode(&mut w, "code");
+    wishes(&mut w, Setting::NextMode);
+    wants(&mut w, "effort", id("high"));
+    w.saw(&[
+        "Warn: The agent has no modes to choose from.",
+        "Warn: The agent has no modes to choose from.",
+        "Warn: The agent has no options to set.",
+    ]);
+}
+
+#[test]
+fn a_mode_that_is_only_passed_is_not_asked_for() {
+    let mut w = ready(modes());
+    wishes(&mut w, Setting::NextMode);
+    wishes(&mut w, Setting::NextMode);
+    assert_eq!(shown(&w), "mode=YOLO");
+    wishes(&mut w, Setting::NextMode);
+    w.time_passes();
+    w.saw(&[
+        "options of 1: mode",
+        "options of 1: mode",
+        "options of 1: mode",
+    ]);
+    wishes(&mut w, Setting::NextMode);
+    w.time_passes();
+    w.saw(&["options of 1: mode", "a1 <- session/set_mode \"plan\""]);
+    w.answers(A1, "session/set_mode", Ok(json!(null)));
+    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+}
+
+#[test]
+fn a_prompt_goes_out_in_the_mode_that_was_chosen_before_it() {
+    let mut w = ready(modes());
+    wishes(&mut w, Setting::NextMode);
+    w.prompts("hi");
+    w.saw(&[
+        "options of 1: mode",
+        "turn of 1 started",
+        "a1 <- session/set_mode \"plan\"",
+        "a1 <- session/prompt s1: hi",
+    ]);
+    w.says("Hel");
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    w.says("lo");
+    assert_eq!(w.chat(), "❯ hi\n\nHello");
+    w.time_passes();
+    assert_eq!(shown(&w), "mode=Plan");
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn what_the_agent_changes_is_shown_and_told() {
+    let mut w = ready(
+        json!({ "sessionId": "s1", "modes": modes()["modes"], "configOptions": config("big", "low") }),
+    );
+    assert_eq!(shown(&w), "mode=Ask first model=big effort=low web=off");
+    w.prompts("hi");
+    w.says("I go.");
+    w.skip();
+    w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "yolo" }));
+    w.updates(
+        json!({ "sessionUpdate": "config_option_update", "configOptions": config("small", "low") }),
+    );
+    w.saw(&["options of 1: mode", "options of 1: model"]);
+    assert_eq!(
+        w.chat(),
+        "❯ hi\n\nI go.\n\nThe agent has changed the mode to \"YOLO\".\n\n\
+         The agent has changed the model to \"small\"."
+    );
+    assert_eq!(w.editor.titles[&S1], "bot · working · YOLO · small");
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn an_option_is_what_the_answer_says_or_else_what_was_asked_for() {
+    let mut w = ready(json!({ "sessionId": "s1", "configOptions": config("big", "low") }));
+    wants(&mut w, "effort", id("high"));
+    w.answers(A1, "session/set_config_option", Ok(json!({})));
+    assert_eq!(shown(&w), "model=big effort=high web=off");
+    wants(&mut w, "web", id("on"));
+    w.answers(A1, "session/set_config_option", Ok(json!(null)));
+    assert_eq!(shown(&w), "model=big effort=high web=on");
+    w.skip();
+    wants(&mut w, "model", id("small"));
+    // With another model there are other options.
+    let rest = json!({ "configOptions": [option("model", "model", "small", &["big", "small"])] });
+    w.answers(A1, "session/set_config_option", Ok(rest));
+    w.saw(&[
+        "a1 <- session/set_config_option \"model\" \"small\"",
+        "options of 1: model",
+        "options of 1: effort web",
+    ]);
+    assert_eq!(shown(&w), "model=small");
+    assert_eq!(w.chat(), "The model is \"small\" now.");
+}
+
+#[test]
+fn the_last_of_several_wishes_is_shown_whatever_comes_first() {
+    let mut w = ready(json!({ "sessionId": "s1", "configOptions": config("big", "low") }));
+    wants(&mut w, "effort", id("high"));
+    wants(&mut w, "model", id("small"));
+    wants(&mut w, "effort", id("low"));
+    let answer = json!({ "configOptions": config("big", "high") });
+    w.answers(A1, "session/set_config_option", Ok(answer));
+    assert_eq!(shown(&w), "model=small effort=low web=off");
+    let error = json!({ "code": 1, "message": "no" });
+    w.answers(A1, "session/set_config_option", Err(error));
+    assert_eq!(shown(&w), "model=big effort=low web=off");
+    w.answers(A1, "session/set_config_option", Ok(json!({})));
+    assert_eq!(shown(&w), "model=big effort=low web=off");
+}
+
+#[test]
+fn a_mode_among_the_config_options_is_set_there() {
+    let mut options = config("big", "low");
+    options[1] = option("how", "mode", "ask", &["ask", "plan"]);
+    let mut w =
+        ready(json!({ "sessionId": "s1", "modes": modes()["modes"], "configOptions": options }));
+    wants_mode(&mut w, "plan");
+    w.answers(A1, "session/set_config_option", Ok(json!({})));
+    w.saw(&[
+        "a1 <- session/set_config_option \"how\" \"plan\"",
+        "options of 1: how",
+    ]);
+    // An agent may tell of it as if it were one of the older modes.
+    w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
+    assert_eq!(
+        w.model.sessions[&S1].options.id_of(Purpose::Mode),
+        Some("ask")
+    );
+}
+
+#[test]
+fn models_alone_are_set_the_way_their_agents_know() {
+    let mut w = ready(json!({ "sessionId": "s1", "models": {
+        "currentModelId": "a", "availableModels": [{ "modelId": "a" }, { "modelId": "b", "name": "B" }],
+    } }));
+    wants(&mut w, "model", id("b"));
+    let error = json!({ "code": -32601, "message": "no such method" });
+    w.answers(A1, "session/set_model", Err(error));
+    assert!(w.was_told("a1 <- session/set_model \"b\""));
+    assert!(w.was_told("keeps the model \"a\": no such method"));
+    assert_eq!(shown(&w), "model=a");
+}
+
+#[test]
+fn what_is_wished_before_the_session_is_there_is_set_before_the_first_prompt() {
+    let mut w = starting();
+    wants_mode(&mut w, "plan");
+    wishes(&mut w, Setting::NextMode);
+    w.prompts("hi");
+    w.answers(A1, "session/new", Ok(modes()));
+    w.saw(&[
+        "Info: It is set as soon as the session is there.",
+        "Info: The session is not there yet: its modes are not known.",
+        "session 1 started",
+        "a1 <- session/set_mode \"plan\"",
+        "turn of 1 started",
+        "options of 1: mode",
+        "a1 <- session/prompt s1: hi",
+    ]);
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn what_the_user_has_set_is_set_again_when_the_agent_starts_again() {
+    let mut w = ready(modes());
+    wants_mode(&mut w, "plan");
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    w.exits(A1, "signal 9", &[]);
+    assert_eq!(shown(&w), "mode=Plan");
+    w.happens(Event::Restart { session: S1 });
+    let agent = AgentKey(2);
+    initializes(&mut w, agent);
+    w.skip();
+    w.answers(agent, "session/new", Ok(modes()));
+    w.saw(&["session 1 started", "a2 <- session/set_mode \"plan\""]);
+    assert_eq!(shown(&w), "mode=Plan");
+    w.answers(agent, "session/set_mode", Ok(json!({})));
+    assert_eq!(w.chat().matches("mode").count(), 1, "{}", w.chat());
+    // One that has gone on with the session has nothing to be told.
+    w.happens(Event::Restart { session: S1 });
+    let agent = AgentKey(3);
+    initializes(&mut w, agent);
+    w.skip();
+    let mut answer = modes();
+    answer["modes"]["currentModeId"] = json!("plan");
+    w.answers(agent, "session/new", Ok(answer));
+    w.saw(&["session 1 started"]);
+}

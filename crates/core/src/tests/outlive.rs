@@ -1,0 +1,246 @@
+//! Reviews that end elsewhere or outlive this Neovim: commits of the user's, and what was kept.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::world::{S1, World};
+use crate::spine::event::{DiskText, Event, ReviewAction, Scope};
+use crate::spine::project::{Committed, FileState, KeptReview};
+use crate::text::format::Format;
+use crate::text::{LineEdit, Text};
+
+const F: &str = "/p/f";
+const OLD: &str = "a\nb\nc\nd\ne\n";
+const NEW: &str = "A\nb\nc\nd\nE\n";
+
+/// A world in which the agent has written `NEW` over `OLD`, and the repository has `OLD`.
+fn reviewed(is_open: bool) -> World {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    if is_open {
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    }
+    let params = json!({ "sessionId": "s1", "path": F, "content": NEW });
+    w.asks("0", "fs/write_text_file", &params);
+    commits(&mut w, OLD, OLD);
+    assert_eq!(hunks(&w), 2);
+    w
+}
+
+fn version(text: &str) -> Option<DiskText> {
+    let (format, text) = Format::decode(text.as_bytes());
+    Some(DiskText { text, format })
+}
+
+/// The repository has these versions in its index and in HEAD.
+fn commits(w: &mut World, index: &str, head: &str) {
+    let files = vec![Committed {
+        path: F.into(),
+        index: version(index),
+        head: version(head),
+    }];
+    w.happens(Event::Committed { files });
+}
+
+fn hunks(w: &World) -> usize {
+    let file = w.model.reviews.get(Path::new(F));
+    file.map_or(0, |file| file.ledger.hunks().len())
+}
+
+/// Returns what the host was last told to keep: paths with the text they had.
+fn kept(w: &World) -> Vec<(PathBuf, Option<String>)> {
+    let files = w.kept.iter();
+    let text = |state: &FileState| state.is_text().then(|| state.text().unwrap().to_string());
+    files.map(|f| (f.path.clone(), text(&f.base))).collect()
+}
+
+#[test]
+fn what_is_staged_or_committed_is_accepted_and_nothing_else() {
+    for is_open in [false, true] {
+        let mut w = reviewed(is_open);
+        commits(&mut w, "A\nb\nc\nd\ne\n", OLD);
+        assert_eq!(hunks(&w), 1);
+        commits(&mut w, NEW, "A\nb\nc\nd\ne\n");
+        assert_eq!(hunks(&w), 0);
+        assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
+        assert_eq!(w.model.reviews.counts(S1), (0, 0));
+    }
+}
+
+#[test]
+fn a_commit_in_a_turn_accepts_nothing() {
+    let mut w = reviewed(false);
+    w.prompts("commit it");
+    w.goes_on();
+    commits(&mut w, NEW, NEW);
+    w.ends_turn("end_turn");
+    w.goes_on();
+    assert_eq!(hunks(&w), 2);
+    // What was there already is no news later.
+    let more = format!("{NEW}f\n");
+    commits(&mut w, &more, &more);
+    assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn a_review_is_kept_until_it_is_decided() {
+    let mut w = reviewed(true);
+    assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
+    let (action, path) = (ReviewAction::Accept, F.into());
+    let scope = Scope::At { path, row: 0 };
+    w.happens(Event::Review { action, scope });
+    assert_eq!(kept(&w), [(F.into(), Some("A\nb\nc\nd\ne\n".into()))]);
+    let scope = Scope::All;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(kept(&w), []);
+}
+
+#[test]
+fn a_review_that_was_left_goes_on() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, NEW);
+        w.disk.put("/p/made", "made\n");
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let base = FileState::of_text(Text::from_text(OLD), Format::default());
+        let left = |path: &str, base| KeptReview {
+            path: path.into(),
+            from: None,
+            base,
+            current: None,
+            is_deleted: path == "/p/gone",
+        };
+        let files = vec![
+            left(F, base.clone()),
+            left("/p/made", FileState::missing()),
+            left("/p/gone", base.clone()),
+            left("/p/gone since", base),
+        ];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(w.model.reviews.counts(S1), (3, 4));
+        assert!(w.chat().contains("4 files changed before"));
+        let action = ReviewAction::Reject;
+        let scope = Scope::All;
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
+        assert_eq!(w.disk.get("/p/made"), None);
+        assert_eq!(w.disk.get("/p/gone").as_deref(), Some(OLD));
+        assert_eq!(w.disk.get("/p/gone since"), None);
+    }
+}
+
+/// Returns the edit that types a line anew.
+fn line(row: usize, text: &str) -> LineEdit {
+    LineEdit {
+        start: row,
+        removed: 1,
+        lines: vec![text.into()],
+    }
+}
+
+/// Tells of a review that a Neovim before this one has left, of `OLD`, and the host keeps on.
+fn is_left(w: &mut World) {
+    let left = KeptReview {
+        path: F.into(),
+        from: None,
+        base: FileState::of_text(Text::from_text(OLD), Format::default()),
+        current: None,
+        is_deleted: false,
+    };
+    if w.kept.is_empty() {
+        w.kept.push(left.clone());
+    }
+    let (root, files) = (PathBuf::from("/p"), vec![left]);
+    w.happens(Event::ReviewsKept { root, files });
+    w.goes_on();
+}
+
+#[test]
+fn a_review_that_was_left_is_kept_until_its_file_can_be_read() {
+    let mut w = World::ready();
+    w.disk.put(F, NEW);
+    w.disk.broken.insert(F.into());
+    is_left(&mut w);
+    assert!(w.chat().contains("/p/f was changed before"));
+    let params = json!({ "sessionId": "s1", "path": "/p/other", "content": "new\n" });
+    w.asks("0", "fs/write_text_file", &params);
+    let files = [(F.into(), Some(OLD.into())), ("/p/other".into(), None)];
+    assert_eq!(kept(&w), files);
+    w.disk.broken.clear();
+    is_left(&mut w);
+    assert_eq!(hunks(&w), 2);
+    w.happens(Event::Review {
+        action: ReviewAction::Accept,
+        scope: Scope::File { path: F.into() },
+    });
+    assert_eq!(kept(&w), files[1..]);
+}
+
+#[test]
+fn what_is_not_saved_is_the_users_in_a_review_that_was_left() {
+    let mut w = World::ready();
+    w.disk.put(F, NEW);
+    let buf = w.edits(|editor, disk, out| {
+        let buf = editor.open(Path::new(F), disk, out);
+        editor.types(buf, line(2, "mine"), out);
+        buf
+    });
+    is_left(&mut w);
+    assert_eq!(hunks(&w), 2);
+    let scope = Scope::All;
+    let action = ReviewAction::Reject;
+    w.happens(Event::Review { action, scope });
+    let text = &w.model.documents.get(buf).unwrap().text;
+    assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
+}
+
+#[test]
+fn what_changes_nothing_that_is_kept_is_not_told_again() {
+    let mut w = reviewed(true);
+    w.journal = Some(Vec::new());
+    let buf = w.model.documents.find(Path::new(F)).unwrap().0;
+    w.edits(|editor, _, out| editor.types(buf, line(0, "AA"), out));
+    let told = |w: &World| {
+        let all = w.journal.as_ref().unwrap().iter();
+        all.filter(|line| line.contains("KeepReviews")).count()
+    };
+    assert_eq!(told(&w), 1);
+    w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
+    let scope = Scope::Hunk { buf, row: 2 };
+    let action = ReviewAction::Accept;
+    w.happens(Event::Review { action, scope });
+    assert_eq!(told(&w), 1, "nothing that is kept has changed");
+}
+
+#[test]
+fn what_others_did_to_a_review_that_was_left_is_theirs() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, &format!("{NEW}theirs\n"));
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let files = vec![KeptReview {
+            path: F.into(),
+            from: None,
+            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            current: Some(Text::from_text(NEW)),
+            is_deleted: false,
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::ReviewsKept { root, files });
+        w.goes_on();
+        assert_eq!(hunks(&w), 2);
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        w.happens(Event::Review { action, scope });
+        w.goes_on();
+        let left = format!("{OLD}theirs\n");
+        assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));
+    }
+}

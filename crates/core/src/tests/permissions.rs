@@ -1,0 +1,320 @@
+//! Questions of agents, and that each gets its one answer.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, Part, S1, World};
+use crate::model::Phase;
+use crate::spine::event::Event;
+use crate::spine::ids::PermissionId;
+
+fn question(tool: &Value) -> Value {
+    json!({
+        "sessionId": "s1",
+        "toolCall": tool,
+        "options": [
+            { "optionId": "yes", "name": "Allow", "kind": "allow_once" },
+            { "optionId": "no", "name": "Reject", "kind": "reject_once" },
+            { "optionId": "odd", "name": "Ask me later", "kind": "postpone" },
+        ],
+    })
+}
+
+/// Begins a turn in which the agent asks about some tool calls; the ids count from 0.
+fn asked(tools: &[Value]) -> World {
+    let mut w = World::ready();
+    w.prompts("hi");
+    for (id, tool) in tools.iter().enumerate() {
+        w.asks(
+            &id.to_string(),
+            "session/request_permission",
+            &question(tool),
+        );
+    }
+    w.skip();
+    w
+}
+
+fn tool(id: &str) -> Value {
+    json!({ "toolCallId": id, "title": format!("Run {id}") })
+}
+
+fn choose(w: &mut World, id: u64, option: &str) {
+    w.happens(Event::PermissionAnswer {
+        id: PermissionId(id),
+        option: option.into(),
+    });
+}
+
+/// Returns the lines of the permission that is shown, and how many wait behind it.
+fn shown(w: &World) -> (Vec<String>, usize) {
+    let view = w.editor.permission.as_ref();
+    let view = view.unwrap_or_else(|| panic!("no permission is shown"));
+    let lines = view.lines.iter().map(|line| line.text.clone());
+    (lines.collect(), view.waiting)
+}
+
+const CANCELLED: &str = r#"{"outcome":{"outcome":"cancelled"}}"#;
+
+#[test]
+fn a_question_is_shown_and_answered() {
+    let mut w = asked(&[tool("a")]);
+    assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 0));
+    assert_eq!(w.model.phase(S1), Phase::Waiting);
+    choose(&mut w, 1, "odd");
+    w.saw(&[
+        r#"a1 <- answer 0 {"outcome":{"outcome":"selected","optionId":"odd"}}"#,
+        "permission 1 of 1 answered: odd",
+    ]);
+    assert!(w.editor.permission.is_none());
+    assert_eq!(w.model.phase(S1), Phase::Running);
+    choose(&mut w, 1, "yes");
+    w.saw(&["Info: That permission request is no longer open."]);
+}
+
+#[test]
+fn an_option_that_is_none_leaves_the_question_open() {
+    let mut w = asked(&[tool("a")]);
+    choose(&mut w, 1, "always");
+    w.saw(&["Error: This request has no option \"always\": it has yes, no, odd."]);
+    assert_eq!(shown(&w).1, 0);
+}
+
+#[test]
+fn questions_queue_up_and_are_answered_in_any_order() {
+    let mut w = asked(&[tool("a"), tool("b"), tool("c")]);
+    assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 2));
+    choose(&mut w, 2, "no");
+    assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 1));
+    choose(&mut w, 1, "yes");
+    assert_eq!(shown(&w), (vec!["tool  Run c".to_owned()], 0));
+    choose(&mut w, 3, "yes");
+    let ids: Vec<&str> = w.agents[&A1].answers.iter().map(|a| a.0.as_str()).collect();
+    assert_eq!(ids, ["1", "0", "2"]);
+}
+
+#[test]
+fn a_cancel_answers_all_that_are_open_and_those_to_come() {
+    let mut w = asked(&[tool("a"), tool("b")]);
+    w.happens(Event::Cancel { session: S1 });
+    w.asks("7", "session/request_permission", &question(&tool("c")));
+    let saw = [
+        format!("a1 <- answer 0 {CANCELLED}"),
+        "permission 1 of 1 answered: -".into(),
+        format!("a1 <- answer 1 {CANCELLED}"),
+        "permission 2 of 1 answered: -".into(),
+        "a1 <- session/cancel s1".into(),
+        format!("a1 <- answer 7 {CANCELLED}"),
+    ];
+    w.saw(&saw.iter().map(String::as_str).collect::<Vec<_>>());
+    // A question after the turn's end is a new one.
+    w.ends_turn("cancelled");
+    w.asks("8", "session/request_permission", &question(&tool("d")));
+    assert_eq!(shown(&w).0, ["tool  Run d"]);
+    choose(&mut w, 3, "yes");
+}
+
+#[test]
+fn an_agent_takes_its_question_back() {
+    let mut w = asked(&[tool("a"), tool("b")]);
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
+    w.saw(&[
+        "a1 <- answer 0 error -32800: \"The request was cancelled\"",
+        "permission 1 of 1 answered: -",
+    ]);
+    assert_eq!(shown(&w), (vec!["tool  Run b".to_owned()], 0));
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": "0" }));
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
+    w.saw(&[]);
+}
+
+#[test]
+fn the_death_of_the_agent_closes_its_questions() {
+    let mut w = asked(&[tool("a")]);
+    w.exits(A1, "signal 9", &[]);
+    w.saw(&[
+        "Error: The agent \"bot\" ended unexpectedly: signal 9.",
+        "permission 1 of 1 answered: -",
+        "turn of 1 ended: agent_exited",
+        "agent of 1 exited: signal 9",
+    ]);
+    assert!(w.editor.permission.is_none());
+}
+
+#[test]
+fn whatever_ends_a_session_answers_its_questions() {
+    let session = S1;
+    let ends: [fn(_) -> Event; 3] = [
+        |session| Event::Stop { session },
+        |session| Event::Restart { session },
+        |session| Event::Close { session },
+    ];
+    for end in ends {
+        let mut w = asked(&[tool("a")]);
+        w.holds(Part::Agents);
+        w.happens(end(session));
+        assert_eq!(
+            w.answer("0"),
+            &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
+        );
+        // So is what it asks on its way out.
+        if w.model.sessions.contains_key(&session) {
+            w.asks("1", "session/request_permission", &question(&tool("b")));
+        }
+        assert!(w.editor.permission.is_none());
+        w.goes_on();
+    }
+    let mut w = asked(&[tool("a")]);
+    w.holds(Part::Agents);
+    w.happens(Event::Quit);
+    assert_eq!(
+        w.answer("0"),
+        &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
+    );
+}
+
+#[test]
+fn a_stop_answers_the_questions_of_every_session_the_process_serves() {
+    let mut w = asked(&[tool("a")]);
+    w.opens(2, "bot");
+    w.holds(Part::Agents);
+    w.happens(Event::Stop {
+        session: crate::spine::ids::SessionKey(2),
+    });
+    assert!(w.editor.permission.is_none());
+    assert_eq!(
+        w.answer("0"),
+        &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
+    );
+}
+
+#[test]
+fn a_question_of_no_session_is_refused() {
+    let mut w = World::ready();
+    let mut params = question(&tool("a"));
+    params["sessionId"] = json!("other");
+    w.asks("1", "session/request_permission", &params);
+    w.saw(&["a1 <- answer 1 error -32602: \"params.sessionId: no session \\\"other\\\" here\""]);
+}
+
+#[test]
+fn a_question_that_comes_before_the_sessions_id_is_held() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.agents_move();
+    w.settle();
+    w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
+    for (id, session) in [("1", "s1"), ("2", "other"), ("3", "s1")] {
+        let mut params = question(&tool("a"));
+        params["sessionId"] = json!(session);
+        w.asks(id, "session/request_permission", &params);
+    }
+    assert!(w.agents[&A1].answers.is_empty());
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": 3 }));
+    assert!(w.answer("3").is_err());
+    w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
+    assert!(w.answer("2").is_err());
+    assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 0));
+    choose(&mut w, 1, "yes");
+    assert!(w.answer("1").is_ok());
+}
+
+#[test]
+fn a_stop_answers_the_questions_that_are_held() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.agents_move();
+    w.settle();
+    w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
+    w.asks("1", "session/request_permission", &question(&tool("a")));
+    w.happens(Event::Stop { session: S1 });
+    let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
+    assert_eq!(w.answer("1"), &Ok(cancelled));
+}
+
+#[test]
+fn two_questions_with_one_id_show_their_own_content() {
+    let edit = |text: &str| {
+        json!({
+            "toolCallId": "same", "title": text,
+            "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
+        })
+    };
+    let mut w = asked(&[edit("one"), edit("two")]);
+    assert_eq!(shown(&w).0, ["tool  one", "one"]);
+    // What is told of the id from now on is about the last one.
+    let mut update = edit("two!");
+    update["sessionUpdate"] = json!("tool_call_update");
+    w.updates(update);
+    assert_eq!(shown(&w).0, ["tool  one", "one"]);
+    choose(&mut w, 1, "yes");
+    assert_eq!(shown(&w).0, ["tool  two!", "two!"]);
+    choose(&mut w, 2, "yes");
+}
+
+#[test]
+fn a_question_outside_a_turn_is_shown() {
+    let mut w = World::ready();
+    w.asks("1", "session/request_permission", &question(&tool("a")));
+    assert_eq!(shown(&w).0, ["tool  Run a"]);
+    w.happens(Event::Cancel { session: S1 });
+    assert_eq!(
+        w.answer("1"),
+        &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
+    );
+}
+
+#[test]
+fn what_is_known_of_the_tool_call_is_shown_field_by_field() {
+    let mut w = World::ready();
+    w.disk.put("/p/f", "a\nb\n");
+    w.prompts("hi");
+    w.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "a", "title": "Edit", "kind": "edit",
+        "content": [{ "type": "diff", "path": "/p/f", "oldText": "a\nb\n", "newText": "a\nc\n" }],
+    }));
+    // Nothing but the id; then the input, after the window is open; then a mere reason.
+    w.asks(
+        "0",
+        "session/request_permission",
+        &question(&json!({ "toolCallId": "a" })),
+    );
+    assert_eq!(shown(&w).0, ["edit  Edit", "/p/f", "  a", "- b", "+ c"]);
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "a", "title": "Edit f",
+        "rawInput": { "command": "sed" },
+    }));
+    w.updates(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "a", "rawInput": {} }));
+    assert_eq!(
+        shown(&w).0,
+        ["edit  Edit f", "$ sed", "/p/f", "  a", "- b", "+ c"]
+    );
+    let reason = json!([{ "type": "content", "content": { "type": "text", "text": "why" } }]);
+    w.updates(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "a", "content": reason }));
+    assert_eq!(
+        shown(&w).0,
+        ["edit  Edit f", "$ sed", "/p/f", "  a", "- b", "+ c", "why"]
+    );
+    choose(&mut w, 1, "yes");
+}
+
+#[test]
+fn a_tool_call_nobody_has_heard_of_is_asked_about_all_the_same() {
+    let mut w = World::ready();
+    w.asks(
+        "0",
+        "session/request_permission",
+        &question(&json!({ "toolCallId": "x" })),
+    );
+    assert_eq!(shown(&w).0, ["tool  x"]);
+    // Two questions with one request id are two questions.
+    w.asks(
+        "0",
+        "session/request_permission",
+        &question(&json!({ "toolCallId": "y" })),
+    );
+    choose(&mut w, 1, "yes");
+    choose(&mut w, 2, "no");
+    assert_eq!(w.agents[&A1].answers.len(), 2);
+}

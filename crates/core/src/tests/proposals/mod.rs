@@ -1,0 +1,260 @@
+//! What agents propose before they write: shown, decided about, carried out on the result.
+
+mod choices;
+mod questions;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::spine::event::{Event, ReviewAction, Scope};
+use crate::spine::ids::PermissionId;
+use crate::tests::world::{A1, Part, S1, World};
+use crate::text::LineEdit;
+use crate::workspace::proposals::Preview;
+use ReviewAction::{Accept, Reject};
+
+const F: &str = "/p/f";
+const OLD: &str = "one\ntwo\nthree\nfour\nfive\n";
+const NEW: &str = "one\nTWO\nthree\nFOUR\nfive\n";
+const MIXED: &str = "one\nTWO\nthree\nfour\nfive\n";
+
+fn diff(path: &str, old: Option<&str>, new: &str) -> Value {
+    json!({ "type": "diff", "path": path, "oldText": old, "newText": new })
+}
+
+fn edit(id: &str, diffs: &[Value]) -> Value {
+    json!({ "toolCallId": id, "title": format!("Edit {id}"), "kind": "edit", "content": diffs })
+}
+
+fn options() -> Value {
+    json!([
+        { "optionId": "always", "name": "Always", "kind": "allow_always" },
+        { "optionId": "yes", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "no", "name": "Reject", "kind": "reject_once" },
+    ])
+}
+
+fn asks(w: &mut World, id: &str, tool: &Value, options: &Value) {
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks(id, "session/request_permission", &params);
+}
+
+fn open(w: &mut World, path: &str) {
+    w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
+}
+
+/// A turn in which the agent asks to change the file `F`, which is in a buffer, by these diffs.
+fn asked(text: &str, diffs: &[Value]) -> World {
+    let mut w = World::ready();
+    w.disk.put(F, text);
+    open(&mut w, F);
+    w.prompts("hi");
+    asks(&mut w, "0", &edit("t", diffs), &options());
+    w.skip();
+    w
+}
+
+fn decide(w: &mut World, action: ReviewAction, row: usize) {
+    let buf = w.buf(F);
+    let scope = Scope::Hunk { buf, row };
+    w.happens(Event::Review { action, scope });
+}
+
+fn decide_all(w: &mut World, action: ReviewAction) {
+    let scope = Scope::All;
+    w.happens(Event::Review { action, scope });
+}
+
+fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
+    let buf = w.buf(F);
+    let edit = LineEdit {
+        start,
+        removed,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+}
+
+fn writes(w: &mut World, path: &str, content: &str) {
+    let id = format!("\"w{}\"", w.agents[&A1].answers.len());
+    let params = json!({ "sessionId": "s1", "path": path, "content": content });
+    w.asks(&id, "fs/write_text_file", &params);
+}
+
+/// Returns what is drawn of proposals in a file: `row+count label: lines that would come`.
+fn drawn(w: &World, path: &str) -> Vec<String> {
+    let hunks = w.editor.hunks.get(&w.buf(path)).into_iter().flatten();
+    let hunks = hunks.filter_map(|hunk| {
+        let proposed = hunk.proposed.as_ref()?;
+        let new: Vec<&str> = hunk.removed.iter().map(|line| line.text.as_str()).collect();
+        let (row, count, label) = (hunk.row, hunk.count, &proposed.label);
+        Some(format!("{row}+{count} {label}: {}", new.join("|")))
+    });
+    hunks.collect()
+}
+
+fn told(w: &World) -> Vec<String> {
+    let proposals = w.model.snapshot().proposals;
+    let hunks = proposals.iter().flat_map(|file| &file.hunks);
+    hunks
+        .map(|hunk| format!("{}:{} {}", hunk.path.display(), hunk.row, hunk.state))
+        .collect()
+}
+
+/// Returns the lines of the question that is shown.
+fn question(w: &World) -> Vec<&str> {
+    let view = w.editor.permission.as_ref().expect("a question is shown");
+    view.lines.iter().map(|line| line.text.as_str()).collect()
+}
+
+fn answered(w: &World, id: &str) -> String {
+    match w.answer(id) {
+        Ok(answer) => answer["outcome"]["optionId"].as_str().unwrap_or("-").into(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn hunks(w: &World) -> usize {
+    let review = w.model.reviews.get(Path::new(F));
+    review.map_or(0, |review| review.ledger.hunks().len())
+}
+
+/// Checks what is drawn when an agent asks about diffs of a text.
+#[track_caller]
+fn check_drawn(text: &str, diffs: &[Value], want: &[&str]) {
+    let w = asked(text, diffs);
+    assert_eq!(drawn(&w, F), want);
+    assert_eq!(w.buffer(F), text);
+}
+
+#[test]
+fn diffs_of_all_kinds_are_drawn_where_they_would_be() {
+    let whole = ["1+1 proposed 1/2: TWO", "3+1 proposed 2/2: FOUR"];
+    check_drawn(OLD, &[diff(F, Some(OLD), NEW)], &whole);
+    check_drawn(OLD, &[diff(F, None, NEW)], &whole);
+    let parts = [diff(F, Some("two"), "TWO"), diff(F, Some("four"), "FOUR")];
+    check_drawn(OLD, &parts, &whole);
+    check_drawn(
+        OLD,
+        &[
+            diff(F, Some("three"), "three\nand"),
+            diff(F, Some("and\n"), "AND\n"),
+        ],
+        &["3+0 proposed 1/1: AND"],
+    );
+    check_drawn(
+        OLD,
+        &[diff(F, Some("[file deleted]"), "")],
+        &["0+5 proposed 1/1 deletes the file: "],
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_said_in_the_question_and_shown_as_it_came() {
+    let w = asked(
+        OLD,
+        &[diff(F, Some("six"), "SIX"), diff(F, Some("two"), "TWO")],
+    );
+    assert_eq!(drawn(&w, F), ["1+1 proposed 1/1: TWO"]);
+    assert_eq!(
+        question(&w),
+        [
+            "edit  Edit t",
+            "Does not fit what is there: the text is not in f.",
+            F,
+            "- six",
+            "+ SIX",
+            F,
+            "- two",
+            "+ TWO",
+        ]
+    );
+}
+
+#[test]
+fn of_several_places_the_one_at_the_calls_location_is_shown() {
+    let mut w = World::ready();
+    w.disk.put(F, "x\na\nx\nb\nx\n");
+    open(&mut w, F);
+    w.prompts("hi");
+    let mut tool = edit("t", &[diff(F, Some("x"), "y")]);
+    tool["locations"] = json!([{ "path": F, "line": 5 }]);
+    asks(&mut w, "0", &tool, &options());
+    assert_eq!(drawn(&w, F), ["4+1 proposed 1/1: y"]);
+    assert_eq!(
+        question(&w)[1],
+        "Fits 3 places in f: the one in line 5 is shown."
+    );
+}
+
+#[test]
+fn a_proposal_moves_with_the_users_edits_and_is_located_again() {
+    let mut w = asked(
+        OLD,
+        &[diff(F, Some("two\nthree\nfour"), "TWO\nthree\nfour")],
+    );
+    types(&mut w, 0, 0, &["mine"]);
+    assert_eq!(drawn(&w, F), ["2+1 proposed 1/1: TWO"]);
+    types(&mut w, 2, 1, &["2"]);
+    assert_eq!(drawn(&w, F), [""; 0]);
+    assert_eq!(
+        question(&w)[1],
+        "Does not fit what is there: the text is not in f."
+    );
+    types(&mut w, 2, 1, &["two"]);
+    assert_eq!(drawn(&w, F), ["2+1 proposed 1/1: TWO"]);
+    assert_eq!(question(&w)[1], F);
+}
+
+#[test]
+fn a_file_shows_its_proposals_when_it_is_opened() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.prompts("hi");
+    let diffs = [diff(F, Some("two"), "TWO"), diff("/p/new", None, "a\nb\n")];
+    asks(&mut w, "0", &edit("t", &diffs), &options());
+    let view = w.editor.permission.as_ref().expect("it is shown");
+    assert_eq!(view.places.len(), 2);
+    open(&mut w, F);
+    open(&mut w, "/p/new");
+    assert_eq!(drawn(&w, F), ["1+1 proposed 1/1: TWO"]);
+    assert_eq!(drawn(&w, "/p/new"), ["1+0 proposed 1/1: a|b"]);
+}
+
+#[test]
+fn a_preview_that_is_switched_off_is_gone() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    let limits = w.model.limits;
+    w.happens(Event::Configure {
+        rules: Default::default(),
+        limits,
+        preview: Preview::Off,
+        feedback: true,
+        follow: Default::default(),
+    });
+    assert_eq!(drawn(&w, F), [""; 0]);
+    assert_eq!(told(&w), [""; 0]);
+}
+
+#[test]
+fn a_link_to_a_file_is_that_file() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.disk.links.insert("/p/link".into(), F.into());
+    w.settle();
+    w.prompts("hi");
+    asks(
+        &mut w,
+        "0",
+        &edit("t", &[diff("/p/link", Some(OLD), NEW)]),
+        &options(),
+    );
+    assert_eq!(told(&w), ["/p/link:1 proposed", "/p/link:3 proposed"]);
+    open(&mut w, F);
+    assert_eq!(drawn(&w, F).len(), 2);
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    writes(&mut w, "/p/link", NEW);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}

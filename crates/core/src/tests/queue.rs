@@ -1,0 +1,215 @@
+//! Prompts that wait: seen, changed, sent before others, kept whatever becomes of the agent.
+
+use serde_json::json;
+
+use super::agent::Life;
+use super::world::{A1, Part, S1, World};
+use crate::conversation::queue::QueueAction;
+use crate::model::Phase;
+use crate::spine::event::{Event, Prompt};
+use crate::spine::ids::QueueId;
+
+/// A session whose agent answers a first prompt, with others behind it.
+fn busy(waiting: &[&str]) -> World {
+    let mut w = World::ready();
+    w.prompts("first");
+    for text in waiting {
+        w.prompts(text);
+    }
+    w.skip();
+    w
+}
+
+fn acts(w: &mut World, id: u64, action: QueueAction) {
+    w.happens(Event::Queued {
+        session: S1,
+        id: QueueId(id),
+        action,
+    });
+}
+
+fn interrupts(w: &mut World, text: &str) {
+    w.happens(Event::Interrupt {
+        session: S1,
+        prompt: Prompt {
+            text: text.into(),
+            ..Prompt::default()
+        },
+    });
+}
+
+/// What waits, on the screen; the API says the same.
+#[track_caller]
+fn check(w: &World, waiting: &[&str]) {
+    let view = w.editor.queues.get(&S1);
+    let lines = view.map_or(&[][..], |view| &view.lines);
+    let shown: Vec<&str> = lines.iter().map(|line| line.text.trim()).collect();
+    assert_eq!(shown, waiting);
+    let snapshot = w.model.snapshot();
+    assert_eq!(snapshot.sessions[0].queue.len(), waiting.len());
+}
+
+#[test]
+fn what_waits_is_shown_in_its_order() {
+    let mut w = busy(&["two\nlines", "three\n\n\n"]);
+    check(&w, &["1 two … +1 line", "2 three"]);
+    w.says("1");
+    w.ends_turn("end_turn");
+    check(&w, &["1 three"]);
+    w.says("2");
+    w.ends_turn("end_turn");
+    check(&w, &[]);
+}
+
+#[test]
+fn a_prompt_goes_back_into_the_input_whole() {
+    let mut w = busy(&["two\nlines", "three"]);
+    acts(&mut w, 2, QueueAction::Edit);
+    assert_eq!(w.editor.put.len(), 1);
+    assert_eq!(w.editor.put[0].1.text, "two\nlines");
+    check(&w, &["1 three"]);
+}
+
+#[test]
+fn a_prompt_that_has_gone_out_is_not_taken_back() {
+    let mut w = busy(&["two"]);
+    w.says("1");
+    w.ends_turn("end_turn");
+    w.skip();
+    acts(&mut w, 2, QueueAction::Edit);
+    w.saw(&["Info: This prompt waits no longer: it has been sent, or taken out."]);
+    assert_eq!(w.editor.put.len(), 0);
+}
+
+#[test]
+fn prompts_are_taken_out_and_moved_as_far_as_there_is_room() {
+    let mut w = busy(&["a", "b", "c"]);
+    acts(&mut w, 2, QueueAction::Move(1));
+    check(&w, &["1 b", "2 a", "3 c"]);
+    acts(&mut w, 4, QueueAction::Move(-9));
+    check(&w, &["1 c", "2 b", "3 a"]);
+    acts(&mut w, 4, QueueAction::Move(i32::MAX));
+    check(&w, &["1 b", "2 a", "3 c"]);
+    acts(&mut w, 2, QueueAction::Remove);
+    check(&w, &["1 b", "2 c"]);
+}
+
+#[test]
+fn a_prompt_that_is_sent_now_goes_out_when_the_agent_has_stopped() {
+    let mut w = busy(&["a", "b"]);
+    acts(&mut w, 3, QueueAction::SendNow);
+    w.saw(&["a1 <- session/cancel s1"]);
+    check(&w, &["1 b", "2 a"]);
+    w.says("so far");
+    w.ends_turn("cancelled");
+    w.saw(&[
+        "turn of 1 ended: cancelled",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: b",
+    ]);
+    check(&w, &["1 a"]);
+}
+
+#[test]
+fn who_interrupts_is_heard_next() {
+    let mut w = busy(&["a"]);
+    interrupts(&mut w, "stop");
+    w.saw(&["a1 <- session/cancel s1"]);
+    check(&w, &["1 stop", "2 a"]);
+    w.ends_turn("cancelled");
+    w.saw(&[
+        "turn of 1 ended: cancelled",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: stop",
+    ]);
+}
+
+#[test]
+fn who_interrupts_nothing_just_sends() {
+    let mut w = World::ready();
+    w.skip();
+    interrupts(&mut w, "hi");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: hi"]);
+    assert_eq!(w.editor.queues.get(&S1), None);
+}
+
+#[test]
+fn what_goes_out_after_a_restart_is_not_said_to_wait() {
+    let mut w = busy(&["a", "b"]);
+    w.happens(Event::Restart { session: S1 });
+    assert!(w.chat().contains("The agent is started again."));
+    assert!(!w.chat().contains("wait"), "{}", w.chat());
+    check(&w, &["1 b"]);
+}
+
+#[test]
+fn what_waits_outlives_the_agent() {
+    let mut w = busy(&["a", "b"]);
+    w.exits(A1, "signal 9", &[]);
+    assert!(
+        w.chat().ends_with(
+            "2 prompts wait: they will be sent when the agent runs again; a prompt or \
+             `:Acp restart` starts it."
+        ),
+        "{}",
+        w.chat()
+    );
+    check(&w, &["1 a", "2 b"]);
+    w.skip();
+    w.happens(Event::Restart { session: S1 });
+    w.saw(&[
+        "spawn bot as a2",
+        "a2 <- initialize",
+        "a2 <- session/new /p",
+        "session 1 started",
+        "turn of 1 started",
+        "a2 <- session/prompt s2: a + [block]",
+    ]);
+    check(&w, &["1 b"]);
+}
+
+#[test]
+fn a_prompt_that_has_waited_for_a_checkpoint_is_not_lost_with_the_agent() {
+    let mut w = World::ready();
+    w.holds(Part::Shadow);
+    w.prompts("a");
+    w.prompts("b");
+    check(&w, &["1 b"]);
+    w.exits(A1, "signal 9", &[]);
+    check(&w, &["1 a", "2 b"]);
+}
+
+#[test]
+fn an_agent_that_is_gone_is_started_for_a_prompt_that_is_sent_now() {
+    let mut w = busy(&["a", "b"]);
+    w.exits(A1, "signal 9", &[]);
+    w.skip();
+    acts(&mut w, 3, QueueAction::SendNow);
+    assert_eq!(w.model.phase(S1), Phase::Running);
+    assert_eq!(w.agents[&A1].life, Life::Gone);
+    check(&w, &["1 a"]);
+}
+
+#[test]
+fn a_session_that_is_refused_keeps_what_waits() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    w.happens(Event::AgentStarted { agent: A1, pid: 1 });
+    w.prompts("a");
+    let answer = w.usual_answer("initialize");
+    w.answers(A1, "initialize", Ok(answer));
+    w.answers(
+        A1,
+        "session/new",
+        Err(json!({ "code": 1, "message": "no" })),
+    );
+    check(&w, &["1 a"]);
+}
+
+#[test]
+fn a_session_that_is_closed_says_what_was_not_sent() {
+    let mut w = busy(&["a", "b\nc"]);
+    w.happens(Event::Close { session: S1 });
+    assert!(w.was_told("Warn: Closed with the session, and not sent: a; b … +1 line"));
+}

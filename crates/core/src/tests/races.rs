@@ -1,0 +1,402 @@
+//! What happens while something else is under way with the same file.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::ondisk::{Place, decide, running, shell, types, writes};
+use super::world::{Part, World};
+use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
+
+const F: &str = "/p/f";
+
+/// What the disk, the buffer if there is one, and the ledger have.
+#[track_caller]
+fn check(w: &World, text: &str, base: &str) {
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.ledger.current().to_string(), text, "current");
+    assert_eq!(review.ledger.base().to_string(), base, "base");
+    assert_eq!(w.disk.get(F).as_deref(), Some(text), "disk");
+    if w.editor.find(Path::new(F)).is_some() {
+        assert_eq!(w.buffer(F), text, "buffer");
+    }
+}
+
+/// Carries out the next operation on the file.
+fn disk_works(w: &mut World) {
+    let event = w.disk.work(Path::new(F)).expect("something to do");
+    w.happens(event);
+}
+
+/// Carries out all operations on the file, but for the editor and the shadow if they are held.
+fn disk_rests(w: &mut World) {
+    while w.disk.next(Path::new(F)).is_some() {
+        disk_works(w);
+    }
+}
+
+/// Nothing is told of the disk until [`tells`].
+fn holds_news(w: &mut World) {
+    w.holds(Part::Watcher);
+    w.holds(Part::Shadow);
+}
+
+/// The shadow tells what it has seen, and what there is.
+fn tells(w: &mut World) {
+    w.shadow.looks(&mut w.disk);
+    while let Some(event) = w.shadow.tells() {
+        w.happens(event);
+    }
+}
+
+fn undo_turn(w: &mut World) {
+    let step = UndoStep::Undo(None);
+    w.happens(Event::UndoTurn {
+        session: None,
+        step,
+    });
+}
+
+#[test]
+fn a_line_between_the_agents_stays_though_the_agent_writes_again() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    writes(&mut w, "1", "a\nX\nY\n");
+    types(&mut w, 2, 0, &["mine"]);
+    writes(&mut w, "2", "a\nX\nY\nZ\n");
+    undo_turn(&mut w);
+    check(&w, "a\nmine\n", "a\nmine\n");
+    w.skip();
+}
+
+#[test]
+fn a_line_of_others_on_disk_stays_though_the_agent_writes_again() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\n");
+    w.settle();
+    writes(&mut w, "1", "a\nX\nY\n");
+    shell(&mut w, |disk| disk.put(F, "a\nX\ntheirs\nY\n"));
+    writes(&mut w, "2", "a\nX\nY\nZ\n");
+    undo_turn(&mut w);
+    check(&w, "a\ntheirs\n", "a\ntheirs\n");
+    w.skip();
+}
+
+#[test]
+fn a_write_that_has_to_be_made_again_leaves_the_users_line_theirs() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    writes(&mut w, "1", "a\nX\nY\n");
+    w.holds(Part::Editor);
+    writes(&mut w, "2", "a\nX\nY\nZ\n");
+    types(&mut w, 2, 0, &["mine"]);
+    w.goes_on();
+    undo_turn(&mut w);
+    check(&w, "a\nmine\n", "a\nmine\n");
+    w.skip();
+}
+
+#[test]
+fn a_decision_waits_for_the_one_before_it() {
+    for (one, two, text) in [
+        (ReviewAction::Reject, ReviewAction::Accept, "a\nb\n"),
+        (ReviewAction::Accept, ReviewAction::Reject, "a\nX\nb\n"),
+    ] {
+        for (place, part) in [(Place::Disk, Part::Disk), (Place::Buffer, Part::Editor)] {
+            let mut w = running(place, Some("a\nb\n"));
+            writes(&mut w, "1", "a\nX\nb\n");
+            w.holds(part);
+            decide(&mut w, one);
+            decide(&mut w, two);
+            w.goes_on();
+            check(&w, text, text);
+            w.skip();
+        }
+    }
+}
+
+#[test]
+fn a_decision_that_waits_means_the_hunk_it_was_made_for() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\nd\n"));
+    writes(&mut w, "1", "X\nY\na\nb\nc\nZ\nd\n");
+    w.holds(Part::Disk);
+    for (action, row) in [(ReviewAction::Reject, 0), (ReviewAction::Reject, 5)] {
+        let path = F.into();
+        let scope = Scope::At { path, row };
+        w.happens(Event::Review { action, scope });
+    }
+    w.goes_on();
+    check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n");
+    w.skip();
+}
+
+#[test]
+fn a_buffer_that_is_loaded_while_its_file_is_decided_about_gets_what_comes_of_it() {
+    for is_turn in [true, false] {
+        let mut w = running(Place::Disk, Some("a\nb\n"));
+        holds_news(&mut w);
+        writes(&mut w, "1", "a\nX\nb\n");
+        w.holds(Part::Disk);
+        match is_turn {
+            true => undo_turn(&mut w),
+            false => decide(&mut w, ReviewAction::Reject),
+        }
+        disk_works(&mut w);
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        disk_rests(&mut w);
+        check(&w, "a\nb\n", "a\nb\n");
+        w.skip();
+    }
+}
+
+#[test]
+fn a_change_that_is_told_late_does_not_take_a_ledger_back() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.settle();
+    holds_news(&mut w);
+    w.disk.put(F, "a\nb\nx\n");
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "a\nX\nb\nx\n");
+    w.shadow.looks(&mut w.disk);
+    decide(&mut w, ReviewAction::Reject);
+    while let Some(event) = w.shadow.tells() {
+        w.happens(event);
+        check(&w, "a\nb\nx\n", "a\nb\nx\n");
+    }
+    w.skip();
+}
+
+#[test]
+fn what_nobody_has_told_yet_stays_and_is_the_agents_when_it_is_told() {
+    for (action, before) in [
+        (ReviewAction::Accept, "a\nX\nb\nc\n"),
+        (ReviewAction::Reject, "a\nb\nc\n"),
+    ] {
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        holds_news(&mut w);
+        writes(&mut w, "1", "a\nX\nb\nc\n");
+        tells(&mut w);
+        w.disk.put(F, "a\nX\nb\nc\nY\n");
+        w.shadow.looks(&mut w.disk);
+        decide(&mut w, action);
+        let text = format!("{before}Y\n");
+        check(&w, &text, &text);
+        tells(&mut w);
+        check(&w, &text, before);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_made_file_that_somebody_else_changes_before_a_reject_keeps_their_line() {
+    let mut w = running(Place::Disk, None);
+    holds_news(&mut w);
+    writes(&mut w, "1", "a\nb\nc\n");
+    w.disk.put(F, "a\nb\nuser\nc\n");
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.get(F).as_deref(), Some("user\n"));
+    w.skip();
+}
+
+#[test]
+fn a_decision_leaves_a_file_alone_that_is_no_text_any_more() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    writes(&mut w, "1", "X\na\n");
+    holds_news(&mut w);
+    w.disk.set(F.into(), b"\0".to_vec());
+    w.skip();
+    decide(&mut w, ReviewAction::Reject);
+    assert!(w.was_told("/p/f is no text any more"));
+    assert_eq!(w.disk.get(F).as_deref(), Some("\0"));
+    w.skip();
+}
+
+#[test]
+fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\n");
+    w.settle();
+    let params = json!({ "sessionId": "s1", "path": F });
+    w.asks("1", "fs/read_text_file", &params);
+    let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    holds_news(&mut w);
+    w.prompts("go");
+    w.shadow.checks(&mut w.disk);
+    types(&mut w, 0, 0, &["mine"]);
+    w.edits(|editor, disk, out| {
+        editor.saves(buf, disk, out);
+        editor.wipes(buf, out);
+    });
+    let checkpoint = w.shadow.tells().expect("a checkpoint");
+    w.happens(checkpoint);
+    // What the agent does to it at once is seen together with that.
+    w.disk.put(F, "mine\na\nY\n");
+    tells(&mut w);
+    writes(&mut w, "2", "a\nY\nX\n");
+    check(&w, "mine\na\nY\nX\n", "mine\na\n");
+    w.skip();
+}
+
+#[test]
+fn what_is_decided_is_kept_no_more_when_the_last_news_has_come() {
+    let mut w = running(Place::Disk, Some("a\r\nb"));
+    holds_news(&mut w);
+    writes(&mut w, "1", "");
+    let action = ReviewAction::Reject;
+    let scope = Scope::Turn { session: None };
+    w.happens(Event::Review { action, scope });
+    tells(&mut w);
+    assert_eq!(w.kept, []);
+    w.skip();
+}
+
+#[test]
+fn a_file_that_cannot_be_read_just_after_a_write_is_merged_into_its_buffer() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    w.holds(Part::Disk);
+    writes(&mut w, "1", "a\nX\nb\n");
+    disk_works(&mut w);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    disk_works(&mut w);
+    w.disk.broken.insert(F.into());
+    while w.disk.next(Path::new(F)).is_some() {
+        disk_works(&mut w);
+    }
+    w.disk.broken.clear();
+    w.goes_on();
+    check(&w, "a\nX\nb\n", "a\nb\n");
+    w.skip();
+}
+
+#[test]
+fn a_rejected_deletion_goes_with_the_lines_that_were_there_before_it() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    writes(&mut w, "1", "X\na\nb\n");
+    types(&mut w, 1, 0, &["mine"]);
+    shell(&mut w, |disk| disk.removes(F));
+    decide(&mut w, ReviewAction::Reject);
+    decide(&mut w, ReviewAction::Reject);
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert!(!review.is_pending(), "{:?}", review.ledger.hunks());
+    assert_eq!(w.buffer(F), "mine\na\nb\n");
+    w.skip();
+}
+
+#[test]
+fn our_own_restore_is_no_change_of_the_agents_mode() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    holds_news(&mut w);
+    w.disk.chmods(F, 0o755);
+    w.disk.put(F, "X\na\n");
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "Y\na\n");
+    tells(&mut w);
+    decide(&mut w, ReviewAction::Reject);
+    tells(&mut w);
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert!(!review.is_pending(), "{:?}", review.whole());
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    w.skip();
+}
+
+#[test]
+fn a_mode_is_put_back_though_others_have_made_the_file_a_binary_one() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    shell(&mut w, |disk| disk.chmods(F, 0o755));
+    w.answers(
+        super::world::A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.settle();
+    shell(&mut w, |disk| disk.set(F.into(), b"\0".to_vec()));
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    w.skip();
+}
+
+#[test]
+fn a_file_that_is_gone_before_its_buffer_is_loaded_comes_back_whole() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    w.holds(Part::Watcher);
+    w.disk.removes(F);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    check(&w, "a\nb\n", "a\nb\n");
+    w.skip();
+}
+
+#[test]
+fn line_ends_that_no_byte_shows_are_no_change() {
+    let mut w = running(Place::Disk, Some("a\r\nb"));
+    writes(&mut w, "1", "b\n");
+    let action = ReviewAction::Accept;
+    let scope = Scope::Turn { session: None };
+    w.happens(Event::Review { action, scope });
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.get(F).as_deref(), Some("b"));
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.whole(), []);
+    w.skip();
+}
+
+#[test]
+fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    holds_news(&mut w);
+    w.disk.chmods(F, 0o755);
+    w.disk.put(F, "X\na\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.shadow.looks(&mut w.disk);
+    writes(&mut w, "1", "X\na\n");
+    tells(&mut w);
+    decide(&mut w, ReviewAction::Reject);
+    check(&w, "a\n", "a\n");
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.whole(), []);
+    w.skip();
+}
+
+#[test]
+fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
+    for is_turn in [true, false] {
+        let mut w = running(Place::Disk, None);
+        holds_news(&mut w);
+        writes(&mut w, "1", "X\n");
+        w.holds(Part::Disk);
+        match is_turn {
+            true => undo_turn(&mut w),
+            false => decide(&mut w, ReviewAction::Reject),
+        }
+        disk_works(&mut w);
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        disk_rests(&mut w);
+        assert_eq!(w.disk.get(F), None);
+        assert_eq!(w.buffer(F), "\n");
+        w.skip();
+    }
+}
+
+#[test]
+fn a_mode_is_the_agents_though_somebody_elses_change_is_told_first() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.settle();
+    holds_news(&mut w);
+    w.holds(Part::Disk);
+    writes(&mut w, "1", "X\na\nb\n");
+    w.disk.put(F, "a\nb\nx\n");
+    tells(&mut w);
+    w.prompts("go");
+    w.shadow.checks(&mut w.disk);
+    tells(&mut w);
+    w.disk.put(F, "a\nb\nx\nY\n");
+    w.disk.chmods(F, 0o755);
+    tells(&mut w);
+    disk_rests(&mut w);
+    decide(&mut w, ReviewAction::Reject);
+    disk_rests(&mut w);
+    assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
+    w.skip();
+}

@@ -1,0 +1,237 @@
+//! Accepting and rejecting what an agent has changed.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::editor::Travel;
+use super::world::{A1, Part, World};
+use crate::spine::event::{Event, ReviewAction, Scope};
+use crate::text::LineEdit;
+
+const F: &str = "/p/f";
+
+/// Where a file is when its review begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Disk,
+    Buffer,
+}
+
+/// A world in which the agent has written `after` over `before`; `None` is no file.
+fn reviewed(place: Place, before: Option<&str>, after: &str) -> World {
+    let mut w = World::ready();
+    if let Some(before) = before {
+        w.disk.put(F, before);
+    }
+    if place == Place::Buffer {
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    }
+    writes(&mut w, after);
+    w.skip();
+    w
+}
+
+fn writes(w: &mut World, content: &str) {
+    let id = w.agents[&A1].answers.len().to_string();
+    let params = json!({ "sessionId": "s1", "path": F, "content": content });
+    w.asks(&id, "fs/write_text_file", &params);
+}
+
+fn review(w: &mut World, action: ReviewAction, scope: Scope) {
+    w.happens(Event::Review { action, scope });
+}
+
+fn row(w: &World, row: usize) -> Scope {
+    Scope::Hunk { buf: w.buf(F), row }
+}
+
+fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
+    let buf = w.buf(F);
+    let edit = LineEdit {
+        start,
+        removed,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+}
+
+fn disk(w: &World) -> Option<String> {
+    w.disk.get(F)
+}
+
+fn hunks(w: &World) -> usize {
+    w.model
+        .reviews
+        .get(Path::new(F))
+        .unwrap()
+        .ledger
+        .hunks()
+        .len()
+}
+
+#[test]
+fn all_is_accepted_without_a_change_or_rejected_with_one() {
+    for place in [Place::Disk, Place::Buffer] {
+        let mut w = reviewed(place, Some("a\nb\nc\n"), "A\nb\nC\n");
+        review(&mut w, ReviewAction::Accept, Scope::All);
+        w.saw(&["review of /p/f: 0"]);
+        assert_eq!(disk(&w).as_deref(), Some("A\nb\nC\n"));
+
+        let mut w = reviewed(place, Some("a\nb\nc\n"), "A\nb\nC\n");
+        review(&mut w, ReviewAction::Reject, Scope::File { path: F.into() });
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{place:?}");
+        assert_eq!(hunks(&w), 0);
+        w.skip();
+        review(&mut w, ReviewAction::Reject, Scope::All);
+        w.saw(&["Info: No change of the agent's to review here."]);
+    }
+}
+
+#[test]
+fn one_hunk_is_decided_and_the_other_stays() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\nc\n"), "A\nb\nC\n");
+    let scope = row(&w, 0);
+    review(&mut w, ReviewAction::Reject, scope);
+    assert_eq!(w.buffer(F), "a\nb\nC\n");
+    w.saw(&["review of /p/f: 1"]);
+    let scope = row(&w, 2);
+    review(&mut w, ReviewAction::Accept, scope);
+    w.saw(&["review of /p/f: 0"]);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nC\n"));
+}
+
+#[test]
+fn undoing_a_reject_brings_the_hunk_back() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nB\n", 1));
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Redo, out));
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nb\n", 0));
+}
+
+#[test]
+fn a_reject_saves_only_what_was_saved() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    types(&mut w, 0, 0, &["typed"]);
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(w.buffer(F), "typed\na\nb\n");
+    assert_eq!(disk(&w).as_deref(), Some("a\nB\n"));
+}
+
+#[test]
+fn a_created_file_that_is_rejected_is_deleted() {
+    for place in [Place::Disk, Place::Buffer] {
+        let mut w = reviewed(place, None, "new\n");
+        assert_eq!(disk(&w).as_deref(), Some("new\n"));
+        review(&mut w, ReviewAction::Reject, Scope::All);
+        assert_eq!(disk(&w), None, "{place:?}");
+        assert_eq!(hunks(&w), 0);
+    }
+}
+
+#[test]
+fn a_created_file_with_the_users_lines_stays() {
+    let mut w = reviewed(Place::Disk, None, "new\nlines\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 0, 0, &["typed"]);
+    let buf = w.buf(F);
+    w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(disk(&w).as_deref(), Some("typed\n"));
+}
+
+#[test]
+fn a_version_that_was_kept_is_what_a_reject_comes_back_to() {
+    for place in [Place::Disk, Place::Buffer] {
+        let mut w = reviewed(place, None, "v1\n");
+        review(&mut w, ReviewAction::Accept, Scope::All);
+        writes(&mut w, "v2\n");
+        review(&mut w, ReviewAction::Reject, Scope::All);
+        assert_eq!(disk(&w).as_deref(), Some("v1\n"), "{place:?}");
+    }
+}
+
+#[test]
+fn a_reject_while_the_user_types_is_made_again() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    w.holds(Part::Editor);
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    types(&mut w, 0, 0, &["typed"]);
+    w.goes_on();
+    assert_eq!(w.buffer(F), "typed\na\nb\n");
+
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    w.holds(Part::Editor);
+    let scope = row(&w, 1);
+    review(&mut w, ReviewAction::Reject, scope);
+    types(&mut w, 0, 0, &["typed"]);
+    w.goes_on();
+    assert_eq!(w.buffer(F), "typed\na\nb\n");
+}
+
+#[test]
+fn a_reject_that_fails_is_said_and_the_hunk_stays() {
+    let mut w = reviewed(Place::Disk, Some("a\n"), "b\n");
+    w.disk.broken.insert(F.into());
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.saw(&["Error: /p/f could not be read"]);
+    assert_eq!(hunks(&w), 1);
+    let mut w = reviewed(Place::Buffer, Some("a\n"), "b\n");
+    w.disk.broken.insert(F.into());
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\n", 0));
+}
+
+#[test]
+fn a_review_goes_on_in_a_buffer_and_back_on_disk() {
+    let mut w = reviewed(Place::Disk, Some("a\nb\n"), "a\nB\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    let buf = w.buf(F);
+    assert_eq!(w.editor.hunks[&buf].len(), 1);
+    types(&mut w, 0, 1, &["unsaved"]);
+    w.edits(|editor, _, out| editor.wipes(buf, out));
+    assert_eq!(hunks(&w), 1);
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+}
+
+#[test]
+fn what_others_write_to_disk_between_two_writes_is_not_the_agents() {
+    let mut w = reviewed(Place::Disk, Some("a\nb\nc\n"), "A\nb\nc\n");
+    w.disk.put(F, "A\nb\nc\nothers\n");
+    writes(&mut w, "A\nB\nc\n");
+    assert_eq!(disk(&w).as_deref(), Some("A\nB\nc\nothers\n"));
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nothers\n"));
+}
+
+#[test]
+fn hunks_are_drawn_again_when_only_the_changedtick_has_moved() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    // The frame is on its way when the tick moves.
+    w.holds(Part::Editor);
+    types(&mut w, 0, 0, &["typed"]);
+    while w.editor_moves() {
+        let event = w.to_core.pop_front();
+        event.into_iter().for_each(|event| w.apply(event));
+        if !w.to_editor.is_empty() {
+            break;
+        }
+    }
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.ticks(buf, out));
+    w.goes_on();
+    assert_eq!(w.editor.hunks[&buf][0].row, 2);
+}
+
+#[test]
+fn lines_the_user_deletes_to_the_last_leave_the_ledger_whole() {
+    let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
+    types(&mut w, 0, 2, &[]);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nB\n", 1));
+}

@@ -1,0 +1,320 @@
+//! Questions that rules answer: one answer each, told and kept, and no question lost to a rule.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, Part, S1, World};
+use crate::questions::rules::{Action, RuleSpec, Rules};
+use crate::spine::event::{Event, Scope};
+use crate::spine::ids::PermissionId;
+
+const ALLOW: Action = Action::Allow;
+const REJECT: Action = Action::Reject;
+
+/// A rule for paths, or for commands if it has a blank.
+fn rule(action: Action, pattern: &str) -> RuleSpec {
+    let is_command = pattern.contains(' ');
+    let list = |is_meant: bool| Some(pattern.to_owned()).filter(|_| is_meant).into_iter();
+    RuleSpec {
+        agent: None,
+        kinds: None,
+        paths: list(!is_command).collect(),
+        commands: list(is_command).collect(),
+        action,
+    }
+}
+
+/// Begins a turn under rules.
+fn ruled(rules: &[RuleSpec]) -> World {
+    let mut w = World::ready();
+    w.disk.put("/p/f", "a\nb\n");
+    w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
+    let rules = Rules::new(rules, "/home/me".as_ref()).unwrap();
+    w.happens(Event::Configure {
+        follow: Default::default(),
+        limits: Default::default(),
+        preview: Default::default(),
+        feedback: false,
+        rules,
+    });
+    w.prompts("hi");
+    w.skip();
+    w
+}
+
+const ONCE: [(&str, &str); 2] = [("yes", "allow_once"), ("no", "reject_once")];
+
+/// The agent asks about a tool call, with options of these kinds.
+fn asks(w: &mut World, id: &str, tool: &Value, options: &[(&str, &str)]) {
+    let options: Vec<Value> = options
+        .iter()
+        .map(|(id, kind)| json!({ "optionId": id, "name": id, "kind": kind }))
+        .collect();
+    let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
+    w.asks(id, "session/request_permission", &params);
+}
+
+fn edit(path: &str) -> Value {
+    json!({
+        "toolCallId": "e", "title": "Edit f", "kind": "edit",
+        "content": [{ "type": "diff", "path": path, "oldText": "b", "newText": "c" }],
+    })
+}
+
+fn run(command: &str) -> Value {
+    json!({ "toolCallId": "r", "title": "bash", "kind": "execute", "rawInput": { "command": command } })
+}
+
+fn selected(option: &str) -> Result<Value, Value> {
+    Ok(json!({ "outcome": { "outcome": "selected", "optionId": option } }))
+}
+
+#[test]
+fn a_rule_answers_without_a_question_and_says_so() {
+    let mut w = ruled(&[
+        rule(ALLOW, "f"),
+        rule(ALLOW, "git status *"),
+        rule(REJECT, "git push *"),
+    ]);
+    asks(&mut w, "0", &edit("/p/f"), &ONCE);
+    w.saw(&[
+        r#"a1 <- answer 0 {"outcome":{"outcome":"selected","optionId":"yes"}}"#,
+        "permission 1 of 1 answered by rule 1: yes",
+    ]);
+    asks(&mut w, "1", &run("git status && git push"), &ONCE);
+    w.saw(&[
+        r#"a1 <- answer 1 {"outcome":{"outcome":"selected","optionId":"no"}}"#,
+        "permission 2 of 1 answered by rule 3: no",
+    ]);
+    assert!(w.editor.permission.is_none());
+    let chat = w.chat();
+    assert!(chat.contains("Allowed by rule 1: Edit f"), "{chat}");
+    assert!(
+        chat.contains("Rejected by rule 3: git status && git push"),
+        "{chat}"
+    );
+}
+
+#[test]
+fn no_preview_is_left_behind() {
+    let mut w = ruled(&[rule(ALLOW, "f")]);
+    let mut call = edit("/p/f");
+    call["sessionUpdate"] = json!("tool_call");
+    w.updates(call);
+    let buf = w.buf("/p/f");
+    assert_eq!(w.editor.hunks[&buf].len(), 1);
+    w.holds(Part::Disk);
+    asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
+    // It is being looked where the path leads; nobody is asked meanwhile.
+    assert!(w.editor.permission.is_none());
+    assert!(w.model.snapshot().permissions.is_empty());
+    w.goes_on();
+    assert_eq!(w.answer("0"), &selected("yes"));
+    assert!(w.editor.hunks[&buf].is_empty());
+}
+
+#[test]
+fn what_the_options_do_not_offer_once_is_asked() {
+    let rules = [rule(ALLOW, "git status *"), rule(REJECT, "git push *")];
+    let asked = |command: &str, options: &[(&str, &str)]| {
+        let mut w = ruled(&rules);
+        asks(&mut w, "0", &run(command), options);
+        match w.editor.permission.is_some() {
+            true => {
+                w.happens(Event::Cancel { session: S1 });
+                "asked".to_owned()
+            }
+            false => {
+                let answer = w.answer("0").clone().unwrap();
+                answer["outcome"]["optionId"].as_str().unwrap().to_owned()
+            }
+        }
+    };
+    let both = ("always", "allow_always");
+    assert_eq!(asked("git status", &[both, ("x", "allow_once")]), "x");
+    assert_eq!(asked("git status", &[both, ("n", "reject_once")]), "asked");
+    let two = [("x", "allow_once"), ("y", "allow_once")];
+    assert_eq!(asked("git status", &two), "asked");
+    assert_eq!(asked("git status", &[("x", "allow")]), "asked");
+    // An id of two options is neither's.
+    let same = [("x", "allow_once"), ("x", "allow_always")];
+    assert_eq!(asked("git status", &same), "asked");
+    let same = [("x", "reject_once"), ("x", "allow_once")];
+    assert_eq!(asked("git push", &same), "asked");
+    let never = ("never", "reject_always");
+    assert_eq!(asked("git push", &[never, ("n", "reject_once")]), "n");
+    assert_eq!(asked("git push", &[both, never]), "never");
+    assert_eq!(asked("git push", &[both]), "asked");
+}
+
+#[test]
+fn a_request_that_is_filled_in_later_is_asked_first() {
+    let mut w = ruled(&[rule(ALLOW, "git status *")]);
+    asks(
+        &mut w,
+        "0",
+        &json!({ "toolCallId": "r", "kind": "execute", "rawInput": {} }),
+        &ONCE,
+    );
+    w.saw(&["permission 1 of 1 requested"]);
+    assert!(w.editor.permission.is_some());
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "r",
+        "rawInput": { "command": "git status" },
+    }));
+    assert_eq!(w.answer("0"), &selected("yes"));
+    assert!(w.editor.permission.is_none());
+    // One that shows something else is left to the user, whatever else it says.
+    asks(
+        &mut w,
+        "1",
+        &json!({ "toolCallId": "s", "kind": "execute" }),
+        &ONCE,
+    );
+    for command in ["git push", "git status; git push"] {
+        w.updates(json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "s",
+            "rawInput": { "command": command },
+        }));
+        assert!(w.editor.permission.is_some(), "{command}");
+    }
+    w.happens(Event::Cancel { session: S1 });
+}
+
+#[test]
+fn links_are_not_trusted() {
+    let mut w = ruled(&[rule(ALLOW, "**"), rule(REJECT, "/etc/**")]);
+    w.disk.links.insert("/p/home".into(), "/home/user".into());
+    w.disk.links.insert("/p/etc".into(), "/etc".into());
+    w.disk.links.insert("/p/inside".into(), "/p/f".into());
+    w.skip();
+    asks(&mut w, "0", &edit("/p/home/.bashrc"), &ONCE);
+    assert!(w.was_told("permission 1 of 1 requested"));
+    let id = PermissionId(1);
+    w.happens(Event::PermissionAnswer {
+        id,
+        option: "no".into(),
+    });
+    asks(&mut w, "1", &edit("/p/etc/passwd"), &ONCE);
+    assert_eq!(w.answer("1"), &selected("no"));
+    asks(&mut w, "2", &edit("/p/inside"), &ONCE);
+    assert_eq!(w.answer("2"), &selected("yes"));
+}
+
+#[test]
+fn what_is_shown_while_links_are_followed_counts() {
+    let mut w = ruled(&[rule(ALLOW, "f")]);
+    w.holds(Part::Disk);
+    asks(&mut w, "0", &edit("/p/f"), &ONCE);
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "e",
+        "locations": [{ "path": "/p/f" }, { "path": "/p/other" }],
+    }));
+    w.goes_on();
+    assert!(w.editor.permission.is_some());
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "e",
+        "locations": [{ "path": "/p/f" }],
+    }));
+    // It was shown with the other one.
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Cancel { session: S1 });
+}
+
+#[test]
+fn what_was_shown_is_never_allowed_as_something_else() {
+    let rules = [rule(ALLOW, "git status *"), rule(REJECT, "git push *")];
+    for shown in [
+        run("wget x"),
+        json!({ "toolCallId": "r", "kind": "execute", "title": "wget x" }),
+        json!({ "toolCallId": "r", "kind": "other", "title": "wget x", "rawInput": { "a": 1 } }),
+        json!({ "toolCallId": "r", "kind": "edit", "locations": [{ "path": "/etc/x" }] }),
+    ] {
+        let mut w = ruled(&rules);
+        asks(&mut w, "0", &shown, &ONCE);
+        for (command, is_open) in [("git status", true), ("git push", false)] {
+            let mut update = run(command);
+            update["sessionUpdate"] = json!("tool_call_update");
+            w.updates(update);
+            assert_eq!(w.editor.permission.is_some(), is_open, "{shown} {command}");
+        }
+        assert_eq!(w.answer("0"), &selected("no"));
+    }
+}
+
+#[test]
+fn a_command_goes_into_no_folder_that_a_link_leads_out_of() {
+    let mut w = ruled(&[rule(ALLOW, "cd *"), rule(ALLOW, "git status *")]);
+    w.disk.links.insert("/p/etc".into(), "/etc".into());
+    asks(&mut w, "0", &run("cd etc && git status"), &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::PermissionAnswer {
+        id: PermissionId(1),
+        option: "no".into(),
+    });
+    asks(&mut w, "1", &run("cd src && git status"), &ONCE);
+    assert_eq!(w.answer("1"), &selected("yes"));
+}
+
+#[test]
+fn whatever_ends_a_question_ends_it_while_links_are_followed() {
+    let mut w = ruled(&[rule(ALLOW, "f")]);
+    w.holds(Part::Disk);
+    asks(&mut w, "0", &edit("/p/f"), &ONCE);
+    asks(&mut w, "1", &edit("/p/f"), &ONCE);
+    w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
+    w.happens(Event::Cancel { session: S1 });
+    assert!(w.answer("0").is_err());
+    assert_eq!(
+        w.answer("1"),
+        &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
+    );
+    // Nobody was asked, and nobody hears of an answer.
+    assert!(!w.was_told("permission"));
+    w.goes_on();
+    assert_eq!(w.agents[&A1].answers.len(), 2);
+}
+
+#[test]
+fn what_the_user_has_begun_to_decide_is_theirs() {
+    let mut w = ruled(&[rule(ALLOW, "f")]);
+    let mut call = edit("/p/f");
+    call["sessionUpdate"] = json!("tool_call");
+    w.updates(call);
+    w.happens(Event::Review {
+        action: crate::spine::event::ReviewAction::Reject,
+        scope: Scope::File {
+            path: "/p/f".into(),
+        },
+    });
+    asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Cancel { session: S1 });
+}
+
+#[test]
+fn what_was_shown_of_another_question_with_the_same_id_does_not_count() {
+    let mut w = ruled(&[rule(ALLOW, "git status *"), rule(ALLOW, "f")]);
+    asks(&mut w, "0", &run("git status"), &ONCE);
+    assert_eq!(w.answer("0"), &selected("yes"));
+    // The next one shows nothing of itself.
+    asks(
+        &mut w,
+        "1",
+        &json!({ "toolCallId": "r", "title": "rm" }),
+        &ONCE,
+    );
+    assert!(w.editor.permission.is_some());
+    let id = PermissionId(2);
+    let option = "no".into();
+    w.happens(Event::PermissionAnswer { id, option });
+    asks(&mut w, "2", &run("git status -s"), &ONCE);
+    assert_eq!(w.answer("2"), &selected("yes"));
+    // Nor does one about a call that is over.
+    let mut call = edit("/p/f");
+    call["sessionUpdate"] = json!("tool_call");
+    call["status"] = json!("completed");
+    w.updates(call);
+    asks(&mut w, "3", &json!({ "toolCallId": "e" }), &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Cancel { session: S1 });
+}

@@ -1,0 +1,148 @@
+//! A fake of the host's shadow of a project: it looks at the disk when the world says so, and tells
+//! what has changed since it last looked, some time later.
+//!
+//! Invariants: a change begins where the last one of its path has ended; a checkpoint is answered
+//! after everything it has seen was told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::disk::Disk;
+use crate::spine::event::Event;
+use crate::spine::ids::Token;
+use crate::spine::project::{Checkpoint, FileChange, FileState};
+
+#[derive(Debug, Default)]
+pub struct Shadow {
+    /// The roots of open projects.
+    open: Vec<PathBuf>,
+    known: BTreeMap<PathBuf, FileState>,
+    /// Checkpoints that were asked for.
+    asked: VecDeque<Token>,
+    /// What was seen and has not been told.
+    outbox: VecDeque<Event>,
+    /// It has not seen all: the project was closed for a while.
+    pub has_slept: bool,
+    /// What a checkpoint does not cover.
+    pub limited: Option<String>,
+    /// Why no checkpoint can be taken.
+    pub failure: Option<String>,
+}
+
+impl Shadow {
+    pub fn opens(&mut self, root: PathBuf, disk: &mut Disk) {
+        if self.open.is_empty() {
+            self.known = disk.states();
+        }
+        if !self.open.contains(&root) {
+            self.open.push(root);
+        }
+    }
+
+    pub fn closes(&mut self, root: &Path) {
+        assert!(self.open.iter().any(|open| open == root), "closed twice");
+        assert!(self.asked.is_empty(), "closed before all is told");
+        self.open.retain(|open| open != root);
+        self.has_slept |= self.open.is_empty();
+    }
+
+    pub fn is_asked(&mut self, token: Token, root: &Path) {
+        assert!(self.open.iter().any(|open| open == root), "it is not open");
+        self.asked.push_back(token);
+    }
+
+    /// Returns whether a file was there when it last looked.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.known.contains_key(path)
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Compares the disk with what was known of it.
+    pub fn looks(&mut self, disk: &mut Disk) {
+        if !self.is_open() {
+            return;
+        }
+        let now = disk.states();
+        let before = std::mem::take(&mut self.known);
+        let missing = FileState::missing;
+        let mut changes = Vec::new();
+        let mut gone: Vec<PathBuf> = Vec::new();
+        for (from, to) in std::mem::take(&mut disk.moved) {
+            if let (Some(state), None, Some(after)) =
+                (before.get(&from), now.get(&from), now.get(&to))
+                && !before.contains_key(&to)
+            {
+                gone.extend([from.clone(), to.clone()]);
+                changes.push(FileChange {
+                    path: to,
+                    from: Some(from),
+                    before: state.clone(),
+                    after: after.clone(),
+                });
+            }
+        }
+        let mut paths: Vec<&PathBuf> = before.keys().chain(now.keys()).collect();
+        paths.sort();
+        paths.dedup();
+        for path in paths {
+            let (old, new) = (before.get(path), now.get(path));
+            if !is_same(old, new) && !gone.contains(path) {
+                changes.push(FileChange {
+                    path: path.clone(),
+                    from: None,
+                    before: old.cloned().unwrap_or_else(missing),
+                    after: new.cloned().unwrap_or_else(missing),
+                });
+            }
+        }
+        if !changes.is_empty() {
+            let root = self.open[0].clone();
+            self.outbox.push_back(Event::DiskChanged { root, changes });
+        }
+        self.known = now;
+    }
+
+    /// Takes a checkpoint that was asked for.
+    pub fn checks(&mut self, disk: &mut Disk) -> bool {
+        let Some(token) = self.asked.pop_front() else {
+            return false;
+        };
+        self.looks(disk);
+        let files = self.known.len();
+        let limited = self.limited.clone();
+        let result = match self.failure.clone() {
+            Some(why) => Err(why),
+            None => Ok(Checkpoint { files, limited }),
+        };
+        self.outbox
+            .push_back(Event::CheckpointTaken { token, result });
+        true
+    }
+
+    /// Returns what was seen first and has not been told.
+    pub fn tells(&mut self) -> Option<Event> {
+        self.outbox.pop_front()
+    }
+
+    /// Returns whether a checkpoint was taken that has not been told yet.
+    pub fn has_checked(&self) -> bool {
+        let mut outbox = self.outbox.iter();
+        outbox.any(|event| matches!(event, Event::CheckpointTaken { .. }))
+    }
+
+    /// Returns whether anything is to be done or to be told.
+    pub fn is_busy(&self) -> bool {
+        !self.asked.is_empty() || !self.outbox.is_empty()
+    }
+}
+
+/// Returns whether a file is to the user what it was: the host tells of nothing else.
+fn is_same(old: Option<&FileState>, new: Option<&FileState>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old.body == new.body && old.mode == new.mode,
+        (old, new) => old == new,
+    }
+}

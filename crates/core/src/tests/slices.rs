@@ -1,0 +1,102 @@
+//! Frames that take several slices, and what happens between two of them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::world::{Part, S1, World};
+use crate::render::markdown;
+use crate::spine::event::Event;
+
+/// Code that is more than one slice of a frame.
+fn long_code() -> String {
+    let line = "    let value = compute(1, \"text\"); // a comment\n";
+    format!("```rust\n{}```\n", line.repeat(20))
+}
+
+/// A world in which the language of that code is there.
+fn ready() -> World {
+    let mut w = World::ready();
+    let language = "rust".to_owned();
+    markdown::preload(&language);
+    let result = Ok(());
+    w.happens(Event::LanguageReady { language, result });
+    w
+}
+
+/// A world in the middle of a frame: `before` has been said and is on the screen, of a long
+/// message just the beginning is rendered.
+fn amid_frame(before: &[Value]) -> World {
+    let mut w = ready();
+    w.prompts("go");
+    for update in before {
+        w.updates(update.clone());
+    }
+    w.holds(Part::Frames);
+    w.says(&long_code());
+    assert!(w.model.is_composing());
+    w
+}
+
+/// Checks that a long message is on the screen in the end, below `above`; whether the rest is
+/// right too is checked by the world.
+#[track_caller]
+fn check_end(mut w: World, above: &str) {
+    assert!(w.model.is_composing());
+    w.goes_on();
+    assert_eq!(
+        w.chat(),
+        format!("❯ go\n\n{above}{}", long_code().trim_end())
+    );
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn a_read_is_answered_in_the_middle_of_a_frame() {
+    let mut w = ready();
+    w.disk.put("/p/f", "one\n");
+    w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
+    w.prompts("go");
+    w.holds(Part::Frames);
+    w.says(&long_code());
+    let params = json!({ "sessionId": "s1", "path": "/p/f" });
+    w.asks("7", "fs/read_text_file", &params);
+    assert_eq!(*w.answer("7"), Ok(json!({ "content": "one\n" })));
+    check_end(w, "");
+}
+
+#[test]
+fn a_chat_that_is_emptied_in_the_middle_of_a_frame_is_rendered_again() {
+    let mut w = amid_frame(&[]);
+    w.editor.chats.clear();
+    w.happens(Event::ChatEmpty { session: S1 });
+    check_end(w, "");
+}
+
+#[test]
+fn what_changes_above_in_the_middle_of_a_frame_moves_what_is_below() {
+    let tool = |more: Value| {
+        let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "t" });
+        let fields = update.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        update
+    };
+    let thought = json!({
+        "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "hm" },
+    });
+    let mut w = amid_frame(&[tool(json!({ "title": "Look" })), thought]);
+    let text = json!([{ "type": "content", "content": { "type": "text", "text": "a\nb" } }]);
+    w.updates(tool(json!({ "content": text, "status": "completed" })));
+    check_end(
+        w,
+        "✓ ◦ Look  completed\n  a\n  b\n\n\n∴ Thought\n  hm\n\n\n",
+    );
+}
+
+#[test]
+fn a_session_that_is_closed_in_the_middle_of_a_frame_takes_its_lines_along() {
+    let mut w = amid_frame(&[]);
+    w.happens(Event::Close { session: S1 });
+    w.goes_on();
+    assert!(!w.model.is_composing());
+}

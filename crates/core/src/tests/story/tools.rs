@@ -1,0 +1,136 @@
+//! Calls of Neovim's tools in a random life.
+
+use super::*;
+use crate::spine::ids::ToolUseId;
+use crate::tools::{Progress, ToolAsk, ToolResult};
+
+impl Story {
+    /// Something happens to the call at one of three places.
+    pub(super) fn tool(&mut self, what: &str, at: u64) {
+        let session = self.session().0;
+        let id = ToolUseId(self.tools[at as usize]);
+        let arguments = match at {
+            0 => json!({}),
+            1 => json!({ "path": FILES[0] }),
+            _ => json!({ "path": FILES[1] }),
+        };
+        let event = match what.split_once(' ') {
+            Some(("begin", name)) => Event::ToolBegun {
+                id: self.new_use(at),
+                session,
+                name: name.into(),
+            },
+            Some(("use", name)) => {
+                // One that has begun, or another one.
+                let is_new = self.is_used(id);
+                let id = if is_new { self.new_use(at) } else { id };
+                self.w.calls.uses(id);
+                Event::ToolUsed {
+                    id,
+                    session,
+                    name: if name == "wrongly" { "look" } else { name }.into(),
+                    arguments: match (name, arguments.as_object()) {
+                        ("wrongly", _) | (_, None) => Err("wrong".into()),
+                        (_, Some(arguments)) => Ok(arguments.clone()),
+                    },
+                }
+            }
+            _ => match what {
+                "give up" => {
+                    // Nothing comes of it any more.
+                    self.w.calls.uses(id);
+                    Event::ToolGivenUp { id }
+                }
+                "progress" => Event::ToolProgressed {
+                    id,
+                    progress: Progress {
+                        done: 1.0,
+                        total: None,
+                        message: None,
+                    },
+                },
+                "read" => self.tool_asks(
+                    id,
+                    // Not as a whole: an agent knows nothing of it.
+                    ToolAsk::Read {
+                        path: FILES[0].into(),
+                        line: Some(2),
+                        limit: Some(1),
+                    },
+                ),
+                "form" => self.tool_asks(
+                    id,
+                    ToolAsk::Form {
+                        message: "?".into(),
+                        schema: json!({}),
+                    },
+                ),
+                "done" => {
+                    if !self.w.calls.runs(id) {
+                        return;
+                    }
+                    let result = ToolResult::text("done");
+                    Event::ToolDone { id, result }
+                }
+                "off" | "on" => Event::ToolSwitched {
+                    name: "change".into(),
+                    on: what == "on",
+                },
+                "announce" => {
+                    return self.update(json!({
+                        "sessionUpdate": "tool_call", "toolCallId": format!("t{at}"),
+                        "title": "mcp__neovim__change", "rawInput": arguments,
+                    }));
+                }
+                "ask" => {
+                    let tool = json!({
+                        "toolCallId": format!("t{at}"), "title": "mcp__neovim__change",
+                        "rawInput": arguments,
+                    });
+                    let options = json!([{ "optionId": "y", "name": "Y", "kind": "allow_once" }]);
+                    let params = json!({ "toolCall": tool, "options": options });
+                    self.ids += 1;
+                    self.ask(self.ids, "session/request_permission", params);
+                    return;
+                }
+                other => panic!("a tool does not {other}"),
+            },
+        };
+        self.w.happens(event);
+    }
+
+    fn new_use(&mut self, at: u64) -> ToolUseId {
+        self.uses += 1;
+        self.tools[at as usize] = self.uses;
+        ToolUseId(self.uses)
+    }
+
+    fn is_used(&self, id: ToolUseId) -> bool {
+        id.0 == 0 || self.w.calls.is_used(id)
+    }
+
+    fn tool_asks(&mut self, id: ToolUseId, ask: ToolAsk) -> Event {
+        self.ids += 1;
+        let number = self.ids;
+        Event::ToolAsked { id, number, ask }
+    }
+
+    /// A handler writes what the session has seen, with changes at some places.
+    pub(super) fn tool_writes(&mut self, at: u64, file: usize, places: &[(usize, usize, usize)]) {
+        let id = ToolUseId(self.tools[at as usize]);
+        let key = (self.session().2, file);
+        let text = self.w.disk.get(FILES[file]);
+        let is_binary = text.is_some_and(|text| text.contains('\0'));
+        if !self.w.model.tools.runs_in(id, self.session().0) || is_binary {
+            return;
+        }
+        let Some(lines) = self.changed(&key, places) else {
+            return;
+        };
+        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let path = FILES[file].into();
+        let event = self.tool_asks(id, ToolAsk::Write { path, content });
+        self.seen.insert(key, lines);
+        self.w.happens(event);
+    }
+}

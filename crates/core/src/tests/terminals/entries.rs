@@ -1,0 +1,155 @@
+//! Terminals in the transcript: those of commands that run here, and those agents only tell of.
+
+use serde_json::json;
+
+use super::super::world::{S1, World};
+use super::{T1, running};
+
+#[test]
+fn the_entry_shows_the_command_the_end_of_the_output_and_how_it_ended() {
+    let mut world = running();
+    world.shows("term-1");
+    assert_eq!(world.entry(), ["$ make"]);
+    world.prints_in(T1, "\x1b[1mone\x1b[0m\r\n10%\r50%");
+    assert_eq!(world.entry(), ["$ make", "one", "50%"]);
+    for line in 0..100 {
+        world.prints_in(T1, &format!("\r\nline {line}"));
+    }
+    let entry = world.entry();
+    assert_eq!(entry.len(), 22);
+    assert_eq!(entry[..3], ["$ make", "… 82 lines above", "line 80"]);
+    world.ends(T1, 2);
+    let entry = world.entry();
+    assert_eq!(entry.len(), 53);
+    assert_eq!(entry[..3], ["$ make", "… 52 lines above", "line 50"]);
+    assert_eq!(entry[51..], ["line 99", "exit code 2"]);
+}
+
+#[test]
+fn a_command_is_shown_once_and_its_folder_if_it_is_another() {
+    let mut world = World::ready();
+    let script = "cd /q && make";
+    world.creates(
+        "1",
+        json!({ "command": "sh", "args": ["-c", script], "cwd": "/q" }),
+    );
+    world.shows("term-1");
+    world.updates(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t",
+        "rawInput": { "command": "make" },
+    }));
+    assert_eq!(world.entry(), ["$ cd /q && make", "in /q"]);
+}
+
+#[test]
+fn output_that_comes_before_its_terminal_is_announced_is_shown() {
+    let mut world = World::ready();
+    world.tells(
+        "t",
+        json!({ "terminal_output": { "terminal_id": "x", "data": "one\n" } }),
+    );
+    world.tells(
+        "t",
+        json!({ "terminal_exit": { "terminal_id": "x", "exit_code": 3 } }),
+    );
+    world.tells(
+        "t",
+        json!({ "terminal_info": { "terminal_id": "x", "cwd": "/q" } }),
+    );
+    world.tells(
+        "t",
+        json!({ "terminal_output": { "terminal_id": "x", "data": "two\n" } }),
+    );
+    world.updates(json!({
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "Build",
+        "kind": "execute",
+        "rawInput": { "command": "make" },
+        "content": [{ "type": "terminal", "terminalId": "x" }],
+    }));
+    let want = ["$ make", "in /q", "one", "two", "exit code 3"];
+    assert_eq!(world.entry(), want);
+    let snapshot = world.model.snapshot();
+    let info = &snapshot.terminals[0];
+    assert_eq!((&*info.title, info.has_process), ("make", false));
+}
+
+#[test]
+fn a_terminal_that_is_only_told_of_is_shown_where_it_was_told() {
+    let mut world = World::ready();
+    world.updates(json!({
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "Build",
+        "kind": "execute",
+        "status": "in_progress",
+    }));
+    let delta =
+        |data: &str| json!({ "terminal_output_delta": { "terminal_id": "x", "data": data } });
+    world.tells("t", delta("."));
+    world.tells("t", delta(".."));
+    assert_eq!(world.entry(), ["..."]);
+    assert_eq!(world.model.snapshot().sessions[0].terminals, 1);
+    world.updates(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t",
+        "status": "completed",
+    }));
+    assert_eq!(world.model.snapshot().sessions[0].terminals, 0);
+    // The last word counts.
+    world.tells(
+        "t",
+        json!({ "terminal_exit": { "terminal_id": "x", "signal": "SIGINT" } }),
+    );
+    assert_eq!(world.entry(), ["...", "killed by SIGINT"]);
+}
+
+#[test]
+fn all_of_the_output_sent_again_replaces_it() {
+    let mut world = World::ready();
+    world.shows("x");
+    assert_eq!(world.entry(), ["terminal x"]);
+    let mut all = String::new();
+    for line in 0..3 {
+        all.push_str(&format!("line {line}\n"));
+        world.tells(
+            "t",
+            json!({ "terminal_output": { "terminal_id": "x", "data": all } }),
+        );
+    }
+    assert_eq!(world.entry(), ["line 0", "line 1", "line 2"]);
+}
+
+#[test]
+fn what_a_call_says_of_its_output_stands_in_for_what_was_not_told() {
+    let mut world = World::ready();
+    world.shows("x");
+    world.tells("t", json!({ "terminal_info": { "terminal_id": "x" } }));
+    world.updates(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t",
+        "status": "failed",
+        "rawOutput": { "formatted_output": "one\ntwo\n", "exit_code": 3 },
+        "_meta": { "terminal_exit": { "terminal_id": "x", "exit_code": 3 } },
+    }));
+    assert_eq!(world.entry(), ["one", "two", "exit code 3"]);
+    world.tells(
+        "t",
+        json!({ "terminal_output": { "terminal_id": "x", "data": "one\n" } }),
+    );
+    assert_eq!(world.entry(), ["one", "exit code 3"]);
+}
+
+#[test]
+fn what_is_told_aside_is_merged_and_an_update_with_nothing_else_is_kept() {
+    let mut world = World::ready();
+    world.tells("t", json!({ "one": { "a": 1, "b": 2 }, "x": 1 }));
+    world.tells("t", json!({ "one": { "b": 3 }, "y": 2 }));
+    let id = acp::ToolCallId("t".into());
+    let tool = world.model.sessions[&S1].transcript.find_tool(&id);
+    let meta = tool.and_then(|tool| tool.meta.clone());
+    let want = json!({ "one": { "a": 1, "b": 3 }, "x": 1, "y": 2 });
+    assert_eq!(meta, Some(want));
+}

@@ -1,0 +1,174 @@
+//! The ends of calls that nobody waits for: cancelled, given up, out of time.
+
+use serde_json::json;
+
+use super::super::world::{A1, S1, World};
+use super::{Story, id, tools};
+use crate::spine::event::Event;
+use crate::spine::ids::PermissionId;
+use crate::tools::ToolAsk;
+
+const CANCELLED: &str = "fails: The call was cancelled.";
+
+/// A call runs, another waits for the user, a third has begun to come.
+fn three() -> World {
+    let mut w = World::with_tools();
+    w.uses(1, "look", json!({}));
+    w.uses(2, "change", json!({}));
+    w.begins(3, "look");
+    w.skip();
+    w
+}
+
+#[test]
+fn whatever_ends_a_turn_or_its_agent_ends_its_calls() {
+    let session = S1;
+    let ends: [Story; 5] = [
+        ("cancel", |w| w.happens(Event::Cancel { session: S1 })),
+        ("stop", |w| w.happens(Event::Stop { session: S1 })),
+        ("restart", |w| w.happens(Event::Restart { session: S1 })),
+        ("close", |w| w.happens(Event::Close { session: S1 })),
+        ("crash", |w| w.exits(A1, "signal 9", &[])),
+    ];
+    for (how, end) in ends {
+        let mut w = three();
+        end(&mut w);
+        let about = |line: &&String| line.contains("tool ") || line.starts_with("stop");
+        let about: Vec<&String> = w.log.iter().filter(about).collect();
+        let want = [
+            "stop 1".to_owned(),
+            format!("tool 1 {CANCELLED}"),
+            format!("tool 2 {CANCELLED}"),
+        ];
+        assert_eq!(about, want.iter().collect::<Vec<_>>(), "{how}");
+        assert!(w.was_told("permission 1 of 1 answered: -"), "{how}");
+        assert!(w.editor.permission.is_none(), "{how}");
+        w.skip();
+        // It was not complete: it never runs.
+        w.uses(3, "look", json!({}));
+        let want = format!("tool 3 {CANCELLED}");
+        assert!(
+            w.was_told(&want) && !w.was_told("run 3"),
+            "{how} {:?}",
+            w.log
+        );
+        w.tool_is_done(1, "late");
+        if w.model.sessions.contains_key(&session) {
+            assert_eq!(
+                w.chat().matches("  cancelled").count(),
+                3,
+                "{how}\n{}",
+                w.chat()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_call_that_comes_when_its_turn_is_cancelled_does_not_run_and_the_next_one_does() {
+    let mut w = World::with_tools();
+    w.happens(Event::Cancel { session: S1 });
+    w.skip();
+    w.uses(1, "look", json!({}));
+    w.saw(&[&format!("tool 1 {CANCELLED}")]);
+    w.ends_turn("cancelled");
+    w.skip();
+    w.uses(2, "look", json!({}));
+    w.saw(&["run 2 look {} for 1"]);
+}
+
+#[test]
+fn a_cancel_outside_a_turn_ends_the_calls_there() {
+    let mut w = World::with_tools();
+    w.ends_turn("end_turn");
+    w.uses(1, "look", json!({}));
+    w.skip();
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["stop 1", &format!("tool 1 {CANCELLED}")]);
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["Info: Nothing is running in this chat."]);
+}
+
+#[test]
+fn a_caller_gives_up() {
+    let mut w = three();
+    for number in 1..=4 {
+        w.happens(Event::ToolGivenUp { id: id(number) });
+    }
+    w.saw(&[
+        "stop 1",
+        &format!("tool 1 {CANCELLED}"),
+        "permission 1 of 1 answered: -",
+        &format!("tool 2 {CANCELLED}"),
+    ]);
+    assert_eq!(w.chat().matches("cancelled").count(), 3, "{}", w.chat());
+    let told = "The agent waits no longer for your answer to: The change.";
+    assert_eq!(w.chat().matches(told).count(), 1, "{}", w.chat());
+}
+
+#[test]
+fn a_handler_that_takes_too_long_is_stopped() {
+    let mut w = World::with_tools();
+    w.uses(1, "look", json!({}));
+    w.skip();
+    for _ in 0..9 {
+        w.time_passes();
+    }
+    w.saw(&[]);
+    w.time_passes();
+    w.saw(&[
+        "stop 1",
+        "tool 1 fails: The look has taken longer than 1 s, its time limit, and was stopped.",
+    ]);
+}
+
+#[test]
+fn a_tool_without_a_limit_takes_its_time() {
+    let mut w = World::with_tools();
+    let mut all = tools();
+    all[0].limit_ms = None;
+    w.happens(Event::ToolsDefined(all));
+    w.uses(1, "look", json!({}));
+    w.skip();
+    w.time_passes();
+    assert_eq!(w.timers.len(), 0);
+    w.tool_is_done(1, "at last");
+    w.saw(&["tool 1 is done: at last"]);
+}
+
+#[test]
+fn the_time_the_user_takes_does_not_count_and_the_caller_hears_of_it() {
+    let mut w = World::with_tools();
+    w.uses(1, "change", json!({}));
+    w.skip();
+    for _ in 0..20 {
+        w.time_passes();
+    }
+    let signs = w.log.iter().filter(|line| line.contains("tool 1 reports"));
+    assert_eq!(signs.count(), 20);
+    assert_eq!(w.log[1], "tool 1 reports 0.002 Waiting for the user.");
+    w.happens(Event::PermissionAnswer {
+        id: PermissionId(1),
+        option: "allow".into(),
+    });
+    for _ in 0..8 {
+        w.time_passes();
+    }
+    let ask = ToolAsk::Form {
+        message: "Sure?".into(),
+        schema: json!({}),
+    };
+    w.tool_asks(1, 1, ask);
+    for _ in 0..20 {
+        w.time_passes();
+    }
+    w.happens(Event::ElicitationAnswer {
+        id: crate::spine::ids::ElicitationId(2),
+        answer: crate::questions::elicitation::ElicitationAnswer::Decline,
+    });
+    w.skip();
+    w.time_passes();
+    w.saw(&[]);
+    w.time_passes();
+    assert!(w.was_told("time limit"), "{:?}", w.log);
+}

@@ -1,0 +1,182 @@
+//! Agents are offered the tools: which ones, by which way, with which token, for how long.
+
+use serde_json::{Value, json};
+
+use super::super::world::{A1, S1, World};
+use super::{door, tool, tools};
+use crate::spine::event::Event;
+use crate::spine::ids::SessionKey;
+use crate::tools::{Door, ToolPermission, Way};
+
+/// Returns what the agent was given to reach the tools, of the sessions that were opened.
+fn servers(w: &World) -> Vec<Value> {
+    let agents = w.agents.values();
+    let opened = agents.flat_map(|agent| &agent.opened);
+    let servers = opened.filter_map(|params| params["mcpServers"].as_array());
+    servers.flatten().cloned().collect()
+}
+
+#[test]
+fn what_is_offered_is_told_when_it_changes() {
+    let mut w = World::new();
+    let switch = |name: &str, on| Event::ToolSwitched {
+        name: name.into(),
+        on,
+    };
+    w.happens(Event::ToolsDefined(Vec::new()));
+    w.saw(&[]);
+    w.happens(Event::ToolsDefined(tools()));
+    w.saw(&["offer change look never"]);
+    w.happens(Event::ToolsDefined(tools()));
+    w.happens(switch("look", true));
+    w.happens(switch("nobody", true));
+    w.saw(&[]);
+    w.happens(switch("look", false));
+    w.saw(&["offer change never"]);
+    w.happens(switch("look", true));
+    w.saw(&["offer change look never"]);
+    let mut other = tool("look", ToolPermission::Allow);
+    other.description = "Looks.".into();
+    w.happens(Event::ToolsDefined(vec![tools().remove(0), other]));
+    w.saw(&["offer look"]);
+    w.happens(Event::ToolsDefined(Vec::new()));
+    w.saw(&["offer "]);
+}
+
+#[test]
+fn an_agent_is_given_the_proxy_and_a_token_that_is_let_in_before_it_knows() {
+    let mut w = World::new();
+    w.has_tools();
+    w.skip();
+    w.opens_with_tools(1, Some(Way::Stdio));
+    w.saw(&[
+        "spawn bot as a1",
+        "a1 <- initialize",
+        "admit 1",
+        "a1 <- session/new /p",
+        "session 1 started",
+    ]);
+    let token = w.calls.tokens[0].1.clone();
+    assert_eq!(token.len(), 64);
+    let env = json!([
+        { "name": "ACP_NVIM_SOCKET", "value": "/run/mcp.sock" },
+        { "name": "ACP_NVIM_TOKEN", "value": token },
+    ]);
+    let server = json!({ "name": "neovim", "command": "/lib/acp-mcp", "args": [], "env": env });
+    assert_eq!(servers(&w), [server]);
+}
+
+#[test]
+fn each_time_a_session_is_opened_its_token_is_another_one() {
+    let mut w = World::with_tools();
+    w.happens(Event::Restart { session: S1 });
+    w.opens_with_tools(2, Some(Way::Stdio));
+    w.happens(Event::Close {
+        session: SessionKey(2),
+    });
+    let log = w.log.clone();
+    let about = log
+        .iter()
+        .filter(|line| line.contains("admit") || line.contains("shut out"));
+    let about: Vec<&str> = about.map(String::as_str).collect();
+    assert_eq!(about, ["shut out 1", "admit 1", "admit 2", "shut out 2"]);
+    let mut tokens: Vec<&String> = w.calls.tokens.iter().map(|(_, token)| token).collect();
+    tokens.sort();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 3);
+}
+
+#[test]
+fn an_agent_that_is_gone_is_shut_out() {
+    let mut w = World::with_tools();
+    w.exits(A1, "signal 9", &[]);
+    assert!(w.was_told("shut out 1"));
+    w.skip();
+    w.happens(Event::Close { session: S1 });
+    assert!(!w.was_told("shut out 1"));
+}
+
+#[test]
+fn nothing_is_offered_where_nothing_is_wanted_or_there() {
+    for (way, has_door, has_tools) in [
+        (None, true, true),
+        (Some(Way::Stdio), false, true),
+        (Some(Way::Stdio), true, false),
+        (Some(Way::Http), true, false),
+    ] {
+        let mut w = World::new();
+        if has_door {
+            w.happens(Event::ToolDoor(door()));
+        }
+        if has_tools {
+            w.happens(Event::ToolsDefined(tools()));
+        }
+        w.skip();
+        w.opens_with_tools(1, way);
+        assert_eq!(servers(&w), [] as [Value; 0]);
+        assert!(!w.was_told("admit") && !w.was_told("serve"), "{:?}", w.log);
+        assert_eq!(w.chat(), "");
+    }
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_told_of_once() {
+    let mut w = World::new();
+    w.has_tools();
+    w.happens(Event::ToolDoor(Door {
+        proxy: None,
+        ..door()
+    }));
+    w.opens_with_tools(1, Some(Way::Stdio));
+    w.happens(Event::Restart { session: S1 });
+    assert_eq!(servers(&w), [] as [Value; 0]);
+    assert_eq!(w.chat().matches("`acp-mcp` is not beside").count(), 1);
+}
+
+#[test]
+fn over_http_the_port_is_asked_for_before_the_agent_starts() {
+    for (can, port, want) in [
+        (true, true, ""),
+        (true, false, "not served over HTTP yet"),
+        (false, true, "Set `agents.bot.tools` to \"stdio\""),
+    ] {
+        let mut w = World::new();
+        w.has_tools();
+        w.skip();
+        w.abilities = json!({ "mcpCapabilities": { "http": can } });
+        w.holds(super::super::world::Part::Agents);
+        w.opens_with_tools(1, Some(Way::Http));
+        w.saw(&["ServeToolsByHttp", "spawn bot as a1"]);
+        if port {
+            w.happens(Event::ToolPort { port: 4711 });
+        }
+        w.goes_on();
+        assert!(w.chat().contains(want), "{}", w.chat());
+        if want.is_empty() {
+            let token = &w.calls.tokens[0].1;
+            let header = json!({ "name": "Authorization", "value": format!("Bearer {token}") });
+            let server = json!({
+                "type": "http", "name": "neovim", "url": "http://127.0.0.1:4711/mcp",
+                "headers": [header],
+            });
+            assert_eq!(servers(&w), [server]);
+        } else {
+            assert_eq!(servers(&w), [] as [Value; 0]);
+        }
+        w.skip();
+        w.happens(Event::Restart { session: S1 });
+        assert!(!w.was_told("ServeToolsByHttp"), "it is served once");
+    }
+}
+
+#[test]
+fn a_server_that_has_failed_is_offered_to_nobody() {
+    let mut w = World::new();
+    w.has_tools();
+    w.skip();
+    let why = "No socket.".to_owned();
+    w.happens(Event::ToolServerFailed { why });
+    w.saw(&["Warn: No socket."]);
+    w.opens_with_tools(1, Some(Way::Stdio));
+    assert_eq!(servers(&w), [] as [Value; 0]);
+}

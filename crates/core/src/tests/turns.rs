@@ -1,0 +1,271 @@
+//! Prompts and what comes of them.
+
+use serde_json::{Value, json};
+
+use super::world::{A1, S1, World};
+use crate::conversation::attachment::Attachment;
+use crate::model::Phase;
+use crate::spine::event::{Context, Event};
+
+fn tool(id: &str, status: &str) -> Value {
+    json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "title": id, "status": status })
+}
+
+/// Ends a turn, in which the agent has said nothing, with this answer.
+#[track_caller]
+fn check_end(answer: Result<Value, Value>, reason: &str, said: &str) {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.skip();
+    w.answers(A1, "session/prompt", answer);
+    w.saw(&[&format!("turn of 1 ended: {reason}")]);
+    assert_eq!(w.chat(), format!("❯ hi\n\n{said}"));
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+}
+
+#[test]
+fn each_stop_reason_is_told() {
+    let stop = |reason: &str| Ok(json!({ "stopReason": reason }));
+    let silent = "The agent ended its turn without any output; `:Acp log` may say why.";
+    check_end(stop("end_turn"), "end_turn", silent);
+    check_end(Ok(json!({})), "end_turn", silent);
+    check_end(Ok(json!(null)), "end_turn", silent);
+    let text = "Stopped: the model's token limit is reached (max_tokens).";
+    check_end(stop("max_tokens"), "max_tokens", text);
+    let text = "Stopped: the agent made as many requests as one turn may (max_turn_requests).";
+    check_end(stop("max_turn_requests"), "max_turn_requests", text);
+    let text = "The agent refuses to go on (refusal); this prompt is not part of its history.";
+    check_end(stop("refusal"), "refusal", text);
+    check_end(stop("cancelled"), "cancelled", "Cancelled.");
+    check_end(stop("tired"), "tired", "Stopped: tired.");
+    let error = json!({ "code": 429, "message": "Too many" });
+    let text = "The agent reports an error: Too many (429).";
+    check_end(Err(error), "error", text);
+}
+
+#[test]
+fn a_second_prompt_waits_for_the_end_of_the_first() {
+    let mut w = World::ready();
+    w.prompts("one");
+    w.prompts("two");
+    w.prompts("three");
+    w.says("1");
+    let queued = "a prompt of 1 waits";
+    w.saw(&[
+        "turn of 1 started",
+        "a1 <- session/prompt s1: one",
+        queued,
+        queued,
+    ]);
+    w.ends_turn("end_turn");
+    w.saw(&[
+        "turn of 1 ended: end_turn",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: two",
+    ]);
+    w.says("2");
+    w.ends_turn("end_turn");
+    w.says("3");
+    assert_eq!(w.chat(), "❯ one\n\n1\n\n❯ two\n\n2\n\n❯ three\n\n3");
+}
+
+#[test]
+fn the_end_of_a_turn_ends_no_other() {
+    let mut w = World::ready();
+    w.prompts("one");
+    let first = w.agents[&A1].calls[0].0;
+    w.says("1");
+    w.ends_turn("end_turn");
+    w.prompts("two");
+    w.skip();
+    w.prints(
+        A1,
+        &format!(r#"{{"jsonrpc":"2.0","id":{first},"result":{{"stopReason":"end_turn"}}}}"#),
+    );
+    w.prints(
+        A1,
+        r#"{"jsonrpc":"2.0","id":999,"result":{"stopReason":"end_turn"}}"#,
+    );
+    w.saw(&[]);
+    assert_eq!(w.model.phase(S1), Phase::Running);
+}
+
+#[test]
+fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.updates(tool("a", "in_progress"));
+    w.updates(tool("b", "completed"));
+    w.updates(tool("c", "pending"));
+    w.skip();
+    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["a1 <- session/cancel s1", "a1 <- session/cancel s1"]);
+    assert_eq!(w.editor.titles[&S1], "bot · cancelling");
+    w.updates(tool("a", "completed"));
+    w.updates(tool("c", "in_progress"));
+    w.says("so far");
+    w.ends_turn("cancelled");
+    w.saw(&["turn of 1 ended: cancelled"]);
+    w.updates(tool("c", "failed"));
+    assert_eq!(
+        w.chat(),
+        "❯ hi\n\n✓ ◦ a  completed\n✓ ◦ b  completed\n✗ ◦ c  failed\n\n\
+         so far\n\nCancelled."
+    );
+}
+
+#[test]
+fn an_error_after_a_cancel_is_a_cancel() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.happens(Event::Cancel { session: S1 });
+    let error = json!({ "code": -32603, "message": "aborted" });
+    w.answers(A1, "session/prompt", Err(error));
+    assert_eq!(w.chat(), "❯ hi\n\nCancelled.");
+    w.skip();
+    w.happens(Event::Cancel { session: S1 });
+    w.saw(&["Info: Nothing is running in this chat."]);
+}
+
+#[test]
+fn what_comes_after_the_end_of_a_turn_is_shown() {
+    let mut w = World::ready();
+    w.says("Good morning. ");
+    w.says("What is it?");
+    w.prompts("hi");
+    w.says("Hello");
+    w.ends_turn("end_turn");
+    w.updates(tool("late", "completed"));
+    w.says("P.S.");
+    assert_eq!(
+        w.chat(),
+        "Good morning. What is it?\n\n❯ hi\n\nHello\n\n✓ ◦ late  completed\n\nP.S."
+    );
+}
+
+#[track_caller]
+fn check_echo(prompt: &str, chunks: &[&str], chat: &str) {
+    let mut w = World::ready();
+    w.prompts(prompt);
+    for chunk in chunks {
+        w.updates(json!({
+            "sessionUpdate": "user_message_chunk",
+            "content": { "type": "text", "text": chunk },
+        }));
+    }
+    w.says("Hello");
+    assert_eq!(w.chat(), chat);
+}
+
+#[test]
+fn a_prompt_that_comes_back_is_not_shown_twice() {
+    check_echo("hi there", &["hi there"], "❯ hi there\n\nHello");
+    check_echo("hi there", &["hi ", "there"], "❯ hi there\n\nHello");
+    check_echo("hi there", &["hi", " ", "there\n"], "❯ hi there\n\nHello");
+    check_echo("hi", &["hi", "hi"], "❯ hi\n\n❯ hi\n\nHello");
+    check_echo(
+        "go there",
+        &["go", " away"],
+        "❯ go there\n\n❯ go away\n\nHello",
+    );
+    check_echo("hi", &["other"], "❯ hi\n\n❯ other\n\nHello");
+}
+
+#[test]
+fn an_empty_prompt_is_not_sent() {
+    let mut w = World::ready();
+    w.prompts("  \n ");
+    w.saw(&["Warn: The prompt is empty: nothing was sent."]);
+}
+
+#[test]
+fn lines_of_a_file_go_along() {
+    let mut w = World::ready();
+    let lines = Context {
+        path: "/p/a b".into(),
+        rows: 2..4,
+        text: "x\ny".into(),
+    };
+    w.happens(Event::Attach {
+        session: S1,
+        items: vec![Attachment::Lines(lines)],
+    });
+    assert_eq!(w.editor.attached[&S1], ["a b:3-4"]);
+    w.prompts("why?");
+    w.saw(&[
+        "turn of 1 started",
+        "a1 <- session/prompt s1: why? + [block]",
+    ]);
+    let block = &w.agents[&A1].calls[0].2["prompt"][1];
+    let resource = json!({ "uri": "file:///p/a%20b#L3:4", "text": "x\ny" });
+    assert_eq!(block["resource"], resource);
+    w.says("because");
+    w.ends_turn("end_turn");
+    w.skip();
+    w.prompts("and?");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: and?"]);
+}
+
+#[test]
+fn noise_and_unknown_things_do_no_harm() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.skip();
+    w.prints(A1, "Loaded cached credentials.");
+    w.prints(
+        A1,
+        r#"{"jsonrpc":"2.0","method":"qwen/notify","params":{}}"#,
+    );
+    w.prints(A1, r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"nobody","update":{"sessionUpdate":"plan","entries":[]}}}"#);
+    w.asks("1", "craft/drain", &json!({}));
+    w.asks("\"x\"", "fs/read_text_file", &json!({ "sessionId": "s1" }));
+    w.happens(Event::AgentMessage {
+        agent: A1,
+        message: acp::Message::TooLong { bytes: 70 << 20 },
+    });
+    w.updates(json!({ "sessionUpdate": "news", "text": "x" }));
+    w.saw(&[
+        "a1 <- answer 1 error -32601: \"Method not found: craft/drain\"",
+        "a1 <- answer \"x\" error -32602: \"params.path: missing\"",
+    ]);
+    assert_eq!(
+        w.chat(),
+        "❯ hi\n\nA message of 70 MiB from the agent was dropped: it is past the limit.\n\n\
+         ? update of an unknown kind: news\n  {\n    \"sessionUpdate\": \"news\",\n    \
+         \"text\": \"x\"\n  }\n"
+    );
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn a_plan_is_replaced_and_each_turn_has_its_own() {
+    let plan = |status: &str| {
+        json!({
+            "sessionUpdate": "plan",
+            "entries": [{ "content": "look", "priority": "high", "status": status }],
+        })
+    };
+    let mut w = World::ready();
+    w.prompts("hi");
+    let panel = |w: &World| {
+        let view = w.editor.plans.get(&S1);
+        view.map(|view| view.lines[0].text.clone())
+    };
+    w.updates(plan("pending"));
+    assert_eq!(panel(&w).as_deref(), Some(" ○ ! look"));
+    w.updates(plan("completed"));
+    assert_eq!(panel(&w), None);
+    w.ends_turn("end_turn");
+    w.prompts("more");
+    w.updates(plan("in_progress"));
+    assert_eq!(panel(&w).as_deref(), Some(" ◐ ! look"));
+    assert_eq!(w.editor.titles[&S1], "bot · working · plan 0/1");
+    w.ends_turn("cancelled");
+    assert_eq!(panel(&w), None);
+    assert_eq!(
+        w.chat(),
+        "❯ hi\n\nPlan 1/1\n  ✓ ! look\n\n❯ more\n\nPlan 0/1\n  ◐ ! look\n\nCancelled."
+    );
+    assert_eq!(w.editor.titles[&S1], "bot · idle · plan 0/1");
+}

@@ -1,0 +1,463 @@
+//! Turns that are undone as a whole, and brought back.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::editor::Travel;
+use super::world::{A1, Part, S1, World};
+use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
+use crate::text::LineEdit;
+
+const F: &str = "/p/f";
+
+/// A world in which a turn has begun, over a file that is in a buffer or not.
+fn begun(is_open: bool, text: &str) -> World {
+    let mut w = World::ready();
+    w.disk.put(F, text);
+    if is_open {
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    }
+    w.prompts("first");
+    w
+}
+
+fn writes_to(w: &mut World, path: &str, content: &str) {
+    let id = w.agents[&A1].answers.len().to_string();
+    let params = json!({ "sessionId": "s1", "path": path, "content": content });
+    w.asks(&id, "fs/write_text_file", &params);
+}
+
+fn writes(w: &mut World, content: &str) {
+    writes_to(w, F, content);
+}
+
+/// Ends the turn and begins another.
+fn next_turn(w: &mut World, prompt: &str) {
+    ends(w);
+    w.prompts(prompt);
+}
+
+fn ends(w: &mut World) {
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+    w.settle();
+}
+
+fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
+    let buf = w.buf(F);
+    let edit = LineEdit {
+        start,
+        removed,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+}
+
+fn undo(w: &mut World, step: UndoStep) {
+    let session = None;
+    w.happens(Event::UndoTurn { session, step });
+}
+
+fn decide(w: &mut World, action: ReviewAction, scope: Scope) {
+    w.happens(Event::Review { action, scope });
+}
+
+fn turn(w: &mut World, action: ReviewAction) {
+    decide(w, action, Scope::Turn { session: None });
+}
+
+/// What is in the file, in its buffer if it has one: the base, the text, the hunks.
+#[track_caller]
+fn check(w: &World, base: &str, text: &str, hunks: usize) {
+    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    assert_eq!(review.ledger.current().to_string(), text, "text");
+    assert_eq!(review.ledger.base().to_string(), base, "base");
+    assert_eq!(review.ledger.hunks().len(), hunks, "hunks");
+}
+
+#[test]
+fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
+    for is_open in [true, false] {
+        let mut w = begun(is_open, "a\nb\nc\nd\n");
+        writes(&mut w, "A\nb\nc\nd\n");
+        next_turn(&mut w, "second");
+        writes(&mut w, "A\nb\nC\nd\ne\n");
+        ends(&mut w);
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nb\nc\nd\n", "A\nb\nc\nd\n", 1);
+        assert_eq!(w.disk.get(F).unwrap(), "A\nb\nc\nd\n");
+        undo(&mut w, UndoStep::Back);
+        check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);
+        assert_eq!(w.disk.get(F).unwrap(), "A\nb\nC\nd\ne\n");
+        // Turn by turn, down to the first.
+        undo(&mut w, UndoStep::Undo(None));
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n", 0);
+        w.skip();
+        undo(&mut w, UndoStep::Undo(None));
+        w.saw(&["Info: Nothing is left to undo of any turn."]);
+        w.happens(Event::UndoTurn {
+            session: Some(S1),
+            step: UndoStep::Ask,
+        });
+        w.saw(&["Info: Nothing is left to undo of this chat's turns."]);
+        undo(&mut w, UndoStep::Back);
+        undo(&mut w, UndoStep::Back);
+        check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_turn_that_is_still_being_undone_is_brought_back_whole() {
+    let mut w = begun(false, "a\nb\n");
+    writes(&mut w, "A\nb\n");
+    ends(&mut w);
+    w.holds(Part::Disk);
+    undo(&mut w, UndoStep::Undo(None));
+    undo(&mut w, UndoStep::Back);
+    w.goes_on();
+    check(&w, "a\nb\n", "A\nb\n", 1);
+    assert_eq!(w.disk.get(F).unwrap(), "A\nb\n");
+}
+
+#[test]
+fn what_was_accepted_is_undone_as_well() {
+    for is_open in [true, false] {
+        let mut w = begun(is_open, "a\nb\nc\n");
+        writes(&mut w, "A\nb\nC\n");
+        ends(&mut w);
+        decide(
+            &mut w,
+            ReviewAction::Accept,
+            Scope::At {
+                path: F.into(),
+                row: 0,
+            },
+        );
+        check(&w, "A\nb\nc\n", "A\nb\nC\n", 1);
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
+        undo(&mut w, UndoStep::Back);
+        check(&w, "A\nb\nc\n", "A\nb\nC\n", 1);
+        w.skip();
+    }
+}
+
+#[test]
+fn lines_of_a_hunk_that_were_accepted_are_undone_too() {
+    let mut w = begun(true, "a\nb\nc\n");
+    writes(&mut w, "A\nB\nC\n");
+    ends(&mut w);
+    let buf = w.buf(F);
+    decide(
+        &mut w,
+        ReviewAction::Accept,
+        Scope::Rows { buf, rows: 1..2 },
+    );
+    check(&w, "a\nB\nc\n", "A\nB\nC\n", 2);
+    undo(&mut w, UndoStep::Undo(None));
+    check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
+    w.skip();
+}
+
+#[test]
+fn what_the_user_has_changed_since_stays() {
+    let mut w = begun(true, "a\nb\nc\nd\ne\n");
+    writes(&mut w, "a\nB\nc\nd\nnew\nlines\ne\n");
+    types(&mut w, 0, 1, &["mine"]);
+    types(&mut w, 5, 0, &["mine too"]);
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    check(
+        &w,
+        "mine\nb\nc\nd\nmine too\ne\n",
+        "mine\nb\nc\nd\nmine too\ne\n",
+        0,
+    );
+    undo(&mut w, UndoStep::Back);
+    assert_eq!(w.buffer(F), "mine\nB\nc\nd\nnew\nmine too\nlines\ne\n");
+    w.skip();
+}
+
+#[test]
+fn a_replaced_line_that_the_user_has_changed_stays_and_the_old_one_is_offered() {
+    let mut w = begun(true, "a\nb\nc\nd\n");
+    writes(&mut w, "a\nB\nc\nD\n");
+    ends(&mut w);
+    types(&mut w, 1, 1, &["mine"]);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
+    let review = w.model.reviews.get(Path::new(F)).unwrap();
+    let [hunk] = review.ledger.hunks() else {
+        panic!("{:?}", review.ledger.hunks());
+    };
+    assert_eq!(hunk.conflict, Some(vec!["b".to_owned()]));
+    w.skip();
+}
+
+#[test]
+fn an_undo_in_the_buffer_brings_the_turn_back() {
+    let mut w = begun(true, "a\nb\n");
+    writes(&mut w, "a\nB\n");
+    ends(&mut w);
+    decide(&mut w, ReviewAction::Accept, Scope::All);
+    undo(&mut w, UndoStep::Undo(None));
+    check(&w, "a\nb\n", "a\nb\n", 0);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    check(&w, "a\nB\n", "a\nB\n", 0);
+    undo(&mut w, UndoStep::Undo(None));
+    check(&w, "a\nb\n", "a\nb\n", 0);
+    w.skip();
+}
+
+#[test]
+fn a_file_the_turn_has_made_is_deleted_and_comes_back() {
+    for is_open in [true, false] {
+        let mut w = World::ready();
+        w.prompts("make it");
+        writes(&mut w, "new\n");
+        ends(&mut w);
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        undo(&mut w, UndoStep::Undo(None));
+        assert_eq!(w.disk.get(F), None);
+        undo(&mut w, UndoStep::Back);
+        assert_eq!(w.disk.get(F).as_deref(), Some("new\n"), "open: {is_open}");
+        check(&w, "", "new\n", 1);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_made_file_with_lines_of_the_users_keeps_them() {
+    let mut w = World::ready();
+    w.prompts("make it");
+    writes(&mut w, "new\nlines\n");
+    ends(&mut w);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 1, 0, &["mine"]);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "mine\n");
+    w.skip();
+}
+
+#[test]
+fn the_user_is_told_what_it_comes_to() {
+    let mut w = begun(false, "a\nb\nc\n");
+    writes(&mut w, "a\nB\nc\nd\n");
+    writes_to(&mut w, "/p/sub/new", "x\n");
+    ends(&mut w);
+    undo(&mut w, UndoStep::Ask);
+    let (turn, view) = w.editor.asked.take().expect("a question");
+    assert_eq!(view.title, "Undo the turn “first”?");
+    let lines: Vec<&str> = view.lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(
+        lines[..2],
+        [" restore     f  +1 -2", " delete      sub/new"]
+    );
+    assert_eq!(w.disk.get(F).unwrap(), "a\nB\nc\nd\n");
+    undo(&mut w, UndoStep::Undo(Some(turn)));
+    assert_eq!(w.disk.get(F).unwrap(), "a\nb\nc\n");
+    assert_eq!(w.disk.get("/p/sub/new"), None);
+    w.skip();
+}
+
+#[test]
+fn the_last_turn_is_accepted_or_rejected_alone() {
+    let two = |is_open| {
+        let mut w = begun(is_open, "a\nb\nc\nd\n");
+        writes(&mut w, "A\nb\nc\nd\n");
+        next_turn(&mut w, "second");
+        writes(&mut w, "A\nb\nC\nD\n");
+        ends(&mut w);
+        w
+    };
+    for is_open in [true, false] {
+        let mut w = two(is_open);
+        turn(&mut w, ReviewAction::Accept);
+        check(&w, "a\nb\nC\nD\n", "A\nb\nC\nD\n", 1);
+        turn(&mut w, ReviewAction::Accept);
+        check(&w, "A\nb\nC\nD\n", "A\nb\nC\nD\n", 0);
+        w.skip();
+        turn(&mut w, ReviewAction::Accept);
+        w.saw(&["Info: No change of the agent's to review here."]);
+        let mut w = two(is_open);
+        turn(&mut w, ReviewAction::Reject);
+        check(&w, "a\nb\nc\nd\n", "A\nb\nc\nd\n", 1);
+        turn(&mut w, ReviewAction::Reject);
+        check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n", 0);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_turn_that_changes_what_the_turn_before_has_changed_is_undone_to_that() {
+    let mut w = begun(true, "a\nb\nc\n");
+    writes(&mut w, "a\none\nc\n");
+    next_turn(&mut w, "second");
+    writes(&mut w, "a\ntwo\nc\n");
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    check(&w, "a\nb\nc\n", "a\none\nc\n", 1);
+    undo(&mut w, UndoStep::Undo(None));
+    check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
+    undo(&mut w, UndoStep::Back);
+    undo(&mut w, UndoStep::Back);
+    check(&w, "a\nb\nc\n", "a\ntwo\nc\n", 1);
+    w.skip();
+}
+
+/// Returns the lines of the question whether the last turn shall be undone.
+fn asked(w: &mut World) -> Vec<String> {
+    undo(w, UndoStep::Ask);
+    let (_, view) = w.editor.asked.take().expect("a question");
+    let lines = view.lines.iter().map(|line| line.text.clone());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn what_cannot_be_restored_is_told_and_left_alone() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.disk.keeps_nothing = true;
+    w.disk.set("/p/bytes".into(), b"\0old".to_vec());
+    w.disk.put("/p/closed", "secret\n");
+    w.disk.closed.insert("/p/closed".into());
+    w.disk.put("/p/fixed", "a\n");
+    w.disk.chmods("/p/fixed", 0o444);
+    w.settle();
+    w.prompts("first");
+    w.disk.put(F, "a\nB\n");
+    w.disk.set("/p/bytes".into(), b"\0other".to_vec());
+    w.disk.closed.clear();
+    w.disk.put("/p/closed", "open\n");
+    w.disk.put("/p/fixed", "b\n");
+    w.settle();
+    ends(&mut w);
+    w.skip();
+    let want = [
+        " restore     f  +1 -1",
+        " leave       bytes  (what it was is no text, and was not kept)",
+        " leave       closed  (it could not be read before, and so was not kept)",
+        " leave       fixed  (it is read-only; `chmod u+w` lets it be restored)",
+    ];
+    assert_eq!(asked(&mut w)[..4], want);
+    undo(&mut w, UndoStep::Undo(None));
+    let left = "Warn: Left as they are: bytes (what it was is no text, and was not kept), closed \
+                (it could not be read before, and so was not kept), fixed (it is read-only; \
+                `chmod u+w` lets it be restored).";
+    w.saw(&[left, "review of /p/f: 0"]);
+    assert_eq!(w.disk.get(F).unwrap(), "a\nb\n");
+    assert_eq!(w.disk.get("/p/bytes").unwrap(), "\0other");
+    assert_eq!(w.disk.get("/p/closed").unwrap(), "open\n");
+    assert_eq!(w.disk.get("/p/fixed").unwrap(), "b\n");
+    // Nothing else is left of the turn: that is no silence about the rest.
+    undo(&mut w, UndoStep::Undo(None));
+    w.saw(&["Info: Nothing is left to undo of any turn.", left]);
+}
+
+#[test]
+fn a_file_that_was_made_read_only_by_the_turn_is_restored() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\n");
+    w.settle();
+    w.prompts("first");
+    w.disk.put(F, "b\n");
+    w.disk.chmods(F, 0o444);
+    w.settle();
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.disk.get(F).unwrap(), "a\n");
+    w.skip();
+}
+
+/// How an agent writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Client,
+    Disk,
+}
+
+impl Door {
+    fn writes(self, w: &mut World, content: &str) {
+        match self {
+            Door::Client => writes(w, content),
+            Door::Disk => {
+                w.disk.put(F, content);
+                w.settle();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
+    const OLD: &str = "a\nb\nc\nd\ne\nf\n";
+    for door in [Door::Client, Door::Disk] {
+        // Before the agent writes, and after.
+        for is_first in [true, false] {
+            let mut w = begun(true, OLD);
+            let types_and_saves = |w: &mut World, row: usize| {
+                types(w, row, 1, &["mine"]);
+                let buf = w.buf(F);
+                w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+            };
+            let mut agents = OLD.replace('b', "B");
+            if is_first {
+                types_and_saves(&mut w, 4);
+                agents = agents.replace('e', "mine");
+            }
+            door.writes(&mut w, &agents);
+            if !is_first {
+                types_and_saves(&mut w, 4);
+            }
+            // And once more beside it, with what the agent has just written there.
+            let again = w.disk.get(F).unwrap().replace("c\n", "c\nadded\n");
+            door.writes(&mut w, &again);
+            types_and_saves(&mut w, 0);
+            ends(&mut w);
+            assert_eq!(w.disk.get(F).unwrap(), "mine\nB\nc\nadded\nd\nmine\nf\n");
+            undo(&mut w, UndoStep::Undo(None));
+            let want = "mine\nb\nc\nd\nmine\nf\n";
+            check(&w, want, want, 0);
+            assert_eq!(w.disk.get(F).unwrap(), want, "{door:?}, {is_first}");
+            w.skip();
+        }
+    }
+}
+
+#[test]
+fn what_the_user_types_in_lines_of_the_agents_stays_when_the_agent_writes_once_more() {
+    let mut w = begun(true, "a\n");
+    writes(&mut w, "a\none\ntwo\n");
+    types(&mut w, 1, 1, &["mine"]);
+    // From what it has seen.
+    writes(&mut w, "a\none\ntwo\nthree\n");
+    assert_eq!(w.buffer(F), "a\nmine\ntwo\nthree\n");
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "a\nmine\n");
+    w.skip();
+}
+
+#[test]
+fn a_made_file_keeps_what_the_user_typed_between_two_writes() {
+    let mut w = World::ready();
+    w.prompts("make it");
+    writes(&mut w, "new\nlines\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 1, 0, &["mine"]);
+    writes(&mut w, "new\nlines\nmore\n");
+    assert_eq!(w.buffer(F), "new\nmine\nlines\nmore\n");
+    ends(&mut w);
+    decide(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(w.buffer(F), "mine\n");
+    w.skip();
+}

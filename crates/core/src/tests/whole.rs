@@ -1,0 +1,447 @@
+//! Files that an agent makes, deletes, moves, or changes as a whole, on disk.
+
+use std::path::Path;
+
+use super::editor::Travel;
+use super::ondisk::{PLACES, Place, check_hunks, check_settled, check_whole};
+use super::ondisk::{decide, disk, running, shell, travels, types, writes};
+use super::world::{S1, World};
+use crate::spine::event::{Event, ListEvent, ReviewAction, Scope};
+use crate::spine::project::Whole;
+
+const F: &str = "/p/f";
+const G: &str = "/p/g";
+
+fn reject(w: &mut World) {
+    decide(w, ReviewAction::Reject);
+}
+
+fn accept(w: &mut World) {
+    decide(w, ReviewAction::Accept);
+}
+
+fn mode(w: &World) -> Option<u32> {
+    w.disk.modes.get(Path::new(F)).copied()
+}
+
+#[test]
+fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
+    for place in PLACES {
+        let made = || {
+            let mut w = running(place, None);
+            shell(&mut w, |disk| disk.put(F, "new\n"));
+            check_whole(&w, F, &[Whole::Created]);
+            check_hunks(&w, &[(0, "", "new")]);
+            w
+        };
+        let mut w = made();
+        reject(&mut w);
+        assert_eq!(disk(&w), None, "{place:?}");
+        check_settled(&w);
+        let mut w = made();
+        accept(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("new\n"));
+        check_settled(&w);
+        // Kept once, it is what a later reject comes back to.
+        shell(&mut w, |disk| disk.put(F, "v2\n"));
+        check_whole(&w, F, &[]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("new\n"), "{place:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
+    for bytes in [&b""[..], b"\0\x01"] {
+        let mut w = running(Place::Disk, None);
+        w.skip();
+        shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
+        check_whole(&w, F, &[Whole::Created]);
+        assert_eq!(w.model.reviews.counts(S1), (1, 0));
+        // It has no hunk, and is announced all the same.
+        w.saw(&["review of /p/f: 0"]);
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert_eq!(disk(&w), None);
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
+    let mut w = running(Place::Disk, None);
+    shell(&mut w, |disk| disk.put(F, "new\nlines\n"));
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| disk.put(F, "new\nmine\nlines\n"));
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("mine\n"));
+    check_settled(&w);
+}
+
+#[test]
+fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() {
+    for place in PLACES {
+        // What was there before somebody deleted the file counts for nothing any more.
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.removes(F));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
+        if place == Place::Buffer {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        shell(&mut w, |disk| disk.put(F, "A\nX\nC\n"));
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w), None, "{place:?}");
+        check_settled(&w);
+        // Nor does what the user had there.
+        let mut w = running(Place::Disk, None);
+        shell(&mut w, |disk| disk.put(F, "one\ntwo\nthree\n"));
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.put(F, "one\nmine\nthree\nalso mine\n"));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.put(F, "one\n2\nthree\nalso mine\n"));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("also mine\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_deleted_file_comes_back_and_its_deletion_can_be_kept() {
+    for place in PLACES {
+        let deleted = || {
+            let mut w = running(place, Some("a\nb\n"));
+            shell(&mut w, |disk| disk.chmods(F, 0o755));
+            accept(&mut w);
+            shell(&mut w, |disk| disk.removes(F));
+            check_whole(&w, F, &[Whole::Deleted]);
+            check_hunks(&w, &[(0, "a b", "")]);
+            w
+        };
+        let mut w = deleted();
+        w.ends_turn("end_turn");
+        if place == Place::Buffer {
+            let buf = w.buf(F);
+            assert!(!w.editor.buffers[&buf].modified);
+            assert_eq!(w.buffer(F), "\n");
+        }
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(mode(&w), Some(0o755));
+        check_settled(&w);
+        if place == Place::Buffer {
+            let buf = w.buf(F);
+            assert_eq!(w.buffer(F), "a\nb\n");
+            assert!(!w.editor.buffers[&buf].modified);
+        }
+        let mut w = deleted();
+        accept(&mut w);
+        assert_eq!(disk(&w), None);
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn the_only_hunk_of_a_deleted_file_is_the_file() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.removes(F));
+    w.happens(Event::Review {
+        action: ReviewAction::Reject,
+        scope: Scope::At {
+            path: F.into(),
+            row: 0,
+        },
+    });
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    check_settled(&w);
+}
+
+#[test]
+fn the_emptied_buffer_of_a_deleted_file_can_be_filled_again_by_an_undo() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.removes(F));
+    travels(&mut w, Travel::Undo);
+    assert_eq!(w.buffer(F), "a\nb\n");
+    check_hunks(&w, &[]);
+}
+
+#[test]
+fn unsaved_lines_stay_in_the_buffer_of_a_deleted_file() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    types(&mut w, 2, 0, &["typed"]);
+    shell(&mut w, |disk| disk.removes(F));
+    assert_eq!(w.buffer(F), "typed\n");
+    let buf = w.buf(F);
+    assert!(w.editor.buffers[&buf].modified);
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\ntyped\n"));
+    assert_eq!(w.buffer(F), "a\nb\ntyped\n");
+    check_settled(&w);
+}
+
+#[test]
+fn a_moved_file_takes_its_review_and_its_buffer_along_and_back() {
+    for place in PLACES {
+        let moved = || {
+            let mut w = running(place, Some("a\nb\n"));
+            shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+            shell(&mut w, |disk| disk.moves(F, G));
+            check_whole(&w, G, &[Whole::Moved(F.into())]);
+            super::ondisk::check_hunks_of(&w, G, &[(1, "b", "B")]);
+            assert_eq!(w.model.reviews.counts(S1), (1, 1));
+            if place == Place::Buffer {
+                assert_eq!(w.buffer(G), "a\nB\n");
+            }
+            w
+        };
+        let mut w = moved();
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None);
+        check_settled(&w);
+        if place == Place::Buffer {
+            assert_eq!(w.buffer(F), "a\nb\n");
+        }
+        let mut w = moved();
+        accept(&mut w);
+        assert_eq!(w.disk.get(G).as_deref(), Some("a\nB\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_file_moved_there_and_back_is_where_it_was() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    shell(&mut w, |disk| disk.moves(F, G));
+    shell(&mut w, |disk| disk.moves(G, F));
+    check_settled(&w);
+    assert_eq!(w.buffer(F), "a\n");
+}
+
+#[test]
+fn a_file_that_cannot_be_moved_back_stays_and_it_is_said() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    shell(&mut w, |disk| disk.moves(F, G));
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| disk.put(F, "others\n"));
+    reject(&mut w);
+    assert!(w.was_told("Error: /p/f is there already"));
+    assert_eq!(w.disk.get(G).as_deref(), Some("a\n"));
+    check_whole(&w, G, &[Whole::Moved(F.into())]);
+}
+
+#[test]
+fn another_mode_is_to_be_decided_too() {
+    for place in PLACES {
+        for end in [false, true] {
+            let mut w = running(place, Some("a\nb\n"));
+            shell(&mut w, |disk| disk.chmods(F, 0o755));
+            check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
+            check_hunks(&w, &[]);
+            assert_eq!(w.model.reviews.counts(S1), (1, 0));
+            shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+            if end {
+                w.ends_turn("end_turn");
+            }
+            reject(&mut w);
+            assert_eq!(mode(&w), Some(0o644), "{place:?}");
+            assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+            check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn other_line_ends_are_to_be_decided_too() {
+    for place in PLACES {
+        for after in ["a\r\nb\r\n", "a\r\nB\r\n"] {
+            let mut w = running(place, Some("a\nb\n"));
+            shell(&mut w, |disk| disk.put(F, after));
+            check_whole(&w, F, &[Whole::Format("line ends LF to CRLF".into())]);
+            w.ends_turn("end_turn");
+            reject(&mut w);
+            assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?} {after:?}");
+            check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn bytes_come_back_if_they_were_kept() {
+    for (before, after) in [
+        (&b"\0one"[..], &b"\0two"[..]),
+        (b"text\n", b"\0two"),
+        (b"\0one", b"text\n"),
+    ] {
+        for place in PLACES {
+            if place == Place::Buffer && before.contains(&0) {
+                continue;
+            }
+            let mut w = running(Place::Disk, None);
+            w.ends_turn("end_turn");
+            shell(&mut w, |disk| disk.set(F.into(), before.to_vec()));
+            if place == Place::Buffer {
+                w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            }
+            w.prompts("go");
+            shell(&mut w, |disk| disk.set(F.into(), after.to_vec()));
+            check_whole(&w, F, &[Whole::Binary { kept: true }]);
+            w.ends_turn("end_turn");
+            reject(&mut w);
+            assert_eq!(w.disk.files[Path::new(F)], before);
+            check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn what_was_too_large_to_be_kept_is_said_to_stay() {
+    let mut w = running(Place::Disk, None);
+    w.ends_turn("end_turn");
+    w.disk.keeps_nothing = true;
+    shell(&mut w, |disk| disk.set(F.into(), b"\0one".to_vec()));
+    w.prompts("go");
+    shell(&mut w, |disk| disk.set(F.into(), b"\0other".to_vec()));
+    check_whole(&w, F, &[Whole::Binary { kept: false }]);
+    reject(&mut w);
+    assert!(w.was_told("/p/f was too large to be kept"));
+    check_whole(&w, F, &[Whole::Binary { kept: false }]);
+    assert_eq!(w.disk.files[Path::new(F)], b"\0other");
+    accept(&mut w);
+    check_settled(&w);
+}
+
+#[test]
+fn a_link_that_became_a_file_is_a_link_again() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| {
+        disk.links.insert(G.into(), F.into());
+    });
+    w.prompts("go");
+    shell(&mut w, |disk| {
+        disk.links.remove(Path::new(G));
+        disk.put(G, "copy\n");
+    });
+    check_whole(&w, G, &[Whole::Link]);
+    reject(&mut w);
+    assert_eq!(w.disk.links.get(Path::new(G)), Some(&F.into()));
+    assert_eq!(disk(&w).as_deref(), Some("a\n"));
+    check_settled(&w);
+}
+
+#[test]
+fn what_cannot_be_put_back_is_said_and_stays_to_be_decided() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    shell(&mut w, |disk| disk.removes(F));
+    w.disk.broken.insert(F.into());
+    w.skip();
+    reject(&mut w);
+    assert!(w.was_told("Error: /p/f could not be restored"));
+    check_whole(&w, F, &[Whole::Deleted]);
+    w.disk.broken.clear();
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\n"));
+    check_settled(&w);
+}
+
+#[test]
+fn a_file_that_somebody_else_deletes_is_nothing_to_decide() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| disk.removes(F));
+    check_settled(&w);
+    // Should it come back, so does what was to be decided.
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    check_hunks(&w, &[(1, "b", "B")]);
+}
+
+#[test]
+fn a_file_that_was_deleted_and_made_again_is_one_change() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.removes(F));
+        shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+        check_whole(&w, F, &[]);
+        check_hunks(&w, &[(1, "b", "B")]);
+        writes(&mut w, "1", "a\nC\n");
+        check_hunks(&w, &[(1, "b", "C")]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+    }
+}
+
+/// Returns all there is on the disk: texts, modes and links.
+fn all_of(w: &World) -> (Vec<(String, Vec<u8>)>, u32, usize) {
+    let files = w.disk.files.iter();
+    let files = files.map(|(path, bytes)| (path.display().to_string(), bytes.clone()));
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    (files, mode(w).unwrap_or(0o644), w.disk.links.len())
+}
+
+/// Has the agent do something, rejects it, and takes that back: all is as the agent left it, to be
+/// decided again.
+#[track_caller]
+fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super::disk::Disk)) {
+    let mut w = running(place, before);
+    shell(&mut w, does);
+    w.ends_turn("end_turn");
+    let (there, counts) = (all_of(&w), w.model.reviews.counts(S1));
+    reject(&mut w);
+    check_settled(&w);
+    assert_ne!(all_of(&w), there, "{place:?}");
+    w.happens(Event::List(ListEvent::Undo));
+    assert_eq!(all_of(&w), there, "{place:?}");
+    assert_eq!(w.model.reviews.counts(S1), counts, "{place:?}");
+    reject(&mut w);
+    check_settled(&w);
+}
+
+#[test]
+fn a_reject_of_what_happened_to_a_whole_file_is_taken_back_too() {
+    for place in PLACES {
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.removes(F));
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.chmods(F, 0o755));
+        check_taken_back(place, Some("a\nb\n"), |disk| {
+            disk.put(F, "a\nB\n");
+            disk.chmods(F, 0o755);
+        });
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.put(F, "a\r\nb\r\n"));
+        check_taken_back(place, Some("a\nb\n"), |disk| disk.moves(F, G));
+        check_taken_back(place, Some("a\nb\n"), |disk| {
+            disk.moves(F, G);
+            disk.put(G, "a\nB\n");
+        });
+    }
+    let bytes = |disk: &mut super::disk::Disk| disk.set(F.into(), b"\0\x01".to_vec());
+    check_taken_back(Place::Disk, None, bytes);
+    check_taken_back(Place::Disk, Some("text\n"), bytes);
+    check_taken_back(Place::Disk, None, |disk| disk.set(F.into(), Vec::new()));
+    check_taken_back(Place::Disk, Some("a\n"), |disk| {
+        disk.links.insert(G.into(), F.into());
+    });
+}
+
+#[test]
+fn a_file_that_came_back_stays_where_the_user_has_written_in_it_since() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.removes(F));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        shell(&mut w, |disk| disk.put(F, "a\nb\nmine\n"));
+        w.happens(Event::List(ListEvent::Undo));
+        assert!(
+            disk(&w).is_some_and(|text| text.contains("mine")),
+            "{place:?}"
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! Between a file's bytes and its lines: line ends, final newline, byte order mark, encoding.
+//!
+//! Invariant: `encode(decode(bytes).1, decode(bytes).0)` gives back the same bytes for every
+//! file whose lines all end the same way; mixed files are kept as unix with `\r` in the lines.
+
+use crate::text::Text;
+
+/// How a file's lines are written: what `'fileformat'`, `'endofline'`, `'bomb'` and
+/// `'fileencoding'` say of a buffer, or what was found on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    pub line_end: LineEnd,
+    /// The last line is followed by a line end.
+    pub final_newline: bool,
+    pub bom: bool,
+    pub encoding: Encoding,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineEnd {
+    Lf,
+    CrLf,
+    Cr,
+}
+
+/// The encodings files are written in here; others are left to Neovim, which saves buffers itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Utf8,
+    Latin1,
+    /// Known to Neovim only: such a file is changed through its buffer, or not at all.
+    Other,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            line_end: LineEnd::Lf,
+            final_newline: true,
+            bom: false,
+            encoding: Encoding::Utf8,
+        }
+    }
+}
+
+impl LineEnd {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LineEnd::Lf => "\n",
+            LineEnd::CrLf => "\r\n",
+            LineEnd::Cr => "\r",
+        }
+    }
+}
+
+impl Format {
+    /// Returns `rows` of `text` as the agent shall see them: the line ends of the file, no byte
+    /// order mark.
+    pub fn to_wire(&self, text: &Text, rows: std::ops::Range<usize>) -> String {
+        let total = text.len();
+        let rows = rows.start.min(total)..rows.end.min(total);
+        let mut out = String::with_capacity(text.len_bytes());
+        let last = rows.end;
+        for (row, line) in rows.clone().zip(text.lines(rows)) {
+            out.push_str(&line);
+            if row + 1 < last || last < total || self.final_newline {
+                out.push_str(self.line_end.as_str());
+            }
+        }
+        out
+    }
+
+    /// Returns the lines of what the agent sent for a file of this format, and whether it ends
+    /// with a line end.
+    ///
+    /// A byte order mark is not part of the lines; in a CRLF file both `\r\n` and `\n` end a line.
+    pub fn from_wire(&self, content: &str) -> (Text, bool) {
+        let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+        let final_newline = content.ends_with(['\n', '\r']) || content.is_empty();
+        let text = match self.line_end {
+            LineEnd::Lf => Text::from_text(content),
+            LineEnd::CrLf => Text::from_text(&content.replace("\r\n", "\n")),
+            LineEnd::Cr => Text::from_text(&content.replace("\r\n", "\n").replace('\r', "\n")),
+        };
+        (text, final_newline)
+    }
+
+    /// Returns the bytes of `text` in this format.
+    ///
+    /// # Errors
+    /// The first character the encoding has no byte for; `Other` encodings have none at all.
+    pub fn encode(&self, text: &Text) -> Result<Vec<u8>, char> {
+        let wire = self.to_wire(text, 0..text.len());
+        match self.encoding {
+            Encoding::Utf8 => {
+                let mut bytes = Vec::with_capacity(wire.len() + 3);
+                if self.bom {
+                    bytes.extend_from_slice("\u{feff}".as_bytes());
+                }
+                bytes.extend_from_slice(wire.as_bytes());
+                Ok(bytes)
+            }
+            Encoding::Latin1 => wire
+                .chars()
+                .map(|c| u8::try_from(c).map_err(|_| c))
+                .collect(),
+            Encoding::Other => Err(wire.chars().next().unwrap_or('\u{fffd}')),
+        }
+    }
+
+    /// Returns the lines of a file and the format they were written in.
+    ///
+    /// What is not UTF-8 is read as latin-1, as Neovim's default `'fileencodings'` does.
+    pub fn decode(bytes: &[u8]) -> (Format, Text) {
+        let (bom, rest) = match bytes.strip_prefix("\u{feff}".as_bytes()) {
+            Some(rest) => (true, rest),
+            None => (false, bytes),
+        };
+        let (encoding, content) = match std::str::from_utf8(rest) {
+            Ok(content) => (Encoding::Utf8, std::borrow::Cow::from(content)),
+            Err(_) => (
+                Encoding::Latin1,
+                bytes
+                    .iter()
+                    .map(|&b| char::from(b))
+                    .collect::<String>()
+                    .into(),
+            ),
+        };
+        let bom = bom && encoding == Encoding::Utf8;
+        let ends = content.matches('\n').count();
+        let line_end = if ends > 0 && content.matches("\r\n").count() == ends {
+            LineEnd::CrLf
+        } else {
+            LineEnd::Lf
+        };
+        let format = Format {
+            line_end,
+            final_newline: content.is_empty() || content.ends_with('\n'),
+            bom,
+            encoding,
+        };
+        let text = match line_end {
+            LineEnd::CrLf => Text::from_text(&content.replace("\r\n", "\n")),
+            _ => Text::from_text(&content),
+        };
+        (format, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_bytes(bytes: &[u8]) {
+        let (format, text) = Format::decode(bytes);
+        assert_eq!(format.encode(&text).as_deref(), Ok(bytes), "{format:?}");
+    }
+
+    #[test]
+    fn bytes_survive_the_round_trip() {
+        check_bytes(b"");
+        check_bytes(b"a");
+        check_bytes(b"a\nb\n");
+        check_bytes(b"a\r\nb\r\n");
+        check_bytes(b"a\r\nb");
+        check_bytes(b"a\r\nb\n");
+        check_bytes(b"\xef\xbb\xbfa\n");
+        check_bytes(b"caf\xe9\n");
+        check_bytes(b"\n");
+    }
+
+    #[test]
+    fn the_agent_sees_the_line_ends_of_the_file() {
+        let format = Format {
+            line_end: LineEnd::CrLf,
+            final_newline: false,
+            ..Format::default()
+        };
+        let text = Text::from_lines(["a", "b"]);
+        assert_eq!(format.to_wire(&text, 0..2), "a\r\nb");
+        assert_eq!(format.to_wire(&text, 0..1), "a\r\n");
+        assert_eq!(format.from_wire("a\r\nb").0, text);
+        assert_eq!(format.from_wire("a\nb").0, text);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a handler asks for on behalf of its call: files, and the user.
+//!
+//! Invariant: what it asks for goes the ways of agents' requests, and each gets one answer while
+//! the call is open.
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use super::ToolAsk;
+use super::uses::Wait;
+use crate::model::{Effects, Model, log};
+use crate::questions::elicitation::{Ask, Importance};
+use crate::questions::form::Form;
+use crate::spine::asker::{Asker, Step};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::ids::{SessionKey, ToolUseId};
+use acp::RpcError;
+
+impl Model {
+    pub(crate) fn tool_asked(
+        &mut self,
+        id: ToolUseId,
+        number: u32,
+        ask: ToolAsk,
+        fx: &mut Effects,
+    ) {
+        let of = self.tools.uses.get_mut(&id);
+        let Some(of) = of.filter(|of| of.is_running()) else {
+            let line = format!("tool call {} asks, and is over", id.0);
+            fx.push(log(Level::Debug, line));
+            return fx.push(answer(id, number, Err("cancelled".into())));
+        };
+        let step = Step::Handler(number);
+        let wait = match &ask {
+            ToolAsk::Read { .. } | ToolAsk::Write { .. } => Wait::Files,
+            ToolAsk::Form { .. } => Wait::User,
+        };
+        of.open.insert(step, wait);
+        let (key, entry) = (of.session, of.entry.clone());
+        let asker = Asker::Tool(id, step);
+        match ask {
+            ToolAsk::Read { path, line, limit } => {
+                let path = self.absolute(key, path);
+                self.read_file(asker, key, &path, (line, limit), fx);
+            }
+            ToolAsk::Write { path, content } => {
+                let path = self.absolute(key, path);
+                self.write_file(asker, key, &path, content, fx);
+            }
+            ToolAsk::Form { message, schema } => {
+                let importance = schema.get("x-importance").and_then(Importance::of);
+                let form = Ask::Form(Form::of_schema(&schema));
+                self.mind_the_clock(id, fx);
+                self.put_elicitation(key, asker, entry, message, (form, importance), fx);
+            }
+        }
+    }
+
+    /// Something that a call has waited for has its answer.
+    pub(crate) fn tool_is_answered(
+        &mut self,
+        id: ToolUseId,
+        step: Step,
+        result: Result<Json, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let of = self.tools.uses.get_mut(&id);
+        if of.and_then(|of| of.open.remove(&step)).is_none() {
+            return;
+        }
+        match step {
+            Step::Call => self.use_is_decided(id, result, fx),
+            Step::Handler(number) => {
+                let result = result.map_err(|error| error.message);
+                fx.push(answer(id, number, result));
+            }
+        }
+        self.mind_the_clock(id, fx);
+    }
+
+    /// Returns a path as it is meant in a session.
+    fn absolute(&self, key: SessionKey, path: PathBuf) -> PathBuf {
+        match self.sessions.get(&key) {
+            Some(session) => session.spec.cwd.join(path),
+            None => path,
+        }
+    }
+}
+
+fn answer(id: ToolUseId, number: u32, result: Result<Json, String>) -> Effect {
+    Effect::Editor(EditorEffect::ToolAnswer { id, number, result })
+}

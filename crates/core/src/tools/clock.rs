@@ -1,0 +1,147 @@
+//! The time a call takes: its limit, and signs of life while the user is asked.
+//!
+//! Invariant: the time in which the user is asked counts for nothing. It is measured by timers
+//! alone, in slices of the limit: a slice in which a question was open is not counted.
+
+use super::{Progress, ToolResult};
+use crate::model::{Effects, Model};
+use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::ids::{Token, ToolUseId};
+use crate::spine::jobs::Job;
+
+/// How far a limit may be passed, as a part of it.
+const SLICES: u64 = 10;
+
+/// How often a caller hears that the user is asked, so that it does not give up.
+const SIGN_MS: u64 = 10_000;
+
+/// How much of its time a call has used.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    limit: Option<u64>,
+    spent: u64,
+    /// The slice that is being counted, and how long it is.
+    slice: Option<(Token, u64)>,
+    /// The next sign of life.
+    sign: Option<Token>,
+    /// What the caller has heard last.
+    told: Option<Progress>,
+}
+
+/// What a timer is for.
+#[derive(Debug, Clone, Copy)]
+pub enum ToolJob {
+    /// A slice of a call's time is over.
+    Slice(ToolUseId),
+    /// The caller hears that the user is still asked.
+    Sign(ToolUseId),
+}
+
+impl Clock {
+    pub fn new(limit: Option<u64>) -> Self {
+        Self {
+            limit,
+            ..Self::default()
+        }
+    }
+
+    /// Returns what the caller hears: what it heard last, and a little more.
+    fn sign(&mut self) -> Progress {
+        let told = self.told.take();
+        let sign = Progress {
+            done: told.as_ref().map_or(0.0, |told| told.done) + 0.001,
+            total: told.and_then(|told| told.total),
+            message: Some("Waiting for the user.".into()),
+        };
+        self.told = Some(sign.clone());
+        sign
+    }
+
+    pub fn has_told(&mut self, progress: Progress) {
+        self.told = Some(progress);
+    }
+
+    /// Returns the timers that nobody waits for any more.
+    pub fn stop(&mut self) -> impl Iterator<Item = Token> + use<> {
+        let slice = self.slice.take().map(|(token, _)| token);
+        slice.into_iter().chain(self.sign.take())
+    }
+}
+
+impl Model {
+    /// Lets the clock of a call run, or stand still while the user is asked.
+    pub(super) fn mind_the_clock(&mut self, id: ToolUseId, fx: &mut Effects) {
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        let (is_asking, is_running) = (of.is_asking(), of.is_running());
+        let clock = &mut of.clock;
+        let slice = match clock.limit {
+            Some(limit) if is_running && !is_asking => {
+                let rest = limit.saturating_sub(clock.spent);
+                Some(limit.div_ceil(SLICES).clamp(1, rest.max(1)))
+            }
+            _ => None,
+        };
+        let is_right = slice.is_some() == clock.slice.is_some();
+        if !is_right && let Some((token, _)) = clock.slice.take() {
+            self.jobs.remove(token);
+        } else if !is_right && let Some(ms) = slice {
+            let token = self.timer(ToolJob::Slice(id), ms, fx);
+            if let Some(of) = self.tools.uses.get_mut(&id) {
+                of.clock.slice = Some((token, ms));
+            }
+        }
+        let sign = self.tools.uses.get(&id).and_then(|of| of.clock.sign);
+        let sign = match (sign, is_asking) {
+            (None, true) => Some(self.timer(ToolJob::Sign(id), SIGN_MS, fx)),
+            (Some(token), false) => {
+                self.jobs.remove(token);
+                None
+            }
+            (same, _) => same,
+        };
+        if let Some(of) = self.tools.uses.get_mut(&id) {
+            of.clock.sign = sign;
+        }
+    }
+
+    fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token {
+        let token = self.token(Job::Tool(job));
+        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        token
+    }
+
+    /// A timer of a call has gone off.
+    pub(crate) fn tool_timer(&mut self, job: ToolJob, fx: &mut Effects) {
+        match job {
+            ToolJob::Slice(id) => {
+                let Some(of) = self.tools.uses.get_mut(&id) else {
+                    return;
+                };
+                let ms = of.clock.slice.take().map_or(0, |(_, ms)| ms);
+                of.clock.spent += ms;
+                match of.clock.limit.filter(|limit| of.clock.spent >= *limit) {
+                    Some(limit) => {
+                        let text = format!(
+                            "{} has taken longer than {} s, its time limit, and was stopped.",
+                            of.title(),
+                            limit as f64 / 1000.0
+                        );
+                        self.stop_use(id, ToolResult::error(text), fx);
+                    }
+                    None => self.mind_the_clock(id, fx),
+                }
+            }
+            ToolJob::Sign(id) => {
+                let Some(of) = self.tools.uses.get_mut(&id) else {
+                    return;
+                };
+                of.clock.sign = None;
+                let progress = of.clock.sign();
+                fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+                self.mind_the_clock(id, fx);
+            }
+        }
+    }
+}

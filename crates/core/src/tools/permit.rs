@@ -1,0 +1,121 @@
+//! Whether a call may be made: what the user has said before, the rules, the user.
+//!
+//! Invariant: what is asked shows the tool and all of its arguments, whatever the agent says of
+//! the same call, and whatever the user has answered to questions of the agent's own.
+
+use serde_json::{Map, Value as Json};
+
+use super::ToolResult;
+use super::uses::Wait;
+use crate::conversation::transcript::ToolCall;
+use crate::model::{Effects, Model};
+use crate::questions::permission::Permission;
+use crate::spine::asker::{Asker, Step};
+use crate::spine::ids::ToolUseId;
+use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
+
+/// What a question of ours can be answered with.
+const ALLOW: &str = "allow";
+const ALWAYS: &str = "always";
+const REJECT: &str = "reject";
+
+impl Model {
+    /// Lets a call run if the user has said so before, or asks.
+    pub(super) fn ask_for_use(&mut self, id: ToolUseId, fx: &mut Effects) {
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        let always = (of.session, of.name.clone());
+        if self.tools.always.contains(&always) {
+            return self.run_use(id, fx);
+        }
+        let Some((question, entry)) = self.question_of(id) else {
+            return;
+        };
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        of.open.insert(Step::Call, Wait::User);
+        let always = format!("Always allow {} in this session", of.title());
+        let session = of.session;
+        let option = |id: &str, name: &str, kind| PermissionOption {
+            id: id.into(),
+            name: name.into(),
+            kind,
+        };
+        let options = vec![
+            option(ALLOW, "Allow", OptionKind::AllowOnce),
+            option(ALWAYS, &always, OptionKind::AllowAlways),
+            option(REJECT, "Reject", OptionKind::RejectOnce),
+        ];
+        self.mind_the_clock(id, fx);
+        let asker = Asker::Tool(id, Step::Call);
+        let permission = Permission::of_tool(session, asker, (entry, question), options);
+        self.put_question(permission, fx);
+    }
+
+    /// Returns a call as it is asked about, and its entry.
+    fn question_of(&self, id: ToolUseId) -> Option<(ToolCall, ToolCallId)> {
+        let of = self.tools.uses.get(&id)?;
+        let entry = of.entry.clone()?;
+        let cwd = &self.sessions.get(&of.session)?.spec.cwd;
+        let arguments = of.arguments.clone().unwrap_or_default();
+        let mut patch = of.patch(cwd)?;
+        // A tool of the user's may mean something else by the same words.
+        if of.name == "edit" && of.spec.as_ref().is_some_and(|spec| spec.is_builtin) {
+            patch.content = edits(&arguments, patch.locations.as_deref());
+        }
+        Some((ToolCall::of(patch), entry))
+    }
+
+    /// The user, or a rule, has decided about a call.
+    pub(super) fn use_is_decided(
+        &mut self,
+        id: ToolUseId,
+        result: Result<Json, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(of) = self.tools.uses.get(&id) else {
+            return;
+        };
+        let chosen = result.ok();
+        let chosen = chosen
+            .as_ref()
+            .and_then(|result| result["outcome"]["optionId"].as_str());
+        match chosen {
+            Some(ALLOW) => self.run_use(id, fx),
+            Some(ALWAYS) => {
+                let always = (of.session, of.name.clone());
+                if self.is_as_asked(id) {
+                    self.tools.always.insert(always);
+                }
+                self.run_use(id, fx);
+            }
+            _ => {
+                let text = format!(
+                    "The user has rejected this call of {}: ask them what to do instead, or go \
+                     on without it.",
+                    of.name
+                );
+                self.stop_use(id, ToolResult::error(text), fx);
+            }
+        }
+    }
+}
+
+/// Returns the changes that arguments spell out, as people read them: `edits` of a file.
+fn edits(
+    arguments: &Map<String, Json>,
+    places: Option<&[acp::Location]>,
+) -> Option<Vec<ToolContent>> {
+    let path = &places?.first()?.path;
+    let edits = arguments.get("edits")?.as_array()?;
+    let diff = |edit: &Json| {
+        Some(ToolContent::Diff {
+            path: path.clone(),
+            old: Some(edit.get("old_text")?.as_str()?.to_owned()),
+            new: edit.get("new_text")?.as_str()?.to_owned(),
+        })
+    };
+    edits.iter().map(diff).collect()
+}

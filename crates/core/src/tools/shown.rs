@@ -1,0 +1,191 @@
+//! A call as an entry of the transcript.
+//!
+//! Invariant: a call has one entry, its own or the one its agent has made for it. Its first line
+//! says what the tool was called with, the rest what has come of it.
+
+use std::path::Path;
+
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value as Json};
+
+use super::uses::Use;
+use super::{Progress, ToolResult};
+use crate::model::Model;
+use crate::spine::ids::{SessionKey, ToolUseId};
+use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
+
+/// How many characters of one argument are shown, and of all. The whole is in the raw input.
+const ARGUMENT: usize = 80;
+const ARGUMENTS: usize = 240;
+
+/// What the entries of calls are called, with a number behind.
+const ENTRY: &str = "neovim/";
+
+/// Keeps an agent's calls apart from ours, whatever it calls them.
+pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
+    if patch.id.0.starts_with(ENTRY) {
+        patch.id = ToolCallId(format!("agent:{}", patch.id.0).into());
+    }
+}
+
+impl Use {
+    /// Returns what is shown of the call, with what has come of it so far.
+    fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
+        let line = self.arguments.as_ref().and_then(line);
+        let line = line.map(|line| ToolContent::Content(Content::Text(line)));
+        line.into_iter().chain(of).collect()
+    }
+
+    /// Returns what is known of the call: what it is, and what with.
+    pub fn patch(&self, cwd: &Path) -> Option<ToolCallPatch> {
+        let arguments = self.arguments.as_ref();
+        let kind = self.spec.as_ref().map(|spec| spec.kind.clone());
+        let path = arguments.and_then(|all| all.get("path")?.as_str());
+        let row = arguments.and_then(|all| all.get("line")?.as_u64());
+        let row = row.and_then(|line| u32::try_from(line.saturating_sub(1)).ok());
+        let location = path.filter(|path| !path.is_empty()).map(|path| Location {
+            path: cwd.join(path),
+            row,
+        });
+        let input = arguments.filter(|all| !all.is_empty());
+        Some(ToolCallPatch {
+            title: Some(self.headline()),
+            kind: kind.map(acp::tool_kind),
+            locations: location.map(|location| vec![location]),
+            raw_input: input.map(|all| Json::Object(all.clone())),
+            ..ToolCallPatch::new(self.entry.clone()?)
+        })
+    }
+}
+
+impl Use {
+    /// Returns what the entry is called: the tool, and the first of the texts that it cannot do
+    /// without, but for a path, which is shown anyway.
+    pub fn headline(&self) -> String {
+        let title = self.title();
+        let required = self.spec.as_ref().map(|spec| &spec.parameters["required"]);
+        let names = required.and_then(Json::as_array).into_iter().flatten();
+        let text = names
+            .filter_map(Json::as_str)
+            .filter(|name| *name != "path")
+            .find_map(|name| self.arguments.as_ref()?.get(name)?.as_str());
+        let line = text.and_then(|text| text.trim().lines().next());
+        match line.filter(|line| !line.is_empty()) {
+            Some(line) if line.chars().count() > HEADLINE => {
+                let line: String = line.chars().take(HEADLINE).collect();
+                format!("{title}: {line}…")
+            }
+            Some(line) => format!("{title}: {line}"),
+            None => title.to_owned(),
+        }
+    }
+}
+
+/// How many characters of a text the entry's title shows.
+const HEADLINE: usize = 60;
+
+impl Model {
+    /// Returns what the user sees of the tool that a call is of.
+    pub(crate) fn tool_title(&self, id: ToolUseId) -> Option<&str> {
+        self.tools.uses.get(&id).map(Use::title)
+    }
+
+    /// Shows how a call stands, and what has come of it.
+    pub(super) fn show_use(
+        &mut self,
+        id: ToolUseId,
+        status: ToolStatus,
+        result: Option<&ToolResult>,
+    ) {
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        let session = of.session;
+        let Some(state) = self.sessions.get(&session) else {
+            return;
+        };
+        let own = || ToolCallId(format!("{ENTRY}{}", id.0).into());
+        let entry = of.entry.get_or_insert_with(own).clone();
+        let Some(mut patch) = of.patch(&state.spec.cwd) else {
+            return;
+        };
+        self.tools.taken.insert((session, entry));
+        patch.status = Some(status);
+        let blocks = result.into_iter().flat_map(|result| result.content.iter());
+        patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
+        self.tracked.named(&patch);
+        self.merge_entry(session, patch);
+    }
+
+    /// Lets an entry change, and with it a question that shows it.
+    fn merge_entry(&mut self, session: SessionKey, patch: ToolCallPatch) {
+        let asked = self.permissions.shown();
+        let shows = asked.is_some_and(|open| open.is_about(session, &patch.id))
+            || self.elicitations.is_about(session, &patch.id);
+        self.frame.permission_dirty |= shows;
+        self.merge_told(session, patch, Vec::new(), &[]);
+    }
+
+    /// Shows how far a call is.
+    pub(super) fn show_progress(&mut self, id: ToolUseId, progress: &Progress) {
+        let Some(of) = self.tools.uses.get(&id) else {
+            return;
+        };
+        let (session, Some(entry)) = (of.session, of.entry.clone()) else {
+            return;
+        };
+        let words = ToolContent::Content(Content::Text(words(progress)));
+        let patch = ToolCallPatch {
+            content: Some(of.content(std::iter::once(words))),
+            ..ToolCallPatch::new(entry)
+        };
+        self.merge_entry(session, patch);
+    }
+}
+
+/// Returns a content block of a result as the transcript has them.
+fn content(block: &Json) -> ToolContent {
+    match to_raw_value(block) {
+        Ok(raw) => ToolContent::Content(acp::content_block(&raw)),
+        // A value of JSON always is one.
+        Err(_) => ToolContent::Content(Content::Text(block.to_string())),
+    }
+}
+
+/// Returns arguments in one line: `action: Tidy up, details: …`. A path is beside the title.
+fn line(arguments: &Map<String, Json>) -> Option<String> {
+    let mut line = String::new();
+    for (name, value) in arguments.iter().filter(|(name, _)| *name != "path") {
+        let value = match value {
+            Json::String(text) => short(text, ARGUMENT),
+            other => short(&other.to_string(), ARGUMENT),
+        };
+        let comma = if line.is_empty() { "" } else { ", " };
+        line.push_str(&format!("{comma}{name}: {value}"));
+    }
+    (!line.is_empty()).then(|| short(&line, ARGUMENTS))
+}
+
+/// Returns the beginning of a text, without its line breaks.
+fn short(text: &str, most: usize) -> String {
+    let mut chars = text.chars().map(|char| match char {
+        '\n' | '\r' | '\t' => ' ',
+        char => char,
+    });
+    let mut short: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
+fn words(progress: &Progress) -> String {
+    let mut words = progress.done.to_string();
+    if let Some(total) = progress.total {
+        words.push_str(&format!(" of {total}"));
+    }
+    if let Some(message) = &progress.message {
+        words.push_str(&format!(": {message}"));
+    }
+    words
+}

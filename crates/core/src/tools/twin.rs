@@ -1,0 +1,342 @@
+//! A call that comes here and the same call as its agent announces it: one entry.
+//!
+//! Invariants: a call has at most one twin and is the twin of at most one; what contradicts a
+//! call is not hidden by it.
+
+use serde_json::{Map, Value as Json};
+
+use super::SERVER;
+use super::uses::Use;
+use crate::conversation::transcript::{Entry, ToolCall};
+use crate::model::Model;
+use crate::spine::ids::{SessionKey, ToolUseId};
+use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
+
+/// How many calls are remembered that the agent has not told of.
+const OVER: usize = 100;
+
+/// A call that is over, in the turn in which it was made.
+#[derive(Debug)]
+pub(super) struct Over {
+    pub session: SessionKey,
+    name: String,
+    arguments: Option<Map<String, Json>>,
+    entry: ToolCallId,
+}
+
+/// How much of two inputs is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    /// One of them is not told.
+    Unknown,
+    Same,
+}
+
+impl Model {
+    /// Finds the entry that an agent has made for a call that has none yet: the oldest that has
+    /// the same input, else the oldest whose input is not told.
+    pub(super) fn find_twin(&self, of: &Use) -> Option<ToolCallId> {
+        let session = self.sessions.get(&of.session)?;
+        let entries = session.transcript.entries().iter();
+        let tools = entries.filter_map(|entry| match entry {
+            Entry::Tool(tool) => Some(&**tool),
+            _ => None,
+        });
+        let is_free = |tool: &&ToolCall| {
+            let name = (of.session, tool.id.clone());
+            tool.is_open() && !self.tools.taken.contains(&name)
+        };
+        let named = tools.filter(is_free).filter(|tool| {
+            let says = (
+                Some(&*tool.title),
+                tool.meta.as_ref(),
+                tool.raw_input.as_ref(),
+            );
+            names(says, &of.name)
+        });
+        let like = named.filter_map(|tool| {
+            let like = likeness(tool.raw_input.as_ref(), of.arguments.as_ref())?;
+            Some((like, tool.id.clone()))
+        });
+        best(like)
+    }
+
+    /// Lets a call that is complete have the entry that its agent has made for it, if there is one
+    /// and it has none of its own.
+    pub(super) fn meet_announced(&mut self, id: ToolUseId) {
+        let Some(of) = self.tools.uses.get(&id).filter(|of| of.entry.is_none()) else {
+            return;
+        };
+        let Some(twin) = self.find_twin(of) else {
+            return;
+        };
+        if let Some(of) = self.tools.uses.get_mut(&id) {
+            let name = (of.session, twin.clone());
+            self.tools.taken.insert(name.clone());
+            self.tools.twins.insert(name, of.name.clone());
+            of.entry = Some(twin.clone());
+            of.twin = Some(twin);
+        }
+    }
+
+    /// Lets what an agent says of a call go to the entry that the call has here already.
+    pub(crate) fn meet_twin(&mut self, key: SessionKey, patch: &mut ToolCallPatch) {
+        let transcript = self.sessions.get(&key).map(|session| &session.transcript);
+        let Some(transcript) = transcript else {
+            return;
+        };
+        if transcript.find_tool(&patch.id).is_none()
+            && let Some(entry) = self.take_twin(key, patch)
+            && let Some(session) = self.sessions.get_mut(&key)
+        {
+            session.transcript.call_also(patch.id.clone(), &entry);
+        }
+        let twin = (key, patch.id.clone());
+        let session = self.sessions.get(&key);
+        let entry = session.and_then(|session| session.transcript.find_tool(&patch.id));
+        if let (Some(name), Some(entry)) = (self.tools.twins.get(&twin), entry) {
+            leave_ours(patch, name, entry.raw_input.as_ref());
+        }
+    }
+
+    /// Finds the call that an agent announces, and marks it as told of; returns its entry.
+    fn take_twin(&mut self, key: SessionKey, patch: &ToolCallPatch) -> Option<ToolCallId> {
+        let input = patch.raw_input.as_ref();
+        let says = (patch.title.as_deref(), patch.meta.as_ref(), input);
+        let tools = &self.tools;
+        let of = tools.uses.iter().filter_map(|(id, of)| {
+            let is_meant = of.session == key && of.twin.is_none() && names(says, &of.name);
+            of.entry.as_ref().filter(|_| is_meant)?;
+            Some((likeness(input, of.arguments.as_ref())?, *id))
+        });
+        let twin = (key, patch.id.clone());
+        if let Some(id) = best(of) {
+            let of = self.tools.uses.get_mut(&id)?;
+            of.twin = Some(patch.id.clone());
+            self.tools.twins.insert(twin, of.name.clone());
+            return of.entry.clone();
+        }
+        let over = tools.over.iter().enumerate().filter_map(|(at, over)| {
+            let is_meant = over.session == key && names(says, &over.name);
+            let like = likeness(input, over.arguments.as_ref()).filter(|_| is_meant)?;
+            Some((like, at))
+        });
+        let at = best(over)?;
+        let over = self.tools.over.remove(at);
+        self.tools.twins.insert(twin, over.name);
+        Some(over.entry)
+    }
+}
+
+impl Model {
+    /// A call that is over may still be announced while its turn lasts.
+    pub(super) fn remember_use(&mut self, of: Use) {
+        if of.twin.is_none() && self.tools.over.len() < OVER {
+            let over = Over {
+                session: of.session,
+                name: of.name,
+                arguments: of.arguments,
+                entry: match of.entry {
+                    Some(entry) => entry,
+                    None => return,
+                },
+            };
+            self.tools.over.push(over);
+        }
+    }
+
+    /// A turn is over: what was done in it is not announced any more, and what was allowed not
+    /// done.
+    pub(crate) fn tools_turn_ends(&mut self, key: SessionKey) {
+        self.tools.over.retain(|over| over.session != key);
+    }
+}
+
+/// What an agent says of a call: its title, `_meta`, `rawInput`.
+type Says<'a> = (Option<&'a str>, Option<&'a Json>, Option<&'a Json>);
+
+/// Tells whether an agent says that a call is one of a tool with this name.
+///
+/// Agents write `mcp__neovim__buffers`, `neovim_buffers`, `neovim/buffers`, `buffers (neovim MCP
+/// Server)`, or the name alone; some say it in a field.
+fn names((title, meta, input): Says<'_>, name: &str) -> bool {
+    let field = |value: Option<&Json>, field: &str| {
+        let text = value.and_then(|value| value.get(field)?.as_str());
+        text.map(str::to_owned)
+    };
+    let server = field(input, "server");
+    if field(input, "tool").is_some_and(|tool| is_name(&tool, name, server.as_deref())) {
+        return true;
+    }
+    let claude = meta.and_then(|meta| meta.get("claudeCode"));
+    if field(claude, "toolName").is_some_and(|tool| is_name(&tool, name, None)) {
+        return true;
+    }
+    let title = title.unwrap_or_default().trim();
+    let mut words = words(title);
+    title == name || words.any(|word| is_name(word, name, title.contains(SERVER).then_some(SERVER)))
+}
+
+fn words(title: &str) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| c.is_whitespace() || "()[]`'\",".contains(c);
+    title.split(is_end).map(|word| word.trim_end_matches(':'))
+}
+
+/// Tells whether a word is a tool's name, with its server's in front or told beside it.
+fn is_name(word: &str, name: &str, server: Option<&str>) -> bool {
+    let Some(before) = word.strip_suffix(name) else {
+        return false;
+    };
+    match before.is_empty() {
+        true => server == Some(SERVER),
+        false => {
+            let before = before.trim_end_matches(['_', '/', '.', ':', '-']);
+            let is_cut = before.len() < word.len() - name.len();
+            is_cut
+                && matches!(
+                    before.strip_suffix(SERVER),
+                    Some("" | "mcp_" | "mcp__" | "mcp.")
+                )
+        }
+    }
+}
+
+/// Tells whether an agent's input is these arguments.
+fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
+    match input {
+        None | Some(Json::Null) => arguments.is_empty(),
+        Some(Json::String(text)) => {
+            let read: Result<Map<String, Json>, _> = serde_json::from_str(text);
+            read.is_ok_and(|read| read == *arguments)
+        }
+        Some(Json::Object(fields)) if fields == arguments => true,
+        // Some tell of which tool, too.
+        Some(Json::Object(fields)) if fields.contains_key("tool") => {
+            is_same(fields.get("arguments"), arguments)
+        }
+        Some(_) => false,
+    }
+}
+
+/// Tells how far an agent's input is that of a call; `None`: it is another one.
+fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Option<Likeness> {
+    let Some(arguments) = arguments else {
+        return Some(Likeness::Unknown);
+    };
+    if is_same(input, arguments) {
+        return Some(Likeness::Same);
+    }
+    is_same(input, &Map::new()).then_some(Likeness::Unknown)
+}
+
+/// Returns the first of the likest.
+fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
+    let mut best: Option<(Likeness, T)> = None;
+    for one in all {
+        if best.as_ref().is_none_or(|best| best.0 < one.0) {
+            best = Some(one);
+        }
+    }
+    best.map(|best| best.1)
+}
+
+/// Takes out of what an agent says of a call what is known of it here, and better; all of it
+/// stays if it is about something else.
+fn leave_ours(patch: &mut ToolCallPatch, name: &str, shown: Option<&Json>) {
+    let title = patch.title.as_deref();
+    let is_other = title.is_some_and(|title| !names((Some(title), None, None), name));
+    let empty = Map::new();
+    let arguments = shown.and_then(Json::as_object).unwrap_or(&empty);
+    let is_told = patch.raw_input.is_some();
+    if is_other || is_told && likeness(patch.raw_input.as_ref(), Some(arguments)).is_none() {
+        return;
+    }
+    patch.title = None;
+    patch.kind = None;
+    patch.raw_input = None;
+    patch.raw_output = None;
+    let is_text = |item: &ToolContent| matches!(item, ToolContent::Content(Content::Text(_)));
+    if patch
+        .content
+        .as_ref()
+        .is_some_and(|all| all.iter().all(is_text))
+    {
+        patch.content = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_known_by_the_names_agents_give_it() {
+        let check = |title: &str, meta: Json, input: Json, want: bool| {
+            let says = (Some(title), Some(&meta), Some(&input));
+            assert_eq!(names(says, "buffers"), want, "{title} {meta} {input}");
+        };
+        let none = Json::Null;
+        for title in [
+            "mcp__neovim__buffers",
+            "neovim_buffers",
+            "neovim__buffers",
+            "neovim/buffers",
+            "neovim.buffers",
+            "mcp_neovim_buffers",
+            "mcp.neovim.buffers",
+            "buffers (neovim MCP Server)",
+            "Tool: neovim/buffers",
+            "`neovim_buffers`",
+            "neovim: buffers",
+            "buffers",
+        ] {
+            check(title, none.clone(), none.clone(), true);
+        }
+        for title in [
+            "",
+            "mcp__neovim__read_buffers",
+            "mcp__other__buffers",
+            "notneovim_buffers",
+            "buffers of vim",
+            "neovimbuffers",
+            "mcp__neovim__buffers2",
+            "list the buffers",
+        ] {
+            check(title, none.clone(), none.clone(), false);
+        }
+        let meta = json!({ "claudeCode": { "toolName": "mcp__neovim__buffers" } });
+        check("Read", meta, none.clone(), true);
+        let meta = json!({ "claudeCode": { "toolName": "Read" } });
+        check("Read", meta, none.clone(), false);
+        check(
+            "x",
+            none.clone(),
+            json!({ "server": "neovim", "tool": "buffers" }),
+            true,
+        );
+        check(
+            "x",
+            none.clone(),
+            json!({ "server": "other", "tool": "buffers" }),
+            false,
+        );
+    }
+
+    #[test]
+    fn inputs_are_the_same_however_they_are_wrapped() {
+        let arguments = json!({ "path": "a" });
+        let arguments = arguments.as_object().unwrap();
+        let check = |input: Json, want| assert_eq!(likeness(Some(&input), Some(arguments)), want);
+        check(json!({ "path": "a" }), Some(Likeness::Same));
+        check(json!("{\"path\":\"a\"}"), Some(Likeness::Same));
+        let wrapped = |all: Json| json!({ "server": "neovim", "tool": "t", "arguments": all });
+        check(wrapped(json!({ "path": "a" })), Some(Likeness::Same));
+        check(wrapped(json!({})), Some(Likeness::Unknown));
+        check(json!({}), Some(Likeness::Unknown));
+        check(json!({ "path": "b" }), None);
+        check(wrapped(json!({ "path": "b" })), None);
+        check(json!([1]), None);
+    }
+}

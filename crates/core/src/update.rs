@@ -1,0 +1,504 @@
+//! One event in, its effects out.
+//!
+//! Invariant: `update` never fails; whatever an event says, the model stays whole.
+
+use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
+use super::text::Text;
+use crate::conversation::history::HistoryJob;
+use crate::conversation::queue::When;
+use crate::questions::elicitation::Asked;
+use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::event::Event;
+use crate::spine::ids::{AgentKey, Token};
+use crate::workspace::proposals::ProposalJob;
+use crate::workspace::window::Limit;
+use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
+
+/// Applies one event to the model and appends what shall happen.
+pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
+    let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
+    let is_terminal = matches!(
+        event,
+        Event::TerminalStarted { .. } | Event::TerminalFailed { .. } | Event::TerminalExited { .. }
+    );
+    let is_edit = matches!(event, Event::BufLines { .. });
+    apply(model, event, fx);
+    model.take_changes(fx);
+    model.take_decisions(fx);
+    if !is_edit {
+        model.refresh_proposals(fx);
+        // An undo may be a thousand edits, an agent's write as well: told of when all are there,
+        // with the next frame at the latest.
+        if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+            model.refresh_feedback();
+        }
+        let touched = model.reviews.announce(fx);
+        model.tell_reviews(touched, fx);
+    }
+    if is_frame {
+        model.compose(fx);
+    }
+    model.tell_queues(fx);
+    model.tell_options(fx);
+    model.tell_progress(is_frame || is_terminal, fx);
+    model.tell_tracked(fx);
+    model.keep_history(fx);
+    for language in model.languages.take_wanted() {
+        fx.push(Effect::Host(HostEffect::Preload { language }));
+    }
+    model.wake_if_dirty(fx);
+}
+
+fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
+    match event {
+        Event::Open {
+            session,
+            spec,
+            roots,
+            project,
+            origin,
+            reach,
+        } => {
+            let mut opened = Session::new(spec, roots, project, origin);
+            opened.reach = reach;
+            model.open(session, opened, fx);
+            model.recall(session, fx);
+        }
+        Event::Prompt { session, prompt } => model.prompt(session, prompt, When::InTurn, fx),
+        Event::Interrupt { session, prompt } => model.prompt(session, prompt, When::AtOnce, fx),
+        Event::Queued {
+            session,
+            id,
+            action,
+        } => model.queue_action(session, id, action, fx),
+        Event::Attach { session, items } => model.attach(session, items),
+        Event::AttachImage { session, path } => model.attach_image(session, path, fx),
+        Event::Remember { session, text } => model.remember(session, &text, fx),
+        Event::PromptsRecalled { folder, texts } => model.recalled(folder, texts, fx),
+        Event::FilesWanted { session } => model.list_files(session, fx),
+        Event::FilesListed { folder, paths } => model.files_listed(folder, paths, fx),
+        Event::Detach { session, which } => model.detach(session, which, fx),
+        Event::Cancel { session } => model.cancel(session, fx),
+        Event::Stop { session } => model.stop(session, fx),
+        Event::Restart { session } => model.restart(session, fx),
+        Event::Close { session } => model.close(session, fx),
+        Event::Login {
+            session,
+            method,
+            step,
+        } => model.login(session, &method, step, fx),
+        Event::Logout { session } => model.logout(session, fx),
+        Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
+        Event::ElicitationAnswer { id, answer } => model.elicitation_answered(id, answer, fx),
+        Event::Review { action, scope } => {
+            model.reviews.begin_decision();
+            model.review(action, scope, fx);
+        }
+        Event::DropFeedback { session } => model.drop_feedback(session),
+        Event::Follow { session, to } => model.follow(session, to, fx),
+        Event::SetOption { session, wish } => model.set_option(session, wish, fx),
+        Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
+        Event::List(event) => model.list(event, fx),
+        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
+        Event::Configure {
+            limits,
+            feedback,
+            preview,
+            rules,
+            follow,
+        } => {
+            model.permissions.rules = rules;
+            model.limits = limits;
+            model.following.default = follow;
+            model.proposals.preview = preview;
+            model.feedback = feedback;
+            model.feedback_is_dirty = true;
+        }
+        Event::PlacePlans(place) => model.plan_place = place,
+        Event::ToolDoor(door) => model.tool_door(door),
+        Event::ToolsDefined(tools) => model.tools_defined(tools, fx),
+        Event::ToolSwitched { name, on } => model.tool_switched(&name, on, fx),
+        Event::ToolAsked { id, number, ask } => model.tool_asked(id, number, ask, fx),
+        Event::ToolProgressed { id, progress } => model.tool_progressed(id, progress, fx),
+        Event::ToolDone { id, result } => model.tool_done(id, result, fx),
+        Event::ToolPort { port } => model.tool_port(port),
+        Event::ToolServerFailed { why } => model.tool_server_failed(why, fx),
+        Event::ToolBegun { id, session, name } => model.tool_begun(id, session, name, fx),
+        Event::ToolUsed {
+            id,
+            session,
+            name,
+            arguments,
+        } => model.tool_used(id, session, name, arguments, fx),
+        Event::ToolGivenUp { id } => model.tool_given_up(id, fx),
+        Event::Quit => model.quit(fx),
+        Event::FrameWanted { output } => model.terminals.set_output(output),
+        Event::FrameSlice => {}
+        Event::ChatEmpty { session } => {
+            if let Some(session) = model.sessions.get_mut(&session) {
+                session.chat.reset(&mut session.transcript);
+            }
+            model.frame.chat_is_empty(session);
+        }
+        Event::FoldsWanted { session } => {
+            model.frame.folds_wanted.insert(session);
+        }
+        Event::BufAttached {
+            buf,
+            path,
+            real,
+            row,
+            text,
+            state,
+            stamp,
+        } => {
+            let before = model.documents.get(buf).cloned();
+            let text = (row, Text::from_text(&text));
+            model.following.buffer_came(&path, &real);
+            model.documents.attach(buf, path, real, text, state, stamp);
+            model.buffer_attached(buf, before, fx);
+            model.resume_held(fx);
+        }
+        Event::BufSlice {
+            buf,
+            path,
+            real,
+            row,
+            text,
+        } => {
+            let text = Text::from_text(&text);
+            model.documents.load(buf, path, real, row, text);
+        }
+        Event::BufLines {
+            buf,
+            tick,
+            edit,
+            author,
+        } => model.buffer_edited(buf, tick, edit, author),
+        Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
+        Event::BufSaved { buf, stamp } => {
+            model.documents.set_saved(buf, stamp);
+            model.buffer_saved(buf, stamp);
+        }
+        Event::BufDetached { buf } => {
+            model.buffer_detached(buf, fx);
+            model.resume_held(fx);
+        }
+        Event::BufOutdated { buf } => model.look_at_file(buf, fx),
+        Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
+        Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
+        Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),
+        Event::AgentExited {
+            agent,
+            status,
+            stderr,
+        } => {
+            model.jobs.forget_timeouts(agent);
+            model.agent_exited(agent, status, &stderr, fx);
+        }
+        Event::DiskChanged { changes, .. } => model.disk_changed(changes),
+        Event::WatchLimited { root, why } => {
+            model.project_is_limited(&root, Limit::Watch, &why, fx);
+        }
+        Event::History { token: None, news } => model.history_news(None, news, fx),
+        Event::KeepSessions(bounds) => model.keep_sessions(bounds, fx),
+        Event::Wish { number, wish } => model.wish(number, wish, fx),
+        Event::Committed { files } => model.committed(files),
+        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
+        Event::TerminalStarted { .. }
+        | Event::TerminalFailed { .. }
+        | Event::TerminalOutput { .. }
+        | Event::TerminalExited { .. }
+        | Event::TerminalShown { .. }
+        | Event::TerminalInput { .. }
+        | Event::TerminalResized { .. }
+        | Event::TerminalKill { .. } => model.terminal_event(event, fx),
+        Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
+        Event::Log { level, line } => fx.push(log(level, line)),
+        Event::Panicked { place, message } => panicked(place, &message, fx),
+        Event::Edited { token, .. }
+        | Event::DiskRead { token, .. }
+        | Event::DiskWritten { token, .. }
+        | Event::Resolved { token, .. }
+        | Event::CheckpointTaken { token, .. }
+        | Event::ImageRead { token, .. }
+        | Event::DiffRead { token, .. }
+        | Event::History {
+            token: Some(token), ..
+        }
+        | Event::Timer { token } => job_done(model, token, event, fx),
+    }
+}
+
+/// Goes on with the job an effect was for.
+fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
+    if let Event::Edited {
+        buf,
+        result: Err(crate::spine::event::EditError::Stale { tick }),
+        ..
+    } = &event
+    {
+        model.documents.catch_up(*buf, *tick);
+    }
+    if let Event::Edited { buf, .. } = &event {
+        model.edit_is_over(*buf, token);
+    }
+    match (model.jobs.remove(token), event) {
+        (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
+            model.file_was_read(job, result, fx);
+        }
+        (Some(Job::File(job)), Event::Edited { result, .. }) => {
+            model.file_was_edited(job, result, fx);
+        }
+        (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
+            model.file_was_written(job, result, fx);
+        }
+        (Some(Job::Review(job)), Event::Edited { result, .. }) => {
+            model.review_edited(job, result, fx);
+        }
+        (Some(Job::Review(job)), Event::DiskWritten { result, .. }) => {
+            model.review_written(job, result, fx);
+        }
+        (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
+            model.review_read(job, result, fx);
+        }
+        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
+            model.kept_was_read(session, kept, result);
+        }
+        (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
+            model.shift_edited(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskRead { result, .. }) => {
+            model.shift_read(job, result, fx);
+        }
+        (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
+            model.shift_written(job, result, fx);
+        }
+        (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
+        (Some(Job::Content), Event::DiskRead { result, .. }) => {
+            model.content_read(token, result, fx);
+        }
+        (Some(Job::Content), Event::ImageRead { result, .. }) => {
+            model.image_read(token, result, fx);
+        }
+        (Some(Job::Content), Event::DiffRead { result, .. }) => model.diff_read(token, result, fx),
+        (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
+            model.saved_text_read(buf, result);
+        }
+        (Some(Job::Change(job)), Event::DiskRead { result, .. }) => {
+            model.change_read(job, result, fx);
+        }
+        (Some(Job::Change(job)), Event::Edited { result, .. }) => {
+            model.change_merged(job, result, fx);
+        }
+        (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
+            model.rules_checked(token, check, paths, fx);
+        }
+        (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
+            model.checkpoint_taken(session, &root, result, fx);
+        }
+        (Some(Job::OptionChosen(session)), _) => {
+            model.ask_chosen_option(session, Some(token), fx);
+        }
+        (Some(Job::History(job)), Event::History { news, .. }) => {
+            model.history_news(Some(job), news, fx);
+        }
+        (Some(Job::History(HistoryJob::Deadline(number))), _) => model.list_is_due(number, fx),
+        (Some(Job::Tool(job)), _) => model.tool_timer(job, fx),
+        (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
+        // What it was to limit is done.
+        (None, Event::Timer { .. }) => {}
+        (job, event) => {
+            let line = format!("no job for {event:?} (found {job:?})");
+            fx.push(log(Level::Error, line));
+        }
+    }
+}
+
+fn proposal_done(model: &mut Model, job: ProposalJob, event: Event, fx: &mut Effects) {
+    match (job, event) {
+        (ProposalJob::Base(path), Event::DiskRead { result, .. }) => {
+            model.proposal_read(&path, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskRead { result, .. }) => {
+            model.put_back_read(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::Edited { result, .. }) => {
+            model.put_back_edited(back, result, fx);
+        }
+        (ProposalJob::PutBack(back), Event::DiskWritten { result, .. }) => {
+            model.put_back_written(back, result, fx);
+        }
+        (job, event) => {
+            let line = format!("{event:?} is no answer to {job:?}");
+            fx.push(log(Level::Error, line));
+        }
+    }
+}
+
+fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut Effects) {
+    if !model.agents.contains_key(&agent) {
+        return;
+    }
+    match message {
+        Message::Request { id, call } => agent_request(model, agent, id, call, fx),
+        Message::Notification(AgentNotification::Update { session, update }) => {
+            model.session_update(agent, session, update, fx);
+        }
+        Message::Notification(AgentNotification::CancelRequest { id }) => {
+            model.request_cancelled(agent, &id, fx);
+        }
+        Message::Notification(AgentNotification::ElicitationComplete { id }) => {
+            model.elicitation_completed(agent, &id, fx);
+        }
+        Message::Notification(AgentNotification::Unknown { method }) => {
+            fx.push(log(Level::Debug, format!("notification {method}: unknown")));
+        }
+        Message::Notification(AgentNotification::Invalid { method, why }) => {
+            fx.push(log(Level::Warn, format!("notification {method}: {why}")));
+        }
+        Message::Response { id, result } => response(model, agent, id, result, fx),
+        Message::Noise(line) => {
+            fx.push(log(Level::Warn, format!("no JSON-RPC on stdout: {line}")));
+        }
+        Message::TooLong { bytes } => {
+            let text = format!(
+                "A message of {} MiB from the agent was dropped: it is past the limit.",
+                bytes >> 20
+            );
+            for key in model.sessions_of(agent) {
+                model.notice(key, Level::Error, text.clone());
+            }
+            fx.push(log(Level::Error, text));
+        }
+    }
+}
+
+fn agent_request(
+    model: &mut Model,
+    agent: AgentKey,
+    id: RequestId,
+    call: AgentRequest,
+    fx: &mut Effects,
+) {
+    match call {
+        AgentRequest::ReadTextFile {
+            session,
+            path,
+            line,
+            limit,
+        } => model.fs_read(agent, id, &session, &path, (line, limit), fx),
+        AgentRequest::WriteTextFile {
+            session,
+            path,
+            content,
+        } => model.fs_write(agent, id, &session, &path, content, fx),
+        AgentRequest::Permission {
+            session,
+            tool_call,
+            options,
+        } => {
+            let question = Question {
+                request: id,
+                session,
+                tool: tool_call,
+                options,
+            };
+            model.permission_requested(agent, question, fx);
+        }
+        AgentRequest::Elicitation {
+            scope,
+            tool,
+            message,
+            mode,
+        } => {
+            let asked = Asked {
+                request: id,
+                scope,
+                tool,
+                message,
+                mode,
+            };
+            model.elicited(agent, asked, fx);
+        }
+        AgentRequest::CreateTerminal { .. }
+        | AgentRequest::TerminalOutput { .. }
+        | AgentRequest::WaitForTerminalExit { .. }
+        | AgentRequest::KillTerminal { .. }
+        | AgentRequest::ReleaseTerminal { .. } => model.terminal_request(agent, id, call, fx),
+        AgentRequest::Unknown { method } => {
+            let message = format!("Method not found: {method}");
+            let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);
+            model.refuse(agent, &id, error, fx);
+        }
+        AgentRequest::Invalid { method, why } => {
+            fx.push(log(Level::Warn, format!("{method}: {why}")));
+            model.refuse(agent, &id, RpcError::new(rpc::INVALID_PARAMS, why), fx);
+        }
+    }
+}
+
+fn response(
+    model: &mut Model,
+    agent: AgentKey,
+    id: u64,
+    result: Result<serde_json::Value, RpcError>,
+    fx: &mut Effects,
+) {
+    if let Some(state) = model.agents.get_mut(&agent)
+        && state.given_up.remove(&id)
+    {
+        return fx.push(log(
+            Level::Debug,
+            format!("an answer nobody waits for: id {id}"),
+        ));
+    }
+    let pending = model.agents.get_mut(&agent);
+    match pending.and_then(|agent| agent.pending.remove(&id)) {
+        Some(Call::Initialize) => model.initialized(agent, result, fx),
+        Some(Call::NewSession(key)) => {
+            model.session_created(agent, key, result, fx);
+            model.take_early_questions(agent, fx);
+        }
+        Some(Call::SetOption {
+            session, change, ..
+        }) => {
+            let result = result.map_err(|error| error.to_string());
+            model.option_answered(agent, session, change, result, fx);
+        }
+        Some(Call::LoadSession(key) | Call::ResumeSession(key)) => {
+            model.session_is_back(agent, key, result, fx);
+        }
+        Some(Call::ListSessions(listing)) => model.page_listed(agent, *listing, result, fx),
+        Some(Call::DeleteSession(session)) => model.session_deleted(agent, session, result, fx),
+        Some(Call::Orphan(_, session)) => model.orphan_answered(agent, session, result, fx),
+        // The agent forgets it, whatever it says.
+        Some(Call::CloseSession(_)) => {}
+        Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
+        Some(Call::Authenticate { session, method }) => {
+            model.authenticated(agent, session, &method, result, fx);
+        }
+        Some(Call::Logout(key)) => model.logged_out(key, result, fx),
+        None => {
+            let line = format!("a response to no request of ours: id {id}");
+            fx.push(log(Level::Warn, line));
+        }
+    }
+}
+
+/// Renders again what waits for a language.
+fn language_ready(model: &mut Model, language: &str, result: Result<(), String>, fx: &mut Effects) {
+    match result {
+        Ok(()) => model.language_loaded(language),
+        Err(why) => fx.push(log(Level::Error, format!("code in {language}: {why}"))),
+    }
+}
+
+/// A panic was caught somewhere: the user hears of it once, and work goes on.
+fn panicked(place: &str, message: &str, fx: &mut Vec<Effect>) {
+    fx.push(log(Level::Error, format!("panic in {place}: {message}")));
+    fx.push(notify(
+        Level::Error,
+        format!("An internal error in {place} was caught; your text is safe. `:Acp log` has it."),
+    ));
+}

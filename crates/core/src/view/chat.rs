@@ -1,0 +1,254 @@
+//! The transcript on the screen: entries as lines, and the smallest changes that bring the
+//! chat's buffer up to date.
+//!
+//! Invariants: the buffer is the entries' lines one after another, but what belongs to a tool call
+//! stands in its block; a clean entry is never touched again; what one frame changes is bounded by
+//! `FRAME_BYTES`, and what is rendered at a time by `SLICE`.
+
+mod block;
+mod order;
+
+use std::ops::Range;
+use std::path::Path;
+
+use self::block::{Block, Kin, Site};
+use self::order::{Order, Slot};
+use crate::conversation::transcript::{Entry, Transcript};
+use crate::render::markdown::Languages;
+use crate::render::ops::Ops;
+use crate::render::view::{FoldState, Line};
+use crate::spine::effect::Level;
+use crate::view::toolview;
+
+/// How much text one frame may bring, so that applying it takes a few milliseconds at most.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// How much is rendered at a time, in units of [`crate::render::markdown::Markdown::render`]: a few
+/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever
+/// asks.
+const SLICE: usize = 256;
+
+/// What one unit is in bytes of text that is not highlighted.
+const UNIT_BYTES: usize = 128;
+
+/// The slices of one frame: it shall not be late because there is much to highlight.
+const FRAME_SLICES: usize = 16;
+
+/// How often that doubles while each frame leaves something for the next: who is far behind
+/// catches up in few frames, since each one costs the editor a drawing of the screen.
+const MAX_DOUBLINGS: u32 = 4;
+
+/// What one frame may still bring.
+#[derive(Debug)]
+pub struct Budget {
+    bytes: usize,
+    slices: usize,
+    /// Units that are left of this slice.
+    slice: usize,
+}
+
+impl Budget {
+    /// Returns the budget of a frame after `behind` frames that left something over.
+    pub fn new(behind: u32) -> Self {
+        Self {
+            bytes: FRAME_BYTES,
+            slices: FRAME_SLICES << behind.min(MAX_DOUBLINGS),
+            slice: 0,
+        }
+    }
+
+    /// Returns whether another slice may be rendered.
+    pub fn is_left(&self) -> bool {
+        self.bytes > 0 && self.slices > 0
+    }
+
+    fn begin_slice(&mut self) {
+        self.slices = self.slices.saturating_sub(1);
+        self.slice = SLICE;
+    }
+
+    fn is_slice_left(&self) -> bool {
+        self.bytes > 0 && self.slice > 0
+    }
+
+    fn spend(&mut self, lines: &[Line]) {
+        let bytes: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+        self.bytes = self.bytes.saturating_sub(bytes.max(1));
+        self.slice = self.slice.saturating_sub(1 + bytes / UNIT_BYTES);
+    }
+}
+
+/// What rendering needs besides the transcript.
+pub struct Means<'a> {
+    pub budget: &'a mut Budget,
+    pub languages: &'a mut Languages,
+    pub ops: &'a mut Ops,
+    /// The session's folder.
+    pub cwd: &'a Path,
+}
+
+/// What of a transcript is on the screen.
+#[derive(Debug, Default)]
+pub struct ChatView {
+    blocks: Vec<Block>,
+    order: Order,
+}
+
+impl ChatView {
+    /// Forgets what is on the screen: the next frame brings everything again.
+    pub fn reset(&mut self, transcript: &mut Transcript) {
+        self.blocks.clear();
+        self.order = Order::default();
+        for index in 0..transcript.entries().len() {
+            restart(transcript, index);
+        }
+        transcript.set_all_dirty();
+    }
+
+    /// Returns the folds of everything on the screen, for a window that has none yet; a fold
+    /// comes before those in it.
+    pub fn folds(&self) -> Vec<(usize, usize, FoldState)> {
+        let mut start = 0;
+        let mut folds = Vec::new();
+        for slot in self.order.slots() {
+            if let Slot::Head(entry) = slot
+                && let Some(block) = self.blocks.get(*entry)
+                && let Some(state) = block.fold
+            {
+                let first = start + usize::from(block.lead);
+                let end = start + block.rows + self.rows(self.order.below(*entry));
+                folds.push((first, end + usize::from(block.tail), state));
+            }
+            start += self.rows_of(slot);
+        }
+        folds
+    }
+
+    /// Renders a slice of what is dirty; `true` when more is left.
+    pub fn render(&mut self, transcript: &mut Transcript, means: &mut Means<'_>) -> bool {
+        means.budget.begin_slice();
+        self.place(transcript, means.ops);
+        let mut dirty: Vec<usize> = transcript.dirty().iter().copied().collect();
+        dirty.sort_unstable_by_key(|&entry| self.order.head(entry));
+        let mut start = 0;
+        let mut passed = 0;
+        for index in dirty {
+            if !means.budget.is_slice_left() {
+                return true;
+            }
+            let head = self.order.head(index);
+            start += self.rows(passed..head);
+            passed = head;
+            let site = Site {
+                start,
+                below: self.rows(self.order.below(index)),
+                lead: wants_lead(transcript, index),
+                kin: Kin::of(transcript, index),
+            };
+            let Some(block) = self.blocks.get_mut(index) else {
+                continue;
+            };
+            let Some(entry) = transcript.entry_mut(index) else {
+                continue;
+            };
+            if !block.sync(entry, &site, means) {
+                return true;
+            }
+            transcript.set_clean(index);
+        }
+        false
+    }
+
+    /// Makes blocks of new entries, and takes away what belongs elsewhere by now: it comes again
+    /// in its new place.
+    fn place(&mut self, transcript: &mut Transcript, ops: &mut Ops) {
+        let moved = transcript.take_moved();
+        let known = self.order.entries();
+        let is_known = |entry: &&usize| **entry < known;
+        for &entry in moved.iter().filter(is_known) {
+            self.take_away(entry, transcript, ops);
+        }
+        let mut is_arranged = !moved.iter().any(|entry| *entry < known);
+        while self.order.entries() < transcript.entries().len() {
+            is_arranged &= self.order.add(transcript.family());
+            self.blocks.push(Block::default());
+        }
+        if !is_arranged {
+            self.order.arrange(transcript.family());
+        }
+    }
+
+    fn take_away(&mut self, entry: usize, transcript: &mut Transcript, ops: &mut Ops) {
+        let start = self.rows(0..self.order.head(entry));
+        let below = self.order.below(entry);
+        let slots = below.start.saturating_sub(1)..below.end + 1;
+        let rows = self.rows(slots.clone());
+        if rows > 0 {
+            ops.splice(start, rows, Vec::new());
+        }
+        for slot in self.order.slots().get(slots).unwrap_or_default() {
+            if let Slot::Head(gone) = *slot {
+                if let Some(block) = self.blocks.get_mut(gone) {
+                    *block = Block::default();
+                }
+                restart(transcript, gone);
+                transcript.set_dirty(gone);
+            }
+        }
+        // Whether a blank line stands before an entry depends on the one before it.
+        transcript.set_siblings_dirty(entry);
+    }
+
+    fn rows_of(&self, slot: &Slot) -> usize {
+        match slot {
+            Slot::Head(entry) => self.blocks.get(*entry).map_or(0, |block| block.rows),
+            Slot::Tail(entry) => {
+                let block = self.blocks.get(*entry);
+                block.map_or(0, |block| usize::from(block.tail))
+            }
+        }
+    }
+
+    fn rows(&self, slots: Range<usize>) -> usize {
+        let slots = self.order.slots().get(slots).unwrap_or_default();
+        slots.iter().map(|slot| self.rows_of(slot)).sum()
+    }
+}
+
+fn restart(transcript: &mut Transcript, index: usize) {
+    if let Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) =
+        transcript.entry_mut(index)
+    {
+        message.markdown.restart();
+    }
+}
+
+/// Returns whether a blank line stands before an entry: everywhere but between tool calls, and
+/// before what is the first below a call.
+fn wants_lead(transcript: &Transcript, index: usize) -> bool {
+    let entries = transcript.entries();
+    let family = transcript.family();
+    let before = match family.parent(index) {
+        Some(above) => {
+            let siblings = family.children(above);
+            let at = siblings.partition_point(|sibling| *sibling < index);
+            at.checked_sub(1).and_then(|at| siblings.get(at).copied())
+        }
+        None => (0..index)
+            .rev()
+            .find(|&other| family.parent(other).is_none()),
+    };
+    let is_tool = |entry: Option<&Entry>| matches!(entry, Some(Entry::Tool(_)));
+    before.is_some_and(|before| !is_tool(entries.get(before)) || !is_tool(entries.get(index)))
+}
+
+fn notice_lines(level: Level, text: &str) -> Vec<Line> {
+    let group = match level {
+        Level::Debug | Level::Info => "AcpNotice",
+        Level::Warn => "AcpWarning",
+        Level::Error => "AcpError",
+    };
+    text.lines()
+        .map(|line| toolview::whole_line(line.to_owned(), group))
+        .collect()
+}

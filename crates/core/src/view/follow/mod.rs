@@ -1,0 +1,283 @@
+//! Following: where each session's agent is, and where the editor shall go along with it.
+//!
+//! Invariants: a place gets its number when the agent comes there, and a higher one than all
+//! before; what is told of a place again is no new one. Nothing is marked while no turn runs, or
+//! while the agent waits for the user: an agent that does nothing is nowhere.
+
+pub mod pace;
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use crate::model::{Effects, Model, notify};
+use crate::render::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
+use crate::spine::effect::Level;
+use crate::spine::ids::{BufId, SessionKey};
+use acp::ToolCallId;
+
+/// Whether the editor goes along with an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Follow {
+    #[default]
+    Off,
+    On,
+    /// Where it changes files, not where it reads them.
+    Edits,
+}
+
+impl Follow {
+    /// Returns what the user is told when this is in force from now on.
+    fn told(self) -> &'static str {
+        match self {
+            Follow::Off => "No window follows the agent any more.",
+            Follow::On => "A window follows the agent from now on.",
+            Follow::Edits => "A window follows the agent's edits from now on.",
+        }
+    }
+
+    /// Returns what the chat's window bar says of it.
+    pub(crate) fn title(self) -> Option<&'static str> {
+        match self {
+            Follow::Off => None,
+            Follow::On => Some("following"),
+            Follow::Edits => Some("following edits"),
+        }
+    }
+}
+
+/// Where all agents are.
+#[derive(Debug, Default)]
+pub struct Following {
+    /// What a new session begins with.
+    pub(crate) default: Follow,
+    trails: BTreeMap<SessionKey, Trail>,
+    /// Sessions of which the screen does not show what is known.
+    dirty: BTreeSet<SessionKey>,
+    /// The number of the last place.
+    last_number: u64,
+}
+
+/// Where an agent is, and what it has named in this turn.
+#[derive(Debug, Default)]
+struct Trail {
+    mode: Follow,
+    last: Option<Place>,
+    /// The last place at which it changed something.
+    edited: Option<Place>,
+    named: HashMap<ToolCallId, HashSet<Named>>,
+    /// Files that a tool call has named as those it changes, until a change there is found.
+    announced: HashSet<PathBuf>,
+}
+
+/// A place in a file that the agent has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    number: u64,
+    path: PathBuf,
+    row: Option<usize>,
+    deed: String,
+    is_edit: bool,
+    tool: Option<ToolCallId>,
+}
+
+/// What a tool call has named, so that it counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Named {
+    Location(PathBuf, Option<u32>),
+    /// A diff, told from others by the lengths of its texts.
+    Diff(PathBuf, usize, usize),
+}
+
+/// What an agent does somewhere.
+#[derive(Debug)]
+struct Step {
+    path: PathBuf,
+    row: Option<usize>,
+    /// `reads`, `edits`, `runs: make`.
+    deed: String,
+    is_edit: bool,
+    tool: Option<ToolCallId>,
+    /// There was no such file before: it could not be shown when it was named.
+    is_new_file: bool,
+}
+
+impl Following {
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Returns whether, and how, a session's agent is followed.
+    pub(crate) fn mode(&self, key: SessionKey) -> Follow {
+        self.trails
+            .get(&key)
+            .map_or(Follow::Off, |trail| trail.mode)
+    }
+
+    pub(crate) fn opened(&mut self, key: SessionKey) {
+        let mode = self.default;
+        let trail = Trail {
+            mode,
+            ..Trail::default()
+        };
+        self.trails.insert(key, trail);
+    }
+
+    pub(crate) fn closed(&mut self, key: SessionKey) {
+        if self.trails.remove(&key).is_some() {
+            self.dirty.insert(key);
+        }
+    }
+
+    /// A turn begins: what was before is over.
+    pub(crate) fn turn_begins(&mut self, key: SessionKey) {
+        if let Some(trail) = self.trails.get_mut(&key) {
+            let mode = trail.mode;
+            *trail = Trail {
+                mode,
+                ..Trail::default()
+            };
+            self.dirty.insert(key);
+        }
+    }
+
+    pub(crate) fn turn_ends(&mut self, key: SessionKey) {
+        if self
+            .trails
+            .get(&key)
+            .is_some_and(|trail| trail.last.is_some())
+        {
+            self.dirty.insert(key);
+        }
+    }
+
+    /// A buffer is there: agents that are in its file are shown in it.
+    pub(crate) fn buffer_came(&mut self, path: &Path, real: &Path) {
+        for (key, trail) in &self.trails {
+            let is_there = |place: &&Place| place.path == path || place.path == real;
+            if trail.last.as_ref().is_some_and(|place| is_there(&place)) {
+                self.dirty.insert(*key);
+            }
+        }
+    }
+
+    /// The agent has come to a place, unless it is there already.
+    fn comes(&mut self, key: SessionKey, step: Step) {
+        let Some(trail) = self.trails.get_mut(&key) else {
+            return;
+        };
+        let mut place = Place {
+            number: self.last_number + 1,
+            path: step.path,
+            row: step.row,
+            deed: step.deed,
+            is_edit: step.is_edit,
+            tool: step.tool,
+        };
+        if let Some(last) = trail.last.as_ref().filter(|last| last.path == place.path) {
+            // A file that is named without a line is still looked at where it was.
+            place.row = place.row.or(last.row);
+            let is_same = (last.row, &last.deed) == (place.row, &place.deed);
+            if is_same && !step.is_new_file {
+                return;
+            }
+        }
+        self.last_number = place.number;
+        if place.is_edit {
+            trail.edited = Some(place.clone());
+        }
+        trail.last = Some(place);
+        self.dirty.insert(key);
+    }
+
+    /// The words for what the agent does at its place are others by now.
+    fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
+        let last = self
+            .trails
+            .get_mut(&key)
+            .and_then(|trail| trail.last.as_mut());
+        if let Some(last) = last
+            && last.tool.as_ref() == Some(tool)
+            && last.deed != deed
+        {
+            deed.clone_into(&mut last.deed);
+            self.dirty.insert(key);
+        }
+    }
+}
+
+impl Model {
+    /// The user wants an agent to be followed, or not; without a mode the other one of both.
+    pub(crate) fn follow(&mut self, key: SessionKey, mode: Option<Follow>, fx: &mut Effects) {
+        let is_at_work = self.is_at_work(key);
+        let default = self.following.default;
+        let Some(trail) = self.following.trails.get_mut(&key) else {
+            return;
+        };
+        let toggled = match (trail.mode, default) {
+            (Follow::Off, Follow::Edits) => Follow::Edits,
+            (Follow::Off, _) => Follow::On,
+            _ => Follow::Off,
+        };
+        trail.mode = mode.unwrap_or(toggled);
+        if !is_at_work {
+            // Nobody wants to see now where a turn was that is over.
+            (trail.last, trail.edited) = (None, None);
+        }
+        fx.push(notify(Level::Info, trail.mode.told()));
+        self.following.dirty.insert(key);
+    }
+
+    fn is_at_work(&self, key: SessionKey) -> bool {
+        let session = self.sessions.get(&key);
+        session.is_some_and(|session| session.turn.is_some())
+    }
+
+    /// Puts into a frame where agents are by now.
+    pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
+        if self.frame.permission_dirty {
+            self.following.dirty.extend(self.following.trails.keys());
+        }
+        for session in std::mem::take(&mut self.following.dirty) {
+            let view = self.follow_view(session);
+            frame.patches.push(Patch::Follow { session, view });
+        }
+    }
+
+    fn follow_view(&self, key: SessionKey) -> FollowView {
+        let trail = self.following.trails.get(&key);
+        let (Some(trail), Some(session)) = (trail, self.sessions.get(&key)) else {
+            return FollowView::default();
+        };
+        let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
+        let is_at_work = session.turn.is_some();
+        // What it has asked for stands there.
+        let is_waiting = self.permissions.count(key) + self.elicitations.count(key) > 0;
+        let mark = trail.last.as_ref();
+        let mark = mark.filter(|_| is_at_work && !is_waiting);
+        let target = match trail.mode {
+            Follow::Off => None,
+            Follow::On => trail.last.as_ref(),
+            Follow::Edits => trail.edited.as_ref(),
+        };
+        FollowView {
+            mode: trail.mode,
+            mark: mark.and_then(|place| {
+                Some(AgentMark {
+                    number: place.number,
+                    buf: buffer(&place.path)?,
+                    row: place.row.unwrap_or(0),
+                    label: format!("{} {}", session.spec.name, place.deed),
+                })
+            }),
+            target: target.map(|place| FollowTarget {
+                number: place.number,
+                path: place.path.clone(),
+                row: place.row,
+                buf: buffer(&place.path),
+                roots: session.roots.clone(),
+                is_over: !is_at_work,
+            }),
+        }
+    }
+}

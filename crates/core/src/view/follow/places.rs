@@ -1,0 +1,246 @@
+//! What says where an agent is: tool calls, reads and writes through the client, and files that it
+//! changes on disk by itself.
+//!
+//! Invariant: a change that is found on disk counts unless a tool call has announced it: of both
+//! the one that came first moves the editor, and the other one at most tells the row.
+
+use std::path::{Path, PathBuf};
+
+use super::{Named, Place, Step, Trail};
+use crate::conversation::transcript::{Entry, ToolCall};
+use crate::model::{Model, Session};
+use crate::render::rawview;
+use crate::spine::ids::SessionKey;
+use crate::text::Text;
+use crate::view::toolview;
+use crate::workspace::files::normalized;
+use acp::{ToolCallId, ToolContent, ToolKind};
+
+/// How many characters the words for a deed take at most.
+const MAX_DEED: usize = 50;
+
+impl Model {
+    /// A tool call was heard of: what it names, and has not named before, is where the agent is.
+    pub(crate) fn follow_tool(&mut self, key: SessionKey, id: &ToolCallId) {
+        let Some(session) = self.sessions.get(&key) else {
+            return;
+        };
+        let Some(tool) = session.transcript.find_tool(id) else {
+            return;
+        };
+        let Some(trail) = self.following.trails.get_mut(&key) else {
+            return;
+        };
+        let fresh = fresh(trail, tool);
+        let (deed, is_edit) = (deed_of(tool), is_edit(tool));
+        let place = match fresh {
+            Some(Named::Location(path, row)) => {
+                let row = row.map(|row| row as usize);
+                let found = row.or_else(|| self.diff_row(session, tool, &path));
+                Some((path, found))
+            }
+            Some(Named::Diff(path, ..)) => {
+                let row = self.diff_row(session, tool, &path);
+                Some((path, row))
+            }
+            None => None,
+        };
+        let found = place.and_then(|(path, row)| Some((self.place_of(key, &path)?, row)));
+        let Some((path, row)) = found else {
+            return self.following.renames(key, id, &deed);
+        };
+        if is_edit && let Some(trail) = self.following.trails.get_mut(&key) {
+            trail.announced.insert(path.clone());
+        }
+        let step = Step {
+            path,
+            row,
+            deed,
+            is_edit,
+            tool: Some(id.clone()),
+            is_new_file: false,
+        };
+        self.comes(key, step);
+    }
+
+    /// The agent reads a file through the client; `line` counts from 1.
+    pub(crate) fn follow_read(&mut self, key: SessionKey, path: &Path, line: Option<u32>) {
+        let row = line.map(|line| line.saturating_sub(1) as usize);
+        let step = Step {
+            path: path.to_owned(),
+            row: row.filter(|row| *row > 0),
+            deed: "reads".to_owned(),
+            is_edit: false,
+            tool: None,
+            is_new_file: false,
+        };
+        self.comes(key, step);
+    }
+
+    /// The agent has written a file through the client; there was none without `before`.
+    pub(crate) fn follow_write(
+        &mut self,
+        key: SessionKey,
+        path: &Path,
+        before: Option<&Text>,
+        after: &Text,
+    ) {
+        let step = Step {
+            path: path.to_owned(),
+            row: first_row(before, after),
+            deed: "edits".to_owned(),
+            is_edit: true,
+            tool: None,
+            is_new_file: before.is_none(),
+        };
+        self.comes(key, step);
+    }
+
+    /// The agent has changed a file by itself; there was none without `before`.
+    pub(crate) fn follow_change(
+        &mut self,
+        key: SessionKey,
+        path: &Path,
+        before: Option<&Text>,
+        after: &Text,
+    ) {
+        let (Some(path), Some(session)) = (self.place_of(key, path), self.sessions.get(&key))
+        else {
+            return;
+        };
+        let mut tools = session.transcript.entries().iter().rev();
+        let tool = tools.find_map(|entry| match entry {
+            Entry::Tool(tool) => Some(tool),
+            _ => None,
+        });
+        let command = tool.filter(|tool| tool.kind == ToolKind::Execute);
+        let deed = command.map_or_else(|| "edits".to_owned(), |tool| deed_of(tool));
+        let Some(trail) = self.following.trails.get_mut(&key) else {
+            return;
+        };
+        let is_announced = trail.announced.remove(&path);
+        let is_there = |last: &Place| last.path == path;
+        let wants_row = |last: &Place| is_there(last) && last.row.is_none();
+        let last = trail.last.as_ref();
+        let is_new_file = before.is_none() && (!is_announced || last.is_some_and(is_there));
+        if is_announced && !is_new_file && !last.is_some_and(wants_row) {
+            return;
+        }
+        let step = Step {
+            path,
+            row: first_row(before, after),
+            deed,
+            is_edit: true,
+            tool: None,
+            is_new_file,
+        };
+        self.comes(key, step);
+    }
+
+    /// The agent has come somewhere; what is told of turns that were over long ago moves nothing.
+    fn comes(&mut self, key: SessionKey, step: Step) {
+        if self.is_at_work(key) || self.windows.is_open(key) {
+            self.following.comes(key, step);
+        }
+    }
+
+    /// Returns the file that an agent has named, if the session may go there.
+    fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
+        let cwd = &self.sessions.get(&key)?.spec.cwd;
+        let path = normalized(&cwd.join(path));
+        self.check_root(key, &path).is_ok().then_some(path)
+    }
+
+    /// Returns the first row that the last diff of a file changes, as far as it is known.
+    fn diff_row(&self, session: &Session, tool: &ToolCall, path: &Path) -> Option<usize> {
+        let diffs = tool.content.iter().rev().filter_map(|item| match item {
+            ToolContent::Diff { path, old, new } => Some((path, old, new)),
+            _ => None,
+        });
+        let mut diffs = diffs.filter(|diff| diff.0 == path);
+        let (_, old, new) = diffs.next()?;
+        let old = old.as_deref().unwrap_or_default();
+        if old.is_empty() {
+            return Some(0);
+        }
+        let same = old.lines().zip(new.lines());
+        let same = same.take_while(|(old, new)| old == new).count();
+        let document = self
+            .documents
+            .find(path)
+            .map(|(_, document)| &document.text);
+        let text = document.or_else(|| session.seen.get(path))?.to_string();
+        // Before it is made, and after.
+        let at = [old, new].into_iter().filter(|part| !part.is_empty());
+        let at = at.filter_map(|part| text.find(part)).next()?;
+        let above = text.get(..at)?.matches('\n').count();
+        Some(above + same)
+    }
+}
+
+/// Returns what a tool call names and has not named before: the last of its locations, or the last
+/// diff of a file of which no location tells the row.
+fn fresh(trail: &mut Trail, tool: &ToolCall) -> Option<Named> {
+    let named = trail.named.entry(tool.id.clone()).or_default();
+    let mut fresh = None;
+    for item in &tool.content {
+        let ToolContent::Diff { path, old, new } = item else {
+            continue;
+        };
+        let mut locations = tool.locations.iter();
+        let is_located = locations.any(|place| place.path == *path && place.row.is_some());
+        let old = old.as_ref().map_or(0, String::len);
+        let diff = Named::Diff(path.clone(), old, new.len());
+        if named.insert(diff.clone()) && !is_located {
+            fresh = Some(diff);
+        }
+    }
+    for place in &tool.locations {
+        let location = Named::Location(place.path.clone(), place.row);
+        if named.insert(location.clone()) {
+            fresh = Some(location);
+        }
+    }
+    fresh
+}
+
+/// Returns what a tool call does, in a few words.
+fn deed_of(tool: &ToolCall) -> String {
+    let words = match tool.kind {
+        ToolKind::Read => return "reads".to_owned(),
+        ToolKind::Edit => return "edits".to_owned(),
+        ToolKind::Delete => return "deletes".to_owned(),
+        ToolKind::Move => return "moves".to_owned(),
+        ToolKind::Search => return "searches".to_owned(),
+        ToolKind::Execute => {
+            let command = rawview::command(tool);
+            let command = command.unwrap_or_else(|| toolview::title(tool));
+            format!("runs: {}", command.lines().next().unwrap_or_default())
+        }
+        _ => format!("is here: {}", toolview::title(tool)),
+    };
+    match words.char_indices().nth(MAX_DEED) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
+    }
+}
+
+fn is_edit(tool: &ToolCall) -> bool {
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    matches!(
+        tool.kind,
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move
+    ) || tool.content.iter().any(is_diff)
+}
+
+/// Returns the first row in which two texts differ; `None` when they do not.
+fn first_row(before: Option<&Text>, after: &Text) -> Option<usize> {
+    let Some(before) = before else {
+        return Some(0);
+    };
+    (before != after).then(|| {
+        before
+            .common_prefix(after)
+            .min(after.len().saturating_sub(1))
+    })
+}

@@ -1,0 +1,10 @@
+//! What the screen and the public API show of the other rooms.
+
+pub(crate) mod chat;
+pub mod follow;
+pub mod frame;
+pub mod reviewlist;
+pub mod snapshot;
+pub mod statusline;
+pub mod toolview;
+pub(crate) mod wholes;

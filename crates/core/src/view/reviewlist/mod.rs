@@ -1,0 +1,155 @@
+//! The review list: every file and hunk to be reviewed as lines of a window, what is proposed
+//! before it is written among them, and a preview of the one under the cursor.
+//!
+//! Invariants: nothing is rendered while no window shows it. An item is known by what it changes,
+//! not by where it stands: a decision meets what the user has seen, or nothing.
+
+mod items;
+mod lines;
+mod preview;
+
+use std::path::{Path, PathBuf};
+
+use items::{Item, What};
+
+use crate::model::{Effects, Model, notify};
+use crate::render::view::{Frame, ListView, Patch, PreviewView};
+use crate::spine::effect::Level;
+use crate::spine::event::{ListEvent, ReviewAction};
+use crate::spine::ids::ItemKey;
+use crate::spine::project::Whole;
+use crate::workspace::ledger::Which;
+use crate::workspace::proposals::Place;
+use crate::workspace::reviews::FileReview;
+
+/// The window of the review list, as far as the core knows of it.
+#[derive(Debug, Default)]
+pub struct ReviewList {
+    /// The folder to which paths are relative; `None` while no window shows the list.
+    cwd: Option<PathBuf>,
+    is_dirty: bool,
+    /// What a preview is wanted of.
+    at: Option<ItemKey>,
+    preview_is_dirty: bool,
+    /// What was sent last, so that the same is not sent again.
+    sent: Option<ListView>,
+    previewed: Option<PreviewView>,
+}
+
+impl ReviewList {
+    /// Tells whether a frame has something to bring.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.cwd.is_some() && (self.is_dirty || self.preview_is_dirty)
+    }
+
+    /// Notes that a review has changed.
+    pub(crate) fn touch(&mut self) {
+        self.is_dirty = true;
+        self.preview_is_dirty = true;
+    }
+}
+
+impl Model {
+    /// Something has happened in the list's window.
+    pub(crate) fn list(&mut self, event: ListEvent, fx: &mut Effects) {
+        match event {
+            ListEvent::Opened { cwd } => {
+                self.list = ReviewList {
+                    cwd: Some(cwd),
+                    is_dirty: true,
+                    ..ReviewList::default()
+                };
+            }
+            ListEvent::Closed => self.list = ReviewList::default(),
+            ListEvent::At { item } => {
+                self.list.at = item;
+                self.list.preview_is_dirty = true;
+            }
+            ListEvent::Decide { action, items } => self.decide_items(action, &items, fx),
+            ListEvent::Undo => self.undo_decision(fx),
+        }
+    }
+
+    /// Accepts or rejects what stands in lines of the list.
+    fn decide_items(&mut self, action: ReviewAction, keys: &[ItemKey], fx: &mut Effects) {
+        let mut items = self.items();
+        items.retain(|item| keys.contains(&item.key));
+        if items.is_empty() && !keys.is_empty() {
+            let text = "That has changed meanwhile: the list shows what is there now.";
+            fx.push(notify(Level::Info, text));
+        }
+        let written = written(&items);
+        let places: Vec<Place> = items
+            .iter()
+            .filter_map(|item| item.what.proposed())
+            .collect();
+        let proposed = self.proposals.meant(&places);
+        self.reviews.begin_decision();
+        for (path, which) in written {
+            self.review_file(action, &path, which, fx);
+        }
+        self.decide_places(action, &proposed);
+        self.ask_about_files(&places, fx);
+        self.answer_decided(fx);
+    }
+
+    /// Brings the list and the preview up to date, if a window shows them.
+    pub(crate) fn list_patches(&mut self, frame: &mut Frame) {
+        if self.list.cwd.is_none() {
+            return;
+        }
+        if std::mem::take(&mut self.list.is_dirty) {
+            let view = self.list_view();
+            if self.list.sent.as_ref() != Some(&view) {
+                self.list.sent = Some(view.clone());
+                frame.patches.push(Patch::ReviewList(view));
+            }
+        }
+        if std::mem::take(&mut self.list.preview_is_dirty) {
+            let view = self.preview();
+            if self.list.previewed.as_ref() != Some(&view) {
+                self.list.previewed = Some(view.clone());
+                frame.patches.push(Patch::ReviewPreview(view));
+            }
+        }
+    }
+
+    fn relative(&self, path: &Path) -> String {
+        let cwd = self.list.cwd.as_deref();
+        let short = cwd.and_then(|cwd| path.strip_prefix(cwd).ok());
+        short.unwrap_or(path).display().to_string()
+    }
+
+    /// Returns what happened to a file as a whole, with the names that the list shows.
+    fn whole_of(&self, file: &FileReview) -> Vec<Whole> {
+        let shown = file.whole().into_iter().map(|whole| match whole {
+            Whole::Moved(from) => Whole::Moved(self.relative(&from).into()),
+            other => other,
+        });
+        shown.collect()
+    }
+}
+
+/// Returns what is meant by lines of the list of what is written: whole files, or the rows of
+/// hunks that follow each other.
+fn written(items: &[Item<'_>]) -> Vec<(PathBuf, Which)> {
+    let mut meant: Vec<(PathBuf, Which)> = Vec::new();
+    for item in items {
+        let path = item.path;
+        let rows = match item.what {
+            What::File(_) => {
+                meant.push((path.to_owned(), Which::All));
+                continue;
+            }
+            What::Hunk(_, hunk) => hunk.row..hunk.row + hunk.count,
+            What::Proposal(..) | What::Proposed(..) => continue,
+        };
+        match meant.last_mut() {
+            // All of it is meant already.
+            Some((last, Which::All)) if last == path => {}
+            Some((last, Which::Rows(before))) if last == path => before.end = rows.end,
+            _ => meant.push((path.to_owned(), Which::Rows(rows))),
+        }
+    }
+    meant
+}

@@ -1,0 +1,320 @@
+//! What the public API answers at once: plain data, published by the core.
+//!
+//! Invariant: a snapshot is published with each frame and before each `User` event.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::conversation::complete::Files;
+use crate::conversation::queue::QueuedInfo;
+use crate::conversation::recall::Prompts;
+use crate::conversation::transcript::{Entry, Transcript};
+use crate::model::{AgentState, Model, Phase, Usage};
+use crate::questions::elicitation::Ask;
+use crate::spine::event::AgentSpec;
+use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
+use crate::spine::project::Whole;
+use crate::terminals::State;
+use crate::view::follow::Follow;
+use crate::view::toolview;
+use crate::workspace::ledger::Review;
+use acp::client::Initialized;
+use acp::{Command, OptionKind, PermissionOption, Purpose, SessionId, SessionOption};
+
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    pub sessions: Vec<SessionInfo>,
+    pub agents: Vec<AgentInfo>,
+    pub permissions: Vec<PermissionInfo>,
+    /// Oldest first.
+    pub elicitations: Vec<ElicitationInfo>,
+    pub reviews: Vec<ReviewInfo>,
+    /// By path.
+    pub proposals: Vec<ProposalInfo>,
+    /// Oldest first.
+    pub terminals: Vec<TerminalInfo>,
+}
+
+/// A process of an agent's.
+#[derive(Debug, Clone)]
+pub struct AgentInfo {
+    pub spec: AgentSpec,
+    pub state: AgentState,
+    /// What it says of itself, once it has.
+    pub info: Option<Initialized>,
+    /// The sessions it serves.
+    pub sessions: Vec<SessionKey>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SessionInfo {
+    pub session: SessionKey,
+    /// The agent's own name for it.
+    pub id: Option<SessionId>,
+    pub agent: String,
+    /// The project it works in.
+    pub cwd: PathBuf,
+    pub phase: Phase,
+    pub stop_reason: Option<String>,
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    /// Mode and model among them.
+    pub options: Arc<[SessionOption]>,
+    /// What the agent offers after `/`.
+    pub commands: Arc<[Command]>,
+    /// Done, total.
+    pub plan: Option<(usize, usize)>,
+    /// The tool calls that run.
+    pub tools: ToolsInfo,
+    pub permissions: usize,
+    /// The prompts that wait, the next one first.
+    pub queue: Vec<QueuedInfo>,
+    pub elicitations: usize,
+    /// Files, hunks.
+    pub review: (usize, usize),
+    /// How many of its terminals run.
+    pub terminals: usize,
+    pub usage: Option<Usage>,
+    pub title: Option<String>,
+    pub follow: Follow,
+    /// What goes along with the next prompt, by name.
+    pub attached: Vec<String>,
+    /// The project's files, once they were listed.
+    pub files: Option<Arc<Files>>,
+    /// What the user has written in the project, oldest first.
+    pub prompts: Prompts,
+    /// Its agent goes on only for somebody who has logged in.
+    pub needs_login: bool,
+    /// As far as its agent has said what it takes.
+    pub takes_images: bool,
+}
+
+/// The tool calls of a session that are not finished.
+#[derive(Debug, Clone, Default)]
+pub struct ToolsInfo {
+    pub running: usize,
+    /// The title and kind of the one that began last.
+    pub latest: Option<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct PermissionInfo {
+    pub id: u64,
+    pub session: SessionKey,
+    pub title: String,
+    /// The tool call in the protocol's own form.
+    pub tool_call: Value,
+    pub options: Vec<PermissionOption>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ElicitationInfo {
+    pub id: u64,
+    pub session: SessionKey,
+    pub message: String,
+    pub ask: Ask,
+}
+
+#[derive(Debug, Clone)]
+pub struct ReviewInfo {
+    pub path: PathBuf,
+    pub session: SessionKey,
+    pub hunks: Arc<Vec<HunkInfo>>,
+    /// What happened to the file as a whole, next to its hunks.
+    pub whole: Vec<Whole>,
+}
+
+/// What agents propose for a file and have not written yet.
+#[derive(Debug, Clone)]
+pub struct ProposalInfo {
+    pub path: PathBuf,
+    /// `row` and `count` are those of the lines that would go.
+    pub hunks: Vec<HunkInfo>,
+}
+
+/// A terminal that can be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalInfo {
+    pub key: TerminalKey,
+    pub session: SessionKey,
+    /// The command line, on one line; what the tool call is called where nobody knows it.
+    pub title: Arc<str>,
+    pub cwd: Arc<Path>,
+    pub state: State,
+    /// How many bytes it has printed in all.
+    pub bytes: u64,
+    /// A command of this client's runs, or ran, in it: it takes input and can be killed. Else it
+    /// only shows what the agent tells.
+    pub has_process: bool,
+    /// The agent needs it no more.
+    pub is_released: bool,
+}
+
+/// One hunk: rows are 0-based, `old` and `new` are its lines.
+#[derive(Debug, Clone)]
+pub struct HunkInfo {
+    pub path: PathBuf,
+    pub row: usize,
+    pub count: usize,
+    pub old: Vec<String>,
+    pub new: Vec<String>,
+    pub state: &'static str,
+}
+
+impl HunkInfo {
+    /// Returns the hunks of one file.
+    pub fn of(path: &Path, review: &Review) -> Vec<HunkInfo> {
+        let hunks = review.hunks().iter();
+        hunks
+            .map(|hunk| HunkInfo {
+                path: path.to_owned(),
+                row: hunk.new.start,
+                count: hunk.new.len(),
+                old: review.base().to_lines(hunk.old.clone()),
+                new: review.current().to_lines(hunk.new.clone()),
+                state: if hunk.conflict.is_some() {
+                    "conflict"
+                } else {
+                    "pending"
+                },
+            })
+            .collect()
+    }
+}
+
+/// Returns the wire's name of an option's kind.
+pub fn option_kind(kind: &OptionKind) -> &str {
+    match kind {
+        OptionKind::AllowOnce => "allow_once",
+        OptionKind::AllowAlways => "allow_always",
+        OptionKind::RejectOnce => "reject_once",
+        OptionKind::RejectAlways => "reject_always",
+        OptionKind::Unknown(name) => name,
+    }
+}
+
+fn tools_info(transcript: &Transcript) -> ToolsInfo {
+    let (running, latest) = transcript.progress.running();
+    let latest = latest.and_then(|index| transcript.entries().get(index));
+    ToolsInfo {
+        running,
+        latest: match latest {
+            Some(Entry::Tool(tool)) => {
+                let kind = tool.kind.name().to_owned();
+                Some((toolview::title(tool), kind))
+            }
+            _ => None,
+        },
+    }
+}
+
+impl Model {
+    /// Takes the snapshot of this moment.
+    pub fn snapshot(&self) -> Snapshot {
+        let sessions = self.sessions.keys();
+        let reviews = self.reviews.iter();
+        Snapshot {
+            sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
+            agents: self
+                .agents
+                .keys()
+                .filter_map(|key| self.agent_info(*key))
+                .collect(),
+            permissions: self.permission_infos(),
+            elicitations: self.elicitation_infos(),
+            reviews: reviews
+                .filter(|(_, file)| file.is_pending())
+                .map(|(path, file)| ReviewInfo {
+                    path: path.clone(),
+                    session: file.session,
+                    hunks: Arc::clone(&file.info),
+                    whole: file.whole(),
+                })
+                .collect(),
+            proposals: self.proposals.infos(),
+            terminals: self.terminals.infos(),
+        }
+    }
+
+    fn agent_info(&self, key: AgentKey) -> Option<AgentInfo> {
+        let agent = self.agents.get(&key)?;
+        Some(AgentInfo {
+            spec: agent.spec.clone(),
+            state: agent.state,
+            info: agent.info.clone(),
+            sessions: self.sessions_of(key),
+        })
+    }
+
+    fn session_info(&self, key: SessionKey) -> Option<SessionInfo> {
+        let session = self.sessions.get(&key)?;
+        Some(SessionInfo {
+            session: key,
+            id: session.id.clone(),
+            agent: session.spec.name.clone(),
+            cwd: session.spec.cwd.clone(),
+            phase: self.phase(key),
+            stop_reason: session.stop_reason.clone(),
+            mode: session.options.id_of(Purpose::Mode).map(str::to_owned),
+            model: session.options.id_of(Purpose::Model).map(str::to_owned),
+            options: Arc::clone(session.options.shown()),
+            commands: Arc::clone(&session.commands),
+            plan: session.transcript.plan_progress(),
+            tools: tools_info(&session.transcript),
+            permissions: self.permissions.count(key),
+            queue: session.queue.infos(),
+            elicitations: self.elicitations.count(key),
+            review: self.reviews.counts(key),
+            terminals: self.terminals.running(key),
+            usage: session.usage.clone(),
+            title: session.title.clone(),
+            follow: self.following.mode(key),
+            attached: session.attached_labels(),
+            files: self.listings.get(&session.spec.cwd),
+            prompts: self.recall.get(&session.spec.cwd),
+            needs_login: session.login.is_needed,
+            takes_images: self.takes_images(session),
+        })
+    }
+
+    fn elicitation_infos(&self) -> Vec<ElicitationInfo> {
+        let open = self.elicitations.iter();
+        open.map(|open| ElicitationInfo {
+            id: open.id.0,
+            session: open.session,
+            message: open.message.clone(),
+            ask: open.ask.clone(),
+        })
+        .collect()
+    }
+
+    fn permission_infos(&self) -> Vec<PermissionInfo> {
+        let open = self.permissions.asked();
+        open.map(|open| {
+            let tool = self.permission_tool(open);
+            let title = tool.map(toolview::title).unwrap_or_default();
+            let mut tool_call = json!({ "toolCallId": &*open.tool.0, "title": title });
+            if let Some(tool) = tool {
+                tool_call["kind"] = json!(tool.kind.name());
+                if let Some(input) = &tool.raw_input {
+                    tool_call["rawInput"] = input.clone();
+                }
+                let paths = tool.locations.iter();
+                let paths: Vec<Value> = paths
+                    .map(|location| json!({ "path": location.path, "line": location.row.map(|row| row + 1) }))
+                    .collect();
+                tool_call["locations"] = Value::Array(paths);
+            }
+            PermissionInfo {
+                id: open.id.0,
+                session: open.session,
+                title,
+                tool_call,
+                options: open.options.clone(),
+            }
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,402 @@
+//! A tool call as lines: one for what it is and how it stands, its content below.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::conversation::transcript::{ToolCall, content_markdown};
+use crate::render::diffview::diff_lines;
+pub use crate::render::diffview::whole as whole_line;
+use crate::render::markdown;
+use crate::render::mediaview;
+use crate::render::rawview;
+use crate::render::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
+use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
+
+/// Content lines shown of one tool call; the rest is named by its number.
+const MAX_LINES: usize = 1000;
+
+/// What of a longer line is shown, in bytes.
+const MAX_LINE: usize = 4000;
+
+/// A tool call of no more lines is not long.
+const SHORT: usize = 24;
+
+/// What there is to know of a tool call besides itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// The number of its entry.
+    pub entry: u32,
+    /// The session's folder: paths in it are shown without it.
+    pub cwd: &'a Path,
+    /// The tool calls that belong to it, and those of them that are not over.
+    pub calls: (usize, usize),
+}
+
+/// Returns the tool call's line and, after it, the lines of its content, each with its link; what
+/// is long is cut.
+pub fn lines(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
+    let mut lines = vec![header(tool, look)];
+    let body = shown_body(tool, look);
+    let left = body.len().saturating_sub(MAX_LINES);
+    lines.extend(body.into_iter().take(MAX_LINES).map(indented));
+    if left > 0 {
+        lines.push(indented(rawview::more_line(left, look.whole(Piece::Raw))));
+    }
+    for line in lines.iter_mut() {
+        if line.text.len() > 2 * MAX_LINE {
+            cut_line(line, look.whole(Piece::Raw));
+        }
+        line.link = line.link.take().or(Some(Link::Part { entry: look.entry }));
+    }
+    lines
+}
+
+impl Look<'_> {
+    /// Returns where a piece of the tool call is to be had in full.
+    fn whole(&self, piece: Piece) -> Link {
+        Link::Whole(Whole {
+            entry: self.entry,
+            piece,
+        })
+    }
+}
+
+/// Returns how the fold of a tool call of so many lines should be.
+///
+/// A transcript is read for what the agent says and what it has changed. So a diff is open, and so
+/// is what went wrong; what was read, searched and printed is closed. A command, or a sub-agent,
+/// is open while it works, because then one wants to see how it goes, and closed once it is done.
+/// What is pending asks for permission, most often: all of it is in the question, and in the file.
+/// Whatever is long is closed: one key opens it.
+pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
+    let is = |wanted: fn(&ToolContent) -> bool| tool.content.iter().any(wanted);
+    let has_diff = is(|item| matches!(item, ToolContent::Diff { .. }));
+    let runs = look.calls.0 > 0 || tool.terminals.ids().next().is_some();
+    let is_open = match tool.status {
+        ToolStatus::Pending => runs,
+        ToolStatus::InProgress => {
+            runs || tool.kind == ToolKind::Execute || (has_diff && lines <= SHORT)
+        }
+        ToolStatus::Completed => has_diff && lines <= SHORT,
+        ToolStatus::Failed => lines <= SHORT,
+        ToolStatus::Cancelled => false,
+    };
+    match is_open {
+        true => FoldState::Open,
+        false => FoldState::Closed,
+    }
+}
+
+/// Returns what a tool call does, in full: the command, the input, the diffs, the content, the output.
+pub fn body(tool: &ToolCall) -> Vec<Line> {
+    let mut lines = title_lines(tool);
+    lines.extend(command_lines(tool));
+    lines.extend(rawview::input_lines(tool));
+    for (index, item) in tool.content.iter().enumerate() {
+        lines.extend(content_lines(tool, index, item));
+    }
+    lines.extend(other_terminals(tool));
+    lines.extend(rawview::output_lines(tool, usize::MAX).0);
+    lines
+}
+
+/// Returns what the transcript shows of that.
+fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
+    let cut = |lines, piece| rawview::cut(lines, look.whole(piece));
+    let mut lines = title_lines(tool);
+    lines.extend(cut(command_lines(tool), Piece::Input));
+    lines.extend(cut(rawview::input_lines(tool), Piece::Input));
+    for (index, item) in tool.content.iter().enumerate() {
+        lines.extend(shown_content(tool, index, item, look));
+    }
+    lines.extend(other_terminals(tool));
+    let (output, left) = rawview::output_lines(tool, rawview::MAX_LINES);
+    lines.extend(output);
+    if left > 0 {
+        lines.push(rawview::more_line(left, look.whole(Piece::Output)));
+    }
+    lines.extend(other_places(tool, look));
+    lines
+}
+
+/// Returns a title of several lines.
+fn title_lines(tool: &ToolCall) -> Vec<Line> {
+    let title = tool.title.trim();
+    match title.contains('\n') {
+        true => title.lines().map(Line::plain).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn command_lines(tool: &ToolCall) -> Vec<Line> {
+    let command = rawview::command(tool);
+    let command = command.filter(|command| !tool.terminals.show_command(command));
+    let command = command.unwrap_or_default();
+    let lines = command.lines().enumerate().map(|(row, line)| {
+        let mark = if row == 0 { "$ " } else { "  " };
+        whole_line(format!("{mark}{line}"), "AcpCommand")
+    });
+    lines.collect()
+}
+
+/// Returns what is shown of terminals that the content does not name.
+fn other_terminals(tool: &ToolCall) -> Vec<Line> {
+    let is_named = |id: &TerminalId| {
+        let is_it =
+            |item: &ToolContent| matches!(item, ToolContent::Terminal { id: named } if named == id);
+        tool.content.iter().any(is_it)
+    };
+    let ids = tool.terminals.ids().filter(|id| !is_named(id));
+    ids.flat_map(|id| tool.terminals.lines(id)).collect()
+}
+
+/// Returns the places a tool call names besides the first one, which its own line leads to, and
+/// those of its diffs.
+fn other_places(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
+    let has_diff = |path: &Path| {
+        let mut items = tool.content.iter();
+        items.any(|item| matches!(item, ToolContent::Diff { path: of, .. } if of == path))
+    };
+    let places = tool.locations.iter().skip(1);
+    let places = places.filter(|place| !has_diff(&place.path));
+    let line = |place: &Location| {
+        let mut line = Line::default();
+        push(&mut line, "→ ", "AcpDim");
+        push(&mut line, &shown_at(place, look.cwd), "AcpPath");
+        line.linked(Link::File {
+            path: Arc::from(place.path.as_path()),
+            row: place.row,
+        })
+    };
+    rawview::cut(places.map(line).collect(), look.whole(Piece::Raw))
+}
+
+/// Returns the word for a kind of tool call.
+pub fn kind_name(kind: &ToolKind) -> &str {
+    match kind {
+        ToolKind::SwitchMode => "switch mode",
+        ToolKind::Other => "tool",
+        known => known.name(),
+    }
+}
+
+/// Returns the words for a status.
+pub fn status_name(status: ToolStatus) -> &'static str {
+    match status {
+        ToolStatus::Pending => "pending",
+        ToolStatus::InProgress => "in progress",
+        ToolStatus::Completed => "completed",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Cancelled => "cancelled",
+    }
+}
+
+/// Returns the sign for a kind of tool call: one cell wide, and in every font for terminals.
+fn icon(kind: &ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "≡",
+        ToolKind::Edit => "✎",
+        ToolKind::Delete => "⌫",
+        ToolKind::Move => "⇄",
+        ToolKind::Search => "⌕",
+        ToolKind::Execute => "$",
+        ToolKind::Think => "∴",
+        ToolKind::Fetch => "⇣",
+        ToolKind::SwitchMode => "↻",
+        ToolKind::Other | ToolKind::Unknown(_) => "◦",
+    }
+}
+
+/// Returns the title on one line; where there is none, what else tells it from others.
+pub fn title(tool: &ToolCall) -> String {
+    let title = tool.title.trim().lines().next().unwrap_or_default().trim();
+    match (title.is_empty(), tool.locations.first()) {
+        (false, _) => title.to_owned(),
+        (true, Some(location)) => location.path.display().to_string(),
+        (true, None) => match rawview::command(tool) {
+            Some(command) => command.trim().lines().next().unwrap_or_default().to_owned(),
+            None => tool.id.0.to_string(),
+        },
+    }
+}
+
+/// Returns what the tool call does in one line: the command, else the title.
+pub fn in_short(tool: &ToolCall) -> String {
+    let Some(command) = rawview::command(tool) else {
+        return title(tool);
+    };
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    match lines.next() {
+        Some(_) => first + " …",
+        None => first,
+    }
+}
+
+/// Returns the line of a tool call: how it stands, what it is, where.
+fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
+    let (mark, group) = match tool.status {
+        ToolStatus::Pending => ("○", "AcpToolPending"),
+        ToolStatus::InProgress => ("◐", "AcpToolRunning"),
+        ToolStatus::Completed => ("✓", "AcpToolDone"),
+        ToolStatus::Failed => ("✗", "AcpToolFailed"),
+        ToolStatus::Cancelled => ("⊘", "AcpToolCancelled"),
+    };
+    let status = status_name(tool.status);
+    let mut line = Line::default();
+    push(&mut line, mark, group);
+    push(&mut line, " ", group);
+    push(&mut line, icon(&tool.kind), "AcpToolKind");
+    push(&mut line, " ", "AcpToolKind");
+    if tool.title.trim().is_empty() || matches!(tool.kind, ToolKind::Unknown(_)) {
+        push(&mut line, kind_name(&tool.kind), "AcpToolKind");
+        push(&mut line, "  ", "AcpToolKind");
+    }
+    let title = match tool.locations.first() {
+        Some(location) if tool.title.trim().is_empty() => shown_at(location, look.cwd),
+        _ => title(tool),
+    };
+    push(&mut line, &title, "AcpToolTitle");
+    let place = tool.locations.first();
+    push(&mut line, "  ", "AcpDim");
+    push(&mut line, status, "AcpDim");
+    match look.calls {
+        (0, _) => {}
+        (all, 0) => push(&mut line, &format!(" · {}", plural(all, "call")), "AcpDim"),
+        (all, open) => {
+            let calls = format!(" · {}, {open} running", plural(all, "call"));
+            push(&mut line, &calls, "AcpDim");
+        }
+    }
+    // A closed fold is cut at the window's edge: what matters less stands behind.
+    let is_news = |place: &&Location| place.path != look.cwd && !names(&title, place);
+    if let Some(place) = place.filter(is_news) {
+        push(&mut line, "  ", "AcpDim");
+        push(&mut line, &shown_at(place, look.cwd), "AcpPath");
+    }
+    let changed = tool.content.iter().find_map(|item| match item {
+        ToolContent::Diff { path, .. } => Some(path.as_path()),
+        _ => None,
+    });
+    let path = place.map(|place| place.path.as_path()).or(changed);
+    line.linked(Link::Call {
+        entry: look.entry,
+        path: path.map(Arc::from),
+        row: place.and_then(|place| place.row),
+    })
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    crate::view::frame::plural(count, noun)
+}
+
+/// Tells whether a title names a file, as a word of its own.
+fn names(title: &str, place: &Location) -> bool {
+    let name = place.path.file_name().unwrap_or(place.path.as_os_str());
+    let name = name.to_string_lossy();
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    title.match_indices(&*name).any(|(at, name)| {
+        let (before, behind) = (title.get(..at), title.get(at + name.len()..));
+        !is_part(before.and_then(|text| text.chars().next_back()))
+            && !is_part(behind.and_then(|text| text.chars().next()))
+    })
+}
+
+/// Returns a place as people write it, seen from a folder: `src/a.rs:12`.
+fn shown_at(place: &Location, cwd: &Path) -> String {
+    let path = shown_path(&place.path, cwd);
+    match place.row {
+        Some(row) => format!("{path}:{}", row.saturating_add(1)),
+        None => path,
+    }
+}
+
+/// Returns a path as it is seen from a folder.
+pub fn shown_path(path: &Path, cwd: &Path) -> String {
+    match path.strip_prefix(cwd) {
+        Ok(below) if !below.as_os_str().is_empty() => below.display().to_string(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// Appends a highlighted piece to a line.
+pub fn push(line: &mut Line, text: &str, group: Group) {
+    let start = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+    line.text.push_str(text);
+    let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+    if !text.trim().is_empty() {
+        line.spans.push(Span { start, end, group });
+    }
+}
+
+/// Returns an item of the content in full.
+fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line> {
+    match item {
+        ToolContent::Content(Content::Text(text)) => tool.texts.all_lines(index, text),
+        ToolContent::Content(content) => markdown::plain(&content_markdown(content)),
+        ToolContent::Diff { path, old, new } => {
+            let mut lines = vec![whole_line(path.display().to_string(), "AcpPath")];
+            lines.extend(diff_lines(old.as_deref().unwrap_or_default(), new));
+            lines
+        }
+        ToolContent::Terminal { id } => tool.terminals.lines(id),
+        ToolContent::Unknown { kind, raw } => {
+            let mut lines = vec![whole_line(format!("content of type {kind}"), "AcpDim")];
+            lines.extend(rawview::json_lines(raw));
+            lines
+        }
+    }
+}
+
+/// Returns what the transcript shows of an item of the content.
+fn shown_content(tool: &ToolCall, index: usize, item: &ToolContent, look: &Look<'_>) -> Vec<Line> {
+    let whole = || look.whole(Piece::Content(u32::try_from(index).unwrap_or(u32::MAX)));
+    match item {
+        ToolContent::Content(Content::Text(_)) => {
+            let (mut lines, left) = tool.texts.lines(index);
+            let is_long = |line: &&mut Line| line.text.len() > MAX_LINE;
+            lines
+                .iter_mut()
+                .filter(is_long)
+                .for_each(|line| cut_line(line, whole()));
+            if left > 0 {
+                lines.push(rawview::more_line(left, whole()));
+            }
+            lines
+        }
+        ToolContent::Content(content) => mediaview::lines(content, look.cwd, whole()),
+        ToolContent::Diff { .. } => {
+            let diff = tool.texts.diff(index);
+            diff.map_or(Vec::new(), |diff| diff.lines(look.cwd, whole()))
+        }
+        ToolContent::Terminal { .. } => content_lines(tool, index, item),
+        ToolContent::Unknown { .. } => rawview::cut(content_lines(tool, index, item), whole()),
+    }
+}
+
+/// Cuts a line that is too long to be shown; it leads to the whole of it then.
+fn cut_line(line: &mut Line, whole: Link) {
+    let end = (0..=MAX_LINE)
+        .rev()
+        .find(|&end| line.text.is_char_boundary(end));
+    let end = end.unwrap_or(0);
+    line.text.truncate(end);
+    let most = u32::try_from(end).unwrap_or(u32::MAX);
+    line.spans.retain(|span| span.start < most);
+    for span in &mut line.spans {
+        span.end = span.end.min(most);
+    }
+    push(line, " …", "AcpDim");
+    line.link = Some(whole);
+}
+
+fn indented(mut line: Line) -> Line {
+    if !line.text.is_empty() {
+        line.text.insert_str(0, "  ");
+        for span in &mut line.spans {
+            span.start += 2;
+            span.end += 2;
+        }
+    }
+    line
+}

@@ -1,0 +1,181 @@
+//! What a change does to the review of its file.
+//!
+//! Invariant: the text of a file in a buffer is left to the buffer; here it is the file as a whole
+//! that counts, and the text of files in no buffer.
+
+use std::path::Path;
+
+use super::{Change, Writer};
+use crate::model::{Effects, Model};
+use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::ids::SessionKey;
+use crate::spine::project::{FileChange, FileState};
+use crate::text::Text;
+
+impl Model {
+    /// Returns whether a change begins with the very file that is known, or ends with what is:
+    /// else it may have been looked at before something that is known already.
+    pub(super) fn is_next(&self, change: &FileChange) -> bool {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let Some(review) = self.reviews.get(&path) else {
+            return true;
+        };
+        let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
+        begins || review.knows(&change.after)
+    }
+
+    /// Returns the mode that this client has set since what is told now.
+    pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
+        let name = self.reviews.name_of(&change.path, &change.path);
+        self.reviews.get_mut(&name)?.restored_mode(&change.after)
+    }
+
+    /// Takes in a change of a file that no buffer has.
+    pub(super) fn change_ledger(
+        &mut self,
+        change: &FileChange,
+        by: Option<SessionKey>,
+        fx: &mut Effects,
+    ) {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let (before, after) = (change.before.text(), change.after.text());
+        if let Some(review) = self.reviews.get_mut(&path)
+            && review.knows(&change.after)
+        {
+            review.found_again(change, by);
+            return self.reviews.touch(&path);
+        }
+        if let Some(session) = by {
+            let base = before.clone().unwrap_or_default();
+            let origin = change.before.clone();
+            self.reviews
+                .begin(&path, &change.path, session, &base, origin);
+            if let Some(after) = &after {
+                self.follow_change(session, &change.path, before.as_ref(), after);
+            }
+            if let (Some(before), Some(after)) = (&before, &after) {
+                self.agent_has_left(session, &change.path, before, after);
+            }
+        }
+        let Some(review) = self.reviews.get_mut(&path) else {
+            return;
+        };
+        let ours = review.ledger.current().clone();
+        if let Some(after) = after
+            && *review.ledger.current() != after
+        {
+            match by {
+                Some(_) => {
+                    review.agent_wrote(after);
+                }
+                None => review.user_wrote(after),
+            }
+        }
+        review.take_note(change, by);
+        let now = review.ledger.current().clone();
+        self.reviews.touch(&path);
+        if by.is_some() {
+            self.proposals_landed(&path, &ours, &now, fx);
+        }
+    }
+
+    /// Takes in what happened as a whole to a file that a buffer has; `content` says who has
+    /// written what is in it.
+    pub(super) fn take_note(&mut self, change: &Change, content: Writer) {
+        let Change { change, by } = change;
+        let Some((_, document)) = self.documents.find(&change.path) else {
+            return;
+        };
+        if by.is_none() && change.after.is_missing() {
+            // The buffer keeps its text, and with it what is to be decided about that.
+            return;
+        }
+        let (path, real) = (document.path.clone(), document.real.clone());
+        let text = document.text.clone();
+        let review = self.reviews.get(&path);
+        let is_known = review.is_some_and(|review| review.now.is_like(&change.after));
+        let is_agents = match content {
+            Some(_) => !change.before.is_like(&change.after),
+            None => change.before.has_other_mode(&change.after),
+        };
+        if let (Some(session), true, false) = (*by, is_agents, is_known) {
+            let origin = change.before.clone();
+            self.reviews.begin(&path, &real, session, &text, origin);
+        }
+        if let Some(review) = self.reviews.get_mut(&path) {
+            match (by, content) {
+                (Some(_), None) => {
+                    // A mode is not set by writing.
+                    let mode = change.after.mode;
+                    let before = change.before.clone();
+                    let before = FileState { mode, ..before };
+                    review.others_left(&before, change.after.clone());
+                }
+                _ => review.take_note(change, content),
+            }
+            self.reviews.touch(&path);
+        }
+    }
+
+    /// A file is elsewhere now: its review and its buffer go with it.
+    pub(super) fn file_moved(&mut self, from: &Path, change: &Change, fx: &mut Effects) {
+        let to = &change.change.path;
+        let name = self.reviews.name_of(from, from);
+        let there = self.reviews.get(to);
+        let is_known = there.is_some_and(|review| review.knows(&change.change.after));
+        if is_known && self.reviews.get(&name).is_none() {
+            // It was moved back by us.
+            return;
+        }
+        self.reviews.rename(&name, to);
+        if let Some(session) = change.by {
+            let before = &change.change.before;
+            let base = before.text().unwrap_or_default();
+            let buffer = self.documents.find(from);
+            let base = buffer.map_or(base, |(_, document)| document.text.clone());
+            let review = self.reviews.begin(to, to, session, &base, before.clone());
+            match &review.from {
+                Some(origin) if origin == to => review.from = None,
+                Some(_) => {}
+                None => review.from = Some(from.to_owned()),
+            }
+            review.moved_in_turn(from);
+        }
+        if let Some(review) = self.reviews.get_mut(to) {
+            to.clone_into(&mut review.real);
+            self.reviews.touch(to);
+            if let Some((buf, _)) = self.documents.find(from) {
+                self.documents.rename(buf, to);
+                let path = to.clone();
+                fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+            }
+        }
+    }
+
+    /// A text was taken for what the file had been all along, and was the agent's in part, as is
+    /// told now: that part is its change after all.
+    pub(super) fn settle_unsure(&mut self, change: &Change) {
+        let Change { change, by } = change;
+        let Some(taken) = self.changes.unsure.remove(&change.path) else {
+            return;
+        };
+        let (Some(session), Some(before)) = (*by, change.before.text()) else {
+            return;
+        };
+        if taken == before {
+            return;
+        }
+        let buffer = self.documents.find(&change.path);
+        let (path, current): (_, Option<Text>) = match buffer {
+            Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
+            None => (self.reviews.name_of(&change.path, &change.path), None),
+        };
+        let base = current.as_ref().unwrap_or(&taken);
+        let origin = change.before.clone();
+        let review = self
+            .reviews
+            .begin(&path, &change.path, session, base, origin);
+        review.was_agents(&taken, &change.before);
+        self.reviews.touch(&path);
+    }
+}

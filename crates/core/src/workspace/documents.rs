@@ -1,0 +1,449 @@
+//! Mirrors of the file buffers Neovim has loaded: what an agent reads without the main thread.
+//!
+//! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`; but
+//! a buffer with one empty line alone is an empty file, and a text without lines.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
+use crate::spine::ids::BufId;
+use crate::text::format::LineEnd;
+use crate::text::{LineEdit, Text};
+
+/// More edits than this are made as one, from the first to the last: each one costs Neovim and
+/// the ledger a step of its own.
+const MAX_EDITS: usize = 500;
+
+/// A loaded file buffer.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub path: PathBuf,
+    /// `path` with symbolic links resolved.
+    pub real: PathBuf,
+    pub text: Text,
+    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen,
+    /// or got another name since.
+    pub saved: Option<Text>,
+    /// The file on disk that `saved` is the text of, where that is known for sure.
+    pub stamp: Option<Stamp>,
+    pub state: BufState,
+}
+
+impl Document {
+    /// Returns `rows` of the text as it would be written.
+    pub fn to_wire(&self, rows: Range<usize>) -> String {
+        self.state.format.to_wire(&self.text, rows)
+    }
+
+    /// Returns edits of the text as edits of the buffer.
+    ///
+    /// They are those of the text but where it is empty, or becomes so: a buffer that all lines
+    /// are deleted from is saved as a file without a byte, one with an empty line is not.
+    pub fn to_buffer(&self, edits: Vec<LineEdit>) -> Vec<LineEdit> {
+        if edits.is_empty() {
+            return edits;
+        }
+        let mut after = self.text.clone();
+        after.apply_all(&edits);
+        let whole = |removed, lines| LineEdit {
+            start: 0,
+            removed,
+            lines,
+        };
+        if after.is_empty() {
+            vec![whole(self.text.len().max(1), Vec::new())]
+        } else if self.text.is_empty() {
+            vec![whole(1, after.to_lines(0..after.len()))]
+        } else if edits.len() > MAX_EDITS {
+            vec![in_one(&edits, self.text.len(), &after)]
+        } else {
+            edits
+        }
+    }
+
+    /// Returns a file as it was found on disk the way a buffer like this one reads it: what
+    /// leaves its format open is of this buffer's.
+    ///
+    /// ASCII is the same in every encoding here, and lines that end with CR are known by the
+    /// buffer alone.
+    pub fn reads(&self, disk: &DiskText) -> DiskText {
+        let mut read = disk.clone();
+        if disk.text.is_ascii() {
+            read.format.encoding = self.state.format.encoding;
+        }
+        if self.state.format.line_end == LineEnd::Cr && disk.text.len() <= 1 {
+            let wire = disk.format.to_wire(&disk.text, 0..disk.text.len());
+            read.format.line_end = LineEnd::Cr;
+            (read.text, read.format.final_newline) = read.format.from_wire(&wire);
+        }
+        read
+    }
+
+    /// Makes an edit of the buffer's, and returns what it does to the text.
+    fn edit(&mut self, edit: LineEdit) -> LineEdit {
+        let removed = self.text.len();
+        let was_empty = self.text.is_empty();
+        if was_empty {
+            self.text = Text::from_lines([""]);
+        }
+        self.text.apply(&edit);
+        let is_empty = is_blank(&self.text);
+        if is_empty {
+            self.text = Text::default();
+        }
+        match was_empty || is_empty {
+            true => LineEdit {
+                start: 0,
+                removed,
+                lines: self.text.to_lines(0..self.text.len()),
+            },
+            false => edit,
+        }
+    }
+}
+
+/// Returns whether a buffer with this text is an empty file: it always has a line.
+fn is_blank(text: &Text) -> bool {
+    text.len_bytes() <= 1
+}
+
+/// All documents, by buffer.
+#[derive(Debug, Default)]
+pub struct Documents {
+    by_buf: BTreeMap<BufId, Document>,
+    /// The buffers of a file, by each of its names.
+    by_name: HashMap<PathBuf, BTreeSet<BufId>>,
+    loading: BTreeMap<BufId, Loading>,
+}
+
+/// A buffer whose text comes in slices: what has come so far.
+#[derive(Debug)]
+struct Loading {
+    path: PathBuf,
+    real: PathBuf,
+    text: Text,
+}
+
+impl Documents {
+    /// Takes in lines of a large buffer, from `row` on.
+    pub fn load(&mut self, buf: BufId, path: PathBuf, real: PathBuf, row: usize, text: Text) {
+        match self.loading.get_mut(&buf).filter(|_| row > 0) {
+            Some(loading) => loading.text.append(text),
+            None => {
+                let loading = Loading { path, real, text };
+                self.loading.insert(buf, loading);
+            }
+        }
+    }
+
+    /// Returns whether the text of a file's buffer is still coming in.
+    pub fn is_loading(&self, path: &Path) -> bool {
+        let mut all = self.loading.values();
+        all.any(|loading| loading.path == path || loading.real == path)
+    }
+
+    /// Takes in a buffer; `text` begins at `row`, the lines above have been loaded.
+    pub fn attach(
+        &mut self,
+        buf: BufId,
+        path: PathBuf,
+        real: PathBuf,
+        (row, text): (usize, Text),
+        state: BufState,
+        stamp: Option<Stamp>,
+    ) {
+        let above = self.loading.remove(&buf).filter(|_| row > 0);
+        let text = match above {
+            Some(mut above) => {
+                above.text.append(text);
+                above.text
+            }
+            None => text,
+        };
+        let text = if is_blank(&text) {
+            Text::default()
+        } else {
+            text
+        };
+        let known = self.by_buf.get(&buf);
+        let saved = match known {
+            // It was never read or written by this name.
+            Some(known) if known.path != path => None,
+            Some(known) if state.modified => known.saved.clone(),
+            None if state.modified => None,
+            _ => Some(text.clone()),
+        };
+        let document = Document {
+            path,
+            real,
+            text,
+            saved,
+            stamp,
+            state,
+        };
+        self.put(buf, document);
+    }
+
+    pub fn detach(&mut self, buf: BufId) -> Option<Document> {
+        self.loading.remove(&buf);
+        self.take(buf)
+    }
+
+    fn put(&mut self, buf: BufId, document: Document) {
+        self.take(buf);
+        for name in [&document.path, &document.real] {
+            self.by_name.entry(name.clone()).or_default().insert(buf);
+        }
+        self.by_buf.insert(buf, document);
+    }
+
+    fn take(&mut self, buf: BufId) -> Option<Document> {
+        let document = self.by_buf.remove(&buf)?;
+        for name in [&document.path, &document.real] {
+            if let Some(bufs) = self.by_name.get_mut(name) {
+                bufs.remove(&buf);
+                if bufs.is_empty() {
+                    self.by_name.remove(name);
+                }
+            }
+        }
+        Some(document)
+    }
+
+    /// Makes an edit as Neovim reports it, and returns what it does to the document's text;
+    /// `None` if the document is not there as yet.
+    pub fn edit(&mut self, buf: BufId, tick: u64, edit: LineEdit) -> Option<LineEdit> {
+        if let Some(loading) = self.loading.get_mut(&buf) {
+            loading.text.apply(&edit);
+            return None;
+        }
+        let document = self.by_buf.get_mut(&buf)?;
+        document.state.tick = tick;
+        document.state.modified = true;
+        Some(document.edit(edit))
+    }
+
+    pub fn set_state(&mut self, buf: BufId, state: BufState) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.state = state;
+        }
+    }
+
+    pub fn set_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.saved = Some(document.text.clone());
+            document.stamp = stamp;
+            document.state.modified = false;
+        }
+    }
+
+    /// Notes the last tick of the buffer, all changes up to which have been reported.
+    pub fn catch_up(&mut self, buf: BufId, tick: u64) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.state.tick = tick;
+        }
+    }
+
+    /// Gives a document the name that its file has been moved to.
+    pub fn rename(&mut self, buf: BufId, path: &Path) {
+        if let Some(document) = self.take(buf) {
+            let (path, real) = (path.to_owned(), path.to_owned());
+            let document = Document {
+                path,
+                real,
+                ..document
+            };
+            self.put(buf, document);
+        }
+    }
+
+    /// Notes what others have written to the file.
+    pub fn set_disk(&mut self, buf: BufId, text: Text, stamp: Option<Stamp>) {
+        if let Some(document) = self.by_buf.get_mut(&buf) {
+            document.saved = Some(text);
+            document.stamp = stamp;
+        }
+    }
+
+    /// Notes which file a buffer was read from, before it was attached, if what is there now is
+    /// what was read.
+    pub fn recognise(&mut self, buf: BufId, disk: &DiskFile) {
+        if let Some(document) = self.by_buf.get_mut(&buf)
+            && document.stamp.is_none()
+            && let Some(content) = &disk.content
+            && document.saved.as_ref() == Some(&document.reads(content).text)
+        {
+            document.stamp = disk.stamp;
+        }
+    }
+
+    pub fn get(&self, buf: BufId) -> Option<&Document> {
+        self.by_buf.get(&buf)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Document> {
+        self.by_buf.values()
+    }
+
+    /// Returns the document of a file, whichever of its names is given.
+    pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
+        let buf = *self.by_name.get(path)?.first()?;
+        Some((buf, self.by_buf.get(&buf)?))
+    }
+}
+
+/// Returns one edit that does what all of them do to a text of `len` lines; `after` is the result.
+fn in_one(edits: &[LineEdit], len: usize, after: &Text) -> LineEdit {
+    let start = edits.first().map_or(0, |edit| edit.start);
+    let end = edits.last().map_or(len, |edit| edit.start + edit.removed);
+    // What lies below the last edit is the same in both texts.
+    let below = len.saturating_sub(end);
+    LineEdit {
+        start,
+        removed: end - start,
+        lines: after.to_lines(start..after.len().saturating_sub(below)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUF: BufId = BufId(1);
+
+    fn document(lines: &[&str]) -> Documents {
+        let state = BufState {
+            tick: 1,
+            modified: false,
+            readonly: false,
+            format: Default::default(),
+        };
+        let mut documents = Documents::default();
+        let path = PathBuf::from("/a");
+        let text = Text::from_lines(lines);
+        documents.attach(BUF, path.clone(), path, (0, text), state, None);
+        documents
+    }
+
+    fn edit(start: usize, removed: usize, lines: &[&str]) -> LineEdit {
+        LineEdit {
+            start,
+            removed,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    /// Checks what an edit of a buffer's leaves, and that it comes to the same for a follower.
+    #[track_caller]
+    fn check_edit(before: &[&str], made: LineEdit, after: &[&str]) {
+        let mut documents = document(before);
+        let text = |documents: &Documents| documents.get(BUF).expect("it is there").text.clone();
+        let mut follower = text(&documents);
+        let effective = documents.edit(BUF, 2, made).expect("it is there");
+        assert_eq!(text(&documents), Text::from_lines(after));
+        follower.apply(&effective);
+        assert_eq!(follower, text(&documents));
+    }
+
+    #[test]
+    fn a_file_is_found_by_each_name_that_its_buffer_has_now() {
+        let mut documents = document(&["a"]);
+        let found = |documents: &Documents, name: &str| {
+            let found = documents.find(Path::new(name));
+            found.map(|(buf, _)| buf.0)
+        };
+        let state = documents.get(BUF).expect("it is there").state;
+        let (link, real) = (PathBuf::from("/link"), PathBuf::from("/a"));
+        documents.attach(BufId(2), link, real, (0, Text::default()), state, None);
+        assert_eq!(found(&documents, "/a"), Some(1));
+        assert_eq!(found(&documents, "/link"), Some(2));
+        documents.rename(BUF, Path::new("/b"));
+        assert_eq!(found(&documents, "/b"), Some(1));
+        assert_eq!(found(&documents, "/a"), Some(2));
+        documents.detach(BufId(2));
+        assert_eq!(found(&documents, "/a"), None);
+        assert_eq!(found(&documents, "/link"), None);
+    }
+
+    #[test]
+    fn edits_are_followed() {
+        check_edit(&["a", "b"], edit(1, 1, &["c"]), &["a", "c"]);
+        check_edit(&["a", "b"], edit(0, 1, &[""]), &["", "b"]);
+        check_edit(&["a"], edit(1, 0, &[""]), &["a", ""]);
+    }
+
+    #[test]
+    fn a_buffer_with_an_empty_line_alone_is_an_empty_text() {
+        check_edit(&["a", "b"], edit(0, 2, &[]), &[]);
+        check_edit(&["a"], edit(0, 1, &[""]), &[]);
+        check_edit(&[""], edit(0, 1, &["a"]), &["a"]);
+        check_edit(&[""], edit(1, 0, &["a"]), &["", "a"]);
+        check_edit(&["", "a"], edit(1, 1, &[]), &[]);
+        check_edit(&[""], edit(0, 1, &["a", "b"]), &["a", "b"]);
+    }
+
+    #[test]
+    fn a_large_buffer_comes_in_slices_while_it_is_edited() {
+        let mut documents = Documents::default();
+        let path = || PathBuf::from("/a");
+        let state = document(&[]).get(BUF).expect("it is there").state;
+        let text = |lines: &[&str]| Text::from_lines(lines);
+        documents.load(BUF, path(), path(), 0, text(&["old"]));
+        documents.load(BUF, path(), path(), 0, text(&["a", "b"]));
+        assert!(documents.is_loading(Path::new("/a")));
+        assert!(documents.edit(BUF, 2, edit(1, 0, &["new"])).is_none());
+        documents.load(BUF, path(), path(), 3, text(&["c"]));
+        documents.attach(BUF, path(), path(), (4, text(&["d"])), state, None);
+        assert!(!documents.is_loading(Path::new("/a")));
+        let there = &documents.get(BUF).expect("it is there").text;
+        assert_eq!(*there, text(&["a", "new", "b", "c", "d"]));
+        // A new text without slices takes the place of what was loaded.
+        documents.load(BUF, path(), path(), 0, text(&["x"]));
+        documents.attach(BUF, path(), path(), (0, text(&["y"])), state, None);
+        assert_eq!(documents.get(BUF).expect("it is there").text, text(&["y"]));
+    }
+
+    #[test]
+    fn very_many_edits_are_made_as_one() {
+        let lines: Vec<String> = (0..3 * MAX_EDITS).map(|n| format!("line {n}")).collect();
+        let documents = document(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let document = documents.get(BUF).expect("it is there");
+        let edits: Vec<LineEdit> = (1..=MAX_EDITS + 1)
+            .map(|n| edit(2 * n, 1, &["changed", "twice"]))
+            .collect();
+        let mut want = document.text.clone();
+        want.apply_all(&edits);
+        let made = document.to_buffer(edits);
+        let [one] = made.as_slice() else {
+            panic!("{} edits", made.len());
+        };
+        assert_eq!((one.start, one.start + one.removed), (2, 2 * MAX_EDITS + 3));
+        let mut text = document.text.clone();
+        text.apply(one);
+        assert_eq!(text, want);
+    }
+
+    #[track_caller]
+    fn check_to_buffer(text: &[&str], made: LineEdit, want: LineEdit) {
+        let documents = document(text);
+        let document = documents.get(BUF).expect("it is there");
+        assert_eq!(document.to_buffer(vec![made]), [want]);
+    }
+
+    #[test]
+    fn edits_of_a_text_are_edits_of_its_buffer() {
+        check_to_buffer(&["a", "b"], edit(1, 1, &["c"]), edit(1, 1, &["c"]));
+        check_to_buffer(&["a", "b"], edit(0, 2, &[]), edit(0, 2, &[]));
+        check_to_buffer(&[""], edit(0, 0, &["a"]), edit(0, 1, &["a"]));
+        check_to_buffer(&["a"], edit(0, 1, &[""]), edit(0, 1, &[""]));
+        assert!(
+            document(&["a"])
+                .get(BUF)
+                .expect("it is there")
+                .to_buffer(vec![])
+                .is_empty()
+        );
+    }
+}

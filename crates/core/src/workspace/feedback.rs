@@ -1,0 +1,384 @@
+//! What the user has rejected, told to the agent with the next prompt: gathered, shown, sent.
+//!
+//! Invariants: nothing goes to the agent that the chat has not shown; what is there again (a
+//! reject that was undone) is not told; what is told is told once.
+
+use std::path::{Path, PathBuf};
+
+use crate::conversation::transcript::Entry;
+use crate::model::Model;
+use crate::render::diffview::whole;
+use crate::render::view::Line;
+use crate::spine::ids::SessionKey;
+use crate::spine::project::{Body, FileState, Whole};
+use crate::text::Text;
+use crate::view::frame::plural;
+use crate::workspace::ledger::Hunk;
+
+/// Lines of diff that are told; of more, the hunks are counted.
+const MAX_LINES: usize = 200;
+
+/// Files changed as a whole that are told; of more, the rest is counted.
+const MAX_WHOLE: usize = 50;
+
+/// Lines shown around a hunk.
+const CONTEXT: usize = 2;
+
+/// Hunks of a file that are kept: more are not told.
+pub const MAX_HUNKS: usize = 200;
+
+/// A hunk the user has rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    old: Vec<String>,
+    new: Vec<String>,
+    /// Where its lines were, in the text before and in the agent's.
+    rows: (usize, usize),
+    above: Vec<String>,
+    below: Vec<String>,
+}
+
+/// What the user has rejected of a file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedWhole {
+    whole: Whole,
+    /// What was there, without its lines.
+    body: Body,
+    /// Where it was.
+    place: PathBuf,
+}
+
+/// What goes along with the next prompt.
+#[derive(Debug, PartialEq, Eq)]
+struct Feedback {
+    /// How many changes of which files.
+    what: String,
+    /// What happened to files as a whole, a line each.
+    whole: Vec<String>,
+    diff: Vec<String>,
+}
+
+/// What of a file is told.
+struct Told<'a> {
+    /// Relative to the session's folder, if it is in there.
+    path: &'a Path,
+    hunks: Vec<&'a Rejected>,
+    whole: Vec<String>,
+}
+
+impl RejectedWhole {
+    /// Returns what happened to a file that is `now` at a place, before that is rejected.
+    pub fn of(whole: Whole, now: &FileState, place: &Path) -> Self {
+        let mut body = now.body.clone();
+        if let Body::Text(content) = &mut body {
+            content.text = Text::default();
+        }
+        Self {
+            whole,
+            body,
+            place: place.to_owned(),
+        }
+    }
+
+    /// Returns whether a file that is `now` at a place has what was rejected: not carried out
+    /// yet, or there again.
+    pub fn is_there(&self, now: &FileState, place: &Path) -> bool {
+        match &self.whole {
+            Whole::Created => !now.is_missing(),
+            Whole::Deleted => now.is_missing(),
+            Whole::Moved(_) => place == self.place,
+            Whole::Mode(_, new) => now.mode == Some(*new),
+            Whole::Format(_) | Whole::Binary { .. } | Whole::Link => {
+                match (&self.body, &now.body) {
+                    (Body::Text(old), Body::Text(new)) => old.format == new.format,
+                    (old, new) => old == new,
+                }
+            }
+        }
+    }
+
+    /// Returns whether it is the same change.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_move = matches!(self.whole, Whole::Moved(_));
+        self.whole == other.whole
+            && self.body == other.body
+            && (!is_move || self.place == other.place)
+    }
+
+    fn is_of_all_lines(&self) -> bool {
+        matches!(self.whole, Whole::Created | Whole::Deleted)
+    }
+
+    /// Returns what was rejected and what has come of it, in a line.
+    fn words(&self, path: &Path, cwd: &Path) -> String {
+        let short = |path: &Path| path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+        let name = path.display();
+        match &self.whole {
+            Whole::Created => format!("created {name}: deleted"),
+            Whole::Deleted => format!("deleted {name}: brought back"),
+            Whole::Moved(from) => {
+                let (from, to) = (short(from), short(&self.place));
+                format!("moved {from} to {to}: moved back")
+            }
+            Whole::Mode(old, new) => {
+                let (old, new) = (old & 0o7777, new & 0o7777);
+                format!("changed the mode of {name} from {old:o} to {new:o}: set back")
+            }
+            Whole::Format(what) => format!("changed how {name} is written ({what}): set back"),
+            Whole::Binary { .. } => format!("changed {name}, which is no text: brought back"),
+            Whole::Link => format!("made, changed or replaced the link {name}: brought back"),
+        }
+    }
+}
+
+impl Rejected {
+    /// Returns a hunk as it is before it is rejected.
+    pub fn of(hunk: &Hunk, base: &Text, current: &Text) -> Self {
+        let (old, new) = (&hunk.old, &hunk.new);
+        Self {
+            old: base.to_lines(old.clone()),
+            new: current.to_lines(new.clone()),
+            rows: (old.start, new.start),
+            above: current.to_lines(new.start.saturating_sub(CONTEXT)..new.start),
+            below: current.to_lines(new.end..new.end + CONTEXT),
+        }
+    }
+
+    /// Returns a line that a hunk must have to have what was rejected: an added one, else a
+    /// removed one.
+    pub fn first_line(&self) -> Option<&str> {
+        let lines = if self.new.is_empty() {
+            &self.old
+        } else {
+            &self.new
+        };
+        lines.first().map(String::as_str)
+    }
+
+    /// Returns whether a hunk has what was rejected, maybe among other lines.
+    pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
+        if self.new.len() > hunk.new.len() || self.old.len() > hunk.old.len() {
+            return false;
+        }
+        let has = |text: &Text, rows: &std::ops::Range<usize>, lines: &[String]| {
+            lines.is_empty()
+                || text
+                    .to_lines(rows.clone())
+                    .windows(lines.len())
+                    .any(|w| w == lines)
+        };
+        self.new.is_empty() == hunk.new.is_empty()
+            && has(current, &hunk.new, &self.new)
+            && has(base, &hunk.old, &self.old)
+    }
+
+    /// Returns its first line: an added one, or else a removed one.
+    pub fn first(&self) -> Option<&String> {
+        self.new.first().or(self.old.first())
+    }
+
+    /// Returns whether it is the same change.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.old == other.old && self.new == other.new
+    }
+
+    fn diff(&self) -> Vec<String> {
+        let around = self.above.len() + self.below.len();
+        let start = |row: usize| row.saturating_sub(self.above.len()) + 1;
+        let (old, new) = (self.old.len() + around, self.new.len() + around);
+        let (at, now) = (start(self.rows.0), start(self.rows.1));
+        let mut lines = vec![format!("@@ -{at},{old} +{now},{new} @@")];
+        lines.extend(self.above.iter().map(|line| format!(" {line}")));
+        lines.extend(self.old.iter().map(|line| format!("-{line}")));
+        lines.extend(self.new.iter().map(|line| format!("+{line}")));
+        lines.extend(self.below.iter().map(|line| format!(" {line}")));
+        lines
+    }
+}
+
+impl Feedback {
+    /// Returns what the agent is told.
+    fn text(&self) -> String {
+        let mut text = "The user has rejected these changes of yours; the files do not have them \
+                        any more:\n"
+            .to_owned();
+        for line in &self.whole {
+            text.push_str(&format!("- {line}\n"));
+        }
+        if !self.diff.is_empty() {
+            text.push_str("```diff\n");
+            for line in &self.diff {
+                text.push_str(line);
+                text.push('\n');
+            }
+            text.push_str("```\n");
+        }
+        text
+    }
+
+    /// Returns what the chat shows; what matters comes first, for a fold's line is cut.
+    fn entry(&self, word: &str) -> Entry {
+        let files = self.whole.iter();
+        let files = files.map(|line| whole(format!("  {line}"), "AcpNotice"));
+        let diff = self.diff.iter().map(|line| {
+            let group = match line.as_bytes() {
+                [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => "AcpPath",
+                [b'-', ..] => "AcpDelete",
+                [b'+', ..] => "AcpAdd",
+                [b'@', ..] => "AcpDim",
+                _ => {
+                    return Line::plain(format!("  {line}"));
+                }
+            };
+            whole(format!("  {line}"), group)
+        });
+        Entry::Along {
+            head: format!("{}: {word}", self.what),
+            lines: files.chain(diff).collect(),
+        }
+    }
+}
+
+impl Model {
+    /// Shows in every chat what goes along with its next prompt by now.
+    pub(crate) fn refresh_feedback(&mut self) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys {
+            let feedback = self.feedback_of(key);
+            let Some(session) = self.sessions.get_mut(&key) else {
+                continue;
+            };
+            let entry = match (&feedback, session.along) {
+                (Some(feedback), _) => feedback.entry("told with the next prompt"),
+                (None, Some(_)) => Entry::Along {
+                    head: "Nothing is told with the next prompt any more.".into(),
+                    lines: Vec::new(),
+                },
+                (None, None) => continue,
+            };
+            match session.along {
+                Some(at) => session.transcript.replace(at, entry),
+                // It would cut a message in two.
+                None if session.turn.is_some() => {}
+                None => session.along = Some(session.transcript.push(entry)),
+            }
+        }
+    }
+
+    /// Takes what goes along with a prompt that is sent now.
+    pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
+        let feedback = self.feedback_of(key);
+        self.reviews.forget_rejected(key);
+        let session = self.sessions.get_mut(&key)?;
+        let known = session.along.take();
+        let feedback = feedback?;
+        let entry = feedback.entry("told with this prompt");
+        match known {
+            Some(at) => session.transcript.replace(at, entry),
+            None => drop(session.transcript.push(entry)),
+        }
+        Some(feedback.text())
+    }
+
+    /// Lets nothing go along.
+    pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys
+            .into_iter()
+            .filter(|key| session.is_none_or(|s| s == *key))
+        {
+            self.reviews.forget_rejected(key);
+        }
+        self.refresh_feedback();
+    }
+
+    fn feedback_of(&self, key: SessionKey) -> Option<Feedback> {
+        if !self.feedback {
+            return None;
+        }
+        let cwd = &self.sessions.get(&key)?.spec.cwd;
+        let mut files: Vec<Told<'_>> = Vec::new();
+        for (path, file) in self.reviews.iter() {
+            if file.session != key {
+                continue;
+            }
+            let path = path.strip_prefix(cwd).unwrap_or(path);
+            let whole: Vec<&RejectedWhole> = file.told_rejected_whole().collect();
+            // All lines came or went with the file: a line says it.
+            let is_all = whole.iter().any(|whole| whole.is_of_all_lines());
+            let whole = whole.iter().map(|whole| whole.words(path, cwd));
+            let told = Told {
+                path,
+                whole: whole.collect(),
+                hunks: match is_all {
+                    true => Vec::new(),
+                    false => file.told_rejected(),
+                },
+            };
+            if !told.hunks.is_empty() || !told.whole.is_empty() {
+                files.push(told);
+            }
+        }
+        let place = match files.as_slice() {
+            [] => return None,
+            [file] => file.path.display().to_string(),
+            files => plural(files.len(), "file"),
+        };
+        let hunks: usize = files.iter().map(|file| file.hunks.len()).sum();
+        let mut whole: Vec<String> = Vec::new();
+        whole.extend(files.iter().flat_map(|file| file.whole.iter().cloned()));
+        let what = match whole.len() {
+            0 => plural(hunks, "rejected hunk"),
+            count => plural(hunks + count, "rejected change"),
+        };
+        let more = whole.len().saturating_sub(MAX_WHOLE);
+        if more > 0 {
+            whole.truncate(MAX_WHOLE);
+            whole.push(format!("and {more} more like these"));
+        }
+        Some(Feedback {
+            what: format!("{what} in {place}"),
+            whole,
+            diff: diff_of(&files),
+        })
+    }
+}
+
+/// Returns the diff of what was rejected, as far as there is room for it.
+fn diff_of(files: &[Told<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut files = files.iter().filter(|file| !file.hunks.is_empty());
+    while lines.len() < MAX_LINES
+        && let Some(file) = files.next()
+    {
+        lines = tell(lines, file);
+    }
+    match files.count() {
+        0 => {}
+        more => lines.push(format!("@@ {} @@", plural(more, "more file"))),
+    }
+    lines
+}
+
+/// Adds the diff of a file, as far as there is room for it.
+fn tell(mut lines: Vec<String>, file: &Told<'_>) -> Vec<String> {
+    let Told { path, hunks, .. } = file;
+    lines.push(format!("--- a/{}", path.display()));
+    lines.push(format!("+++ b/{}", path.display()));
+    for (at, hunk) in hunks.iter().enumerate() {
+        let diff = hunk.diff();
+        if lines.len() + diff.len() > MAX_LINES {
+            let rest = hunks.get(at..).unwrap_or_default().iter();
+            let (mut added, mut removed, mut count) = (0, 0, 0);
+            for hunk in rest {
+                (added, removed) = (added + hunk.new.len(), removed + hunk.old.len());
+                count += 1;
+            }
+            let more = plural(count, "more hunk");
+            lines.push(format!("@@ {more}: +{added} -{removed} lines @@"));
+            return lines;
+        }
+        lines.extend(diff);
+    }
+    lines
+}

@@ -1,0 +1,177 @@
+//! Which files agents may touch, and which rows of them they mean.
+//!
+//! Invariant: a path that has passed [`Model::file_of`] is absolute, has no `.` or `..` in it and
+//! lies in one of the session's folders; where its links lead is checked when the disk answers.
+
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+use crate::model::Model;
+use crate::questions::permission::unknown_session;
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::{RpcError, SessionId, rpc};
+
+impl Model {
+    /// Finds the session an agent means.
+    pub(super) fn session_meant(
+        &self,
+        agent: AgentKey,
+        session: &SessionId,
+    ) -> Result<SessionKey, RpcError> {
+        let found = self.session_of(agent, session);
+        found.ok_or_else(|| unknown_session(session))
+    }
+
+    /// Finds the file that is meant in a session, or says what is wrong with it.
+    pub(super) fn file_of(&self, key: SessionKey, path: &Path) -> Result<PathBuf, RpcError> {
+        if !path.is_absolute() {
+            let why = format!(
+                "params.path: \"{}\" is not an absolute path",
+                path.display()
+            );
+            return Err(RpcError::new(rpc::INVALID_PARAMS, why));
+        }
+        let path = normalized(path);
+        self.check_root(key, &path)?;
+        Ok(path)
+    }
+
+    /// Refuses a path outside the session's folders.
+    pub(crate) fn check_root(&self, key: SessionKey, path: &Path) -> Result<(), RpcError> {
+        let session = self.sessions.get(&key);
+        if session.is_some_and(|session| is_within(&session.roots, path)) {
+            return Ok(());
+        }
+        let why = format!(
+            "params.path: {} is outside the session's folders; the user can allow it with the \
+             config key permissions.allowed_dirs",
+            path.display()
+        );
+        Err(RpcError::new(rpc::INVALID_PARAMS, why))
+    }
+}
+
+/// Returns whether a path lies in one of these folders, or is one of them.
+fn is_within(roots: &[PathBuf], path: &Path) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+/// Resolves `.` and `..` by the names alone.
+pub(crate) fn normalized(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// Turns the wire's 1-based `line` and `limit` into rows of a file with `total` lines.
+///
+/// Line 0 means the first one, as some agents have it.
+///
+/// # Errors
+/// The start is past the end; an empty file has a first line.
+pub(super) fn rows(
+    total: usize,
+    path: &Path,
+    line: Option<u32>,
+    limit: Option<u32>,
+) -> Result<Range<usize>, RpcError> {
+    let start = line.map_or(0, |line| line.saturating_sub(1) as usize);
+    if start > 0 && start >= total {
+        let why = format!(
+            "params.line: {} is past the end of {}, which has {total} lines",
+            start + 1,
+            path.display()
+        );
+        return Err(RpcError::new(rpc::INVALID_PARAMS, why));
+    }
+    let end = match limit {
+        Some(limit) => start.saturating_add(limit as usize).min(total),
+        None => total,
+    };
+    Ok(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_rows(total: usize, line: Option<u32>, limit: Option<u32>, want: Option<Range<usize>>) {
+        let got = rows(total, Path::new("/a"), line, limit);
+        assert_eq!(got.ok(), want, "{total} lines, {line:?}, {limit:?}");
+    }
+
+    #[test]
+    fn rows_count_from_zero_and_lines_from_one() {
+        check_rows(3, None, None, Some(0..3));
+        check_rows(3, Some(1), None, Some(0..3));
+        check_rows(3, Some(0), None, Some(0..3));
+        check_rows(3, Some(3), None, Some(2..3));
+        check_rows(3, None, Some(2), Some(0..2));
+        check_rows(3, None, Some(0), Some(0..0));
+        check_rows(3, Some(2), Some(1), Some(1..2));
+        check_rows(3, Some(2), Some(u32::MAX), Some(1..3));
+    }
+
+    #[test]
+    fn a_start_past_the_end_is_an_error() {
+        check_rows(3, Some(4), None, None);
+        check_rows(3, Some(u32::MAX), Some(u32::MAX), None);
+        check_rows(0, Some(2), None, None);
+    }
+
+    #[test]
+    fn an_empty_file_has_a_first_line() {
+        check_rows(0, None, None, Some(0..0));
+        check_rows(0, Some(1), Some(5), Some(0..0));
+    }
+
+    #[test]
+    fn rows_past_the_end_name_the_file_and_its_length() {
+        let error = rows(3, Path::new("/a/b.txt"), Some(9), None).expect_err("past the end");
+        let text = "params.line: 9 is past the end of /a/b.txt, which has 3 lines";
+        assert_eq!((error.code, &*error.message), (rpc::INVALID_PARAMS, text));
+    }
+
+    #[track_caller]
+    fn check_normalized(path: &str, want: &str) {
+        assert_eq!(normalized(Path::new(path)), Path::new(want), "{path}");
+    }
+
+    #[test]
+    fn dots_are_resolved_by_the_names() {
+        check_normalized("/a/b", "/a/b");
+        check_normalized("/a/./b/", "/a/b");
+        check_normalized("/a//b", "/a/b");
+        check_normalized("/a/x/../b", "/a/b");
+        check_normalized("/a/../../../b", "/b");
+        check_normalized("/..", "/");
+    }
+
+    #[track_caller]
+    fn check_within(roots: &[&str], path: &str, want: bool) {
+        let roots: Vec<PathBuf> = roots.iter().map(PathBuf::from).collect();
+        let path = normalized(Path::new(path));
+        assert_eq!(is_within(&roots, &path), want, "{roots:?} {path:?}");
+    }
+
+    #[test]
+    fn a_folder_holds_what_is_below_it() {
+        check_within(&["/a/b"], "/a/b/c", true);
+        check_within(&["/a/b/"], "/a/b/c/d", true);
+        check_within(&["/x", "/a"], "/a/b", true);
+        check_within(&["/a/b"], "/a/b", true);
+        check_within(&["/a/b"], "/a/bc", false);
+        check_within(&["/a/b"], "/a/b/../c", false);
+        check_within(&["/a/b"], "/a", false);
+        check_within(&[], "/a", false);
+    }
+}

@@ -1,0 +1,247 @@
+//! Differences between texts, line by line.
+//!
+//! Invariant: applied to `old`, what is returned gives `new`; the same texts always give the
+//! same answer. Lines at both ends that are the same are skipped before anything is compared
+//! line by line, so a small change in a large file is found quickly.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::Range;
+
+use super::Hunk;
+use super::lcs::{self, Change};
+use crate::text::{LineEdit, Text};
+
+/// How far a hunk may slide to a better place.
+const SLIDE: usize = 100;
+
+/// Returns the replacements that turn `old` into `new`.
+///
+/// They are disjoint and come from the top down, in rows of `old`.
+pub fn diff(old: &Text, new: &Text) -> Vec<LineEdit> {
+    let changes = changes(old, new).into_iter();
+    changes.map(|change| edit_of(&change, new)).collect()
+}
+
+/// Returns the hunks between two texts, placed where a reader expects them.
+///
+/// An inserted or removed block that could as well lie a few lines further up or down (its
+/// last line is the same as the one before it) is put where it starts and ends at the least
+/// indentation, best after a blank line.
+pub fn hunks(old: &Text, new: &Text) -> Vec<Hunk> {
+    slid(old, new).into_iter().map(Hunk::from).collect()
+}
+
+/// Returns the changes between two texts, slid to where they lie best.
+pub(super) fn slid(old: &Text, new: &Text) -> Vec<Change> {
+    let mut changes = changes(old, new);
+    let all = 0..changes.len();
+    slide_all(old, new, &mut changes, all);
+    changes
+}
+
+/// Returns the replacement that makes one change.
+pub(super) fn edit_of(change: &Change, new: &Text) -> LineEdit {
+    LineEdit {
+        start: change.old.start,
+        removed: change.old.len(),
+        lines: new.to_lines(change.new.clone()),
+    }
+}
+
+/// Returns the changes between two texts, blocks that could slide as far down as they go.
+pub(super) fn changes(old: &Text, new: &Text) -> Vec<Change> {
+    let prefix = old.common_prefix(new);
+    let most = old.len().min(new.len()) - prefix;
+    let suffix = old.common_suffix(new).min(most);
+    changes_in(
+        old,
+        prefix..old.len() - suffix,
+        new,
+        prefix..new.len() - suffix,
+    )
+}
+
+/// Returns the changes between some rows of two texts, in rows of the whole texts.
+pub(super) fn changes_in(
+    old: &Text,
+    old_rows: Range<usize>,
+    new: &Text,
+    new_rows: Range<usize>,
+) -> Vec<Change> {
+    if old_rows.is_empty() || new_rows.is_empty() {
+        let change = Change {
+            old: old_rows,
+            new: new_rows,
+        };
+        let differs = !change.old.is_empty() || !change.new.is_empty();
+        return differs.then_some(change).into_iter().collect();
+    }
+    let (old_at, new_at) = (old_rows.start, new_rows.start);
+    let mut changes = changes_of(old.lines(old_rows), new.lines(new_rows));
+    for change in &mut changes {
+        change.old = change.old.start + old_at..change.old.end + old_at;
+        change.new = change.new.start + new_at..change.new.end + new_at;
+    }
+    changes
+}
+
+/// Returns the changes between two sequences of lines, or of anything else.
+pub(super) fn changes_of<T: Hash + Eq>(
+    old: impl Iterator<Item = T>,
+    new: impl Iterator<Item = T>,
+) -> Vec<Change> {
+    let mut tokens: HashMap<T, u32> = HashMap::new();
+    let mut token = |item| {
+        let next = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        *tokens.entry(item).or_insert(next)
+    };
+    let old: Vec<u32> = old.map(&mut token).collect();
+    let new: Vec<u32> = new.map(&mut token).collect();
+    lcs::changes(&old, &new)
+}
+
+/// Slides those of the changes at the indices `which` that could as well lie elsewhere to
+/// where they lie best.
+pub(super) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: Range<usize>) {
+    for at in which.start..which.end.min(changes.len()) {
+        // A line that stays is left between two hunks, so that sliding never joins them.
+        let above = match at.checked_sub(1).and_then(|n| changes.get(n)) {
+            Some(change) => change.new.end + 1,
+            None => 0,
+        };
+        let below = match changes.get(at + 1) {
+            Some(change) => change.new.start - 1,
+            None => new.len(),
+        };
+        if let Some(change) = changes.get_mut(at) {
+            slide(old, new, change, above..below);
+        }
+    }
+}
+
+/// Slides a pure insertion or deletion to where its edges lie best.
+///
+/// `room` holds the rows of `new` that the change and the unchanged lines around it lie in.
+fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
+    let most_up = change.new.start - room.start;
+    let most_down = room.end - change.new.end;
+    let (up, down) = slack(old, new, change, most_up, most_down);
+    if up + down == 0 {
+        return;
+    }
+    let (text, block) = match change.old.is_empty() {
+        true => (new, change.new.clone()),
+        false => (old, change.old.clone()),
+    };
+    let cost = |start: usize| split_cost(text, start) + split_cost(text, start + block.len());
+    let starts = block.start - up..=block.start + down;
+    // Of equally good places the lowest one.
+    let Some(best) = starts.rev().min_by_key(|&start| cost(start)) else {
+        return;
+    };
+    let moved = |range: &Range<usize>| {
+        let start = range.start + best - block.start;
+        start..start + range.len()
+    };
+    *change = Change {
+        old: moved(&change.old),
+        new: moved(&change.new),
+    };
+}
+
+/// Returns how many rows up and down a change could as well lie; 0 unless it is a pure
+/// insertion or deletion.
+pub(super) fn slack(
+    old: &Text,
+    new: &Text,
+    change: &Change,
+    most_up: usize,
+    most_down: usize,
+) -> (usize, usize) {
+    let (text, block) = match (change.old.is_empty(), change.new.is_empty()) {
+        (true, false) => (new, &change.new),
+        (false, true) => (old, &change.old),
+        _ => return (0, 0),
+    };
+    let same = |a, b| text.line(a).is_some() && text.line(a) == text.line(b);
+    let up = (0..most_up.min(SLIDE)).take_while(|n| same(block.start - 1 - n, block.end - 1 - n));
+    let down = (0..most_down.min(SLIDE)).take_while(|n| same(block.start + n, block.end + n));
+    (up.count(), down.count())
+}
+
+/// Returns how badly a hunk's edge lies above `row`: indentation costs, a line that closes a
+/// block costs, a blank line pays.
+fn split_cost(text: &Text, row: usize) -> i64 {
+    const LOOK: usize = 20;
+    let indent = |line: Cow<'_, str>| {
+        let blank = line.trim().is_empty();
+        (!blank).then(|| {
+            let space = line.chars().take_while(|c| c.is_whitespace());
+            space.map(|c| if c == '\t' { 8 } else { 1 }).sum::<i64>()
+        })
+    };
+    let below = (row..row + LOOK).find_map(|n| text.line(n).and_then(indent));
+    let above = (row.saturating_sub(LOOK)..row).rev();
+    let above = above.filter_map(|n| text.line(n)).find_map(indent);
+    let is_blank = |n: usize| text.line(n).is_none_or(|line| line.trim().is_empty());
+    let edge = if row.checked_sub(1).is_none_or(is_blank) {
+        -5
+    } else if is_blank(row) {
+        -3
+    } else if below < above {
+        7
+    } else {
+        0
+    };
+    below.unwrap_or(0) * 10 + edge
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares where the hunks between two texts lie, in rows of the new one.
+    #[track_caller]
+    fn check(old: &str, new: &str, want: &[(usize, usize)]) {
+        let (old, new) = (Text::from_text(old), Text::from_text(new));
+        let mut built = old.clone();
+        built.apply_all(&diff(&old, &new));
+        assert_eq!(built, new);
+        let found = hunks(&old, &new)
+            .into_iter()
+            .map(|hunk| (hunk.new.start, hunk.new.end));
+        assert_eq!(found.collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn a_new_function_is_a_hunk_from_its_first_line_to_its_last() {
+        let (a, b) = ("fn a() {\n    x\n}\n", "fn b() {\n    y\n}\n");
+        check(a, &format!("{a}\n{b}"), &[(3, 7)]);
+        check(&format!("{a}\n{a}"), &format!("{a}\n{b}\n{a}"), &[(4, 8)]);
+        check(b, &format!("{a}\n{b}"), &[(0, 4)]);
+    }
+
+    #[test]
+    fn a_new_block_starts_at_its_head() {
+        check(
+            "if a:\n  x\nend\n",
+            "if a:\n  x\nif b:\n  x\nend\n",
+            &[(2, 4)],
+        );
+        check("\ta\n\tb\n", "\ta\n\n\tb\n", &[(1, 2)]);
+    }
+
+    #[test]
+    fn a_deleted_block_slides_too() {
+        let (a, b) = ("def a():\n  x\n\n", "def b():\n  y\n\n");
+        check(&format!("{a}{b}{a}"), &format!("{a}{a}"), &[(3, 3)]);
+    }
+
+    #[test]
+    fn hunks_never_slide_into_each_other() {
+        let (old, new) = ("a\na\nb\na\na\n", "a\na\na\nb\na\na\na\n");
+        check(old, new, &[(0, 1), (6, 7)]);
+    }
+}

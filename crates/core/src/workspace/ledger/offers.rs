@@ -1,0 +1,114 @@
+//! The agent's versions of lines that the user's text won over: conflicts, to be decided.
+//!
+//! Invariant: offers are sorted and disjoint, in rows of the current text; an edit that meets
+//! one makes it grow, so that taking it never removes a line that the offer does not name.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Hunk;
+use super::track::Track;
+use crate::text::{LineEdit, Text};
+
+/// Lines the agent would have in the place of `rows`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub rows: Range<usize>,
+    pub theirs: Arc<[String]>,
+}
+
+/// Adds an offer; it takes the place of those it overlaps.
+pub(super) fn add(offers: &mut Vec<Offer>, offer: Offer) {
+    offers.retain(|other| {
+        let (a, b) = (&other.rows, &offer.rows);
+        let clash = a == b || (a.start < b.end && b.start < a.end);
+        !clash
+    });
+    let place =
+        |other: &Offer| (other.rows.start, other.rows.end) < (offer.rows.start, offer.rows.end);
+    offers.insert(offers.partition_point(place), offer);
+}
+
+/// Follows an edit that `current` is about to get.
+///
+/// Lines beside an offer that the edit changes along with it become part of the offer as they
+/// are now: they are what the agent's version has there.
+pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
+    if offers.is_empty() {
+        return;
+    }
+    let end = edit.start + edit.removed;
+    let from = offers.partition_point(|offer| offer.rows.end <= edit.start);
+    let to = offers
+        .partition_point(|offer| offer.rows.start < end)
+        .max(from);
+    let grown = edit.lines.len() as isize - edit.removed as isize;
+    let moved = |row: usize| row.saturating_add_signed(grown);
+    for offer in offers.iter_mut().skip(to) {
+        offer.rows = moved(offer.rows.start)..moved(offer.rows.end);
+    }
+    let met: Vec<Offer> = offers.drain(from..to).collect();
+    if let (Some(first), Some(last)) = (met.first(), met.last()) {
+        let rows = edit.start.min(first.rows.start)..end.max(last.rows.end);
+        offers.insert(
+            from,
+            Offer {
+                theirs: version(current, rows.clone(), &met).into(),
+                rows: rows.start..moved(rows.end),
+            },
+        );
+    }
+}
+
+/// Returns `rows` of the current text with the offers among them taken.
+pub(super) fn version(current: &Text, rows: Range<usize>, offers: &[Offer]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut row = rows.start;
+    for offer in offers {
+        lines.extend(current.to_lines(row..offer.rows.start));
+        lines.extend_from_slice(&offer.theirs);
+        row = offer.rows.end;
+    }
+    lines.extend(current.to_lines(row..rows.end));
+    lines
+}
+
+/// Returns the hunks of a review: the changes, those that touch an offer in one hunk with it.
+pub(super) fn hunks(track: &Track, offers: &[Offer]) -> Vec<Hunk> {
+    let mut hunks = Vec::with_capacity(track.changes.len() + offers.len());
+    let mut next = 0;
+    let mut rest = offers;
+    while let Some(first) = rest.first() {
+        let mut rows = first.rows.clone();
+        let above = track.changes.partition_point(|c| c.new.end < rows.start);
+        let (mut below, mut taken) = (above, 0);
+        // Whatever touches makes the hunk larger, which may make it touch more.
+        loop {
+            let touching = rest.get(taken).filter(|offer| offer.rows.start <= rows.end);
+            if let Some(change) = track.changes.get(below)
+                && change.new.start <= rows.end
+            {
+                rows = rows.start.min(change.new.start)..rows.end.max(change.new.end);
+                below += 1;
+            } else if let Some(offer) = touching {
+                rows.end = rows.end.max(offer.rows.end);
+                taken += 1;
+            } else {
+                break;
+            }
+        }
+        let (group, others) = rest.split_at(taken);
+        rest = others;
+        let before = track.changes.get(next..above).unwrap_or_default();
+        hunks.extend(before.iter().cloned().map(Hunk::from));
+        hunks.push(Hunk {
+            old: track.base_row(rows.start, above)..track.base_row(rows.end, below),
+            conflict: Some(version(&track.current, rows.clone(), group)),
+            new: rows,
+        });
+        next = below;
+    }
+    let after = track.changes.get(next..).unwrap_or_default();
+    hunks.extend(after.iter().cloned().map(Hunk::from));
+    hunks
+}

@@ -1,0 +1,177 @@
+//! The user's choice among what is proposed, and the answer that it comes to.
+//!
+//! Invariant: a choice answers a question by the one option that allows, or rejects, this once;
+//! where there is none, or more than one, the user is asked.
+
+use std::path::{Path, PathBuf};
+
+use super::{Place, Proposal, Proposals};
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::event::ReviewAction;
+use crate::spine::ids::PermissionId;
+use crate::workspace::ledger::Which;
+use acp::{OptionKind, PermissionOption};
+
+impl Model {
+    /// Returns the files that something is proposed for.
+    pub(crate) fn proposed_files(&self) -> Vec<PathBuf> {
+        let all = self.proposals.all.iter();
+        let mut paths: Vec<PathBuf> = all
+            .flat_map(|proposal| &proposal.files)
+            .filter(|file| !file.hunks.is_empty())
+            .map(|file| file.path.clone())
+            .collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// Decides about what is proposed for a file; `false` when nothing of it is meant.
+    ///
+    /// Of several proposals at one row the oldest is meant that is not decided about.
+    pub(crate) fn decide_proposals(
+        &mut self,
+        action: ReviewAction,
+        path: &Path,
+        which: &Which,
+    ) -> bool {
+        let path = match self.documents.find(path) {
+            Some((_, document)) => document.path.clone(),
+            None => path.to_owned(),
+        };
+        let files = self.proposals.files();
+        let mut meant: Vec<Place> = Vec::new();
+        for (place, _, file) in files.filter(|(.., file)| file.path == path) {
+            let hit = file.hit(which).into_iter();
+            meant.extend(hit.map(|hunk| place.of_hunk(hunk)));
+        }
+        let mut meant = self.proposals.open_of(meant);
+        if matches!(which, Which::Row(_)) {
+            meant.truncate(1);
+        }
+        self.decide_places(action, &meant);
+        !meant.is_empty()
+    }
+
+    /// Decides about hunks that are proposed.
+    pub(crate) fn decide_places(&mut self, action: ReviewAction, places: &[Place]) {
+        for place in places {
+            if let Some(hunk) = self.proposals.hunk_mut(*place) {
+                hunk.choice = Some(action);
+            }
+            if let Some(file) = self.proposals.at(*place) {
+                self.reviews.dirty.insert(file.path.clone());
+            }
+        }
+    }
+
+    /// Asks for an option where nothing of a file can be decided by hunks.
+    pub(crate) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
+        let unlocated = files.iter().filter_map(|place| {
+            let proposal = self.proposals.all.get(place.proposal)?;
+            let file = proposal.files.get(place.file)?;
+            let waits = place.hunk.is_none() && file.hunks.is_empty();
+            // A choice that is complete is asked about anyway.
+            proposal
+                .permission
+                .filter(|_| waits && proposal.choice().is_none())
+        });
+        let mut unlocated: Vec<PermissionId> = unlocated.collect();
+        unlocated.dedup();
+        for id in unlocated {
+            self.ask_for_option(id, false, fx);
+        }
+    }
+
+    /// Answers the questions whose hunks are all decided about.
+    pub(crate) fn answer_decided(&mut self, fx: &mut Effects) {
+        let all = self.proposals.all.iter();
+        let decided = all.filter_map(|proposal| {
+            let choice = proposal.choice()?;
+            Some((proposal.permission?, choice, proposal.is_whole()))
+        });
+        let decided: Vec<_> = decided.collect();
+        for (id, choice, is_whole) in decided {
+            match self.once_option(id, choice).filter(|_| is_whole) {
+                Some(option) => self.permission_answered(id, &option, fx),
+                None => self.ask_for_option(id, is_whole, fx),
+            }
+        }
+    }
+
+    /// Returns the option that does this once, if there is exactly one.
+    fn once_option(&self, id: PermissionId, choice: ReviewAction) -> Option<String> {
+        let open = self.permissions.iter().find(|open| open.id == id)?;
+        let kind = match choice {
+            ReviewAction::Accept => OptionKind::AllowOnce,
+            ReviewAction::Reject => OptionKind::RejectOnce,
+        };
+        let mut fitting = open.options.iter().filter(|option| option.kind == kind);
+        match (fitting.next(), fitting.next()) {
+            (Some(PermissionOption { id, .. }), None) => Some(id.clone()),
+            _ => None,
+        }
+    }
+
+    fn ask_for_option(&mut self, id: PermissionId, is_whole: bool, fx: &mut Effects) {
+        let why = match is_whole {
+            true => "none of the options, or more than one, says just that",
+            false => "not all that the agent asks for can be shown in the files",
+        };
+        let text = format!("Please choose an option: {why}. What you chose by hunks is kept.");
+        fx.push(notify(Level::Info, text));
+        self.permissions.bring_forward(id);
+        self.frame.permission_dirty = true;
+        fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
+    }
+}
+
+impl Proposals {
+    /// Returns the hunks of which something is left to decide; what is decided about is decided
+    /// anew only if nothing else is meant.
+    fn open_of(&self, meant: Vec<Place>) -> Vec<Place> {
+        let is_open = |place: &Place| {
+            let hunks = self.at(*place).map(|file| &file.hunks);
+            let hunk = hunks.zip(place.hunk).and_then(|(hunks, at)| hunks.get(at));
+            hunk.is_some_and(|hunk| hunk.choice.is_none())
+        };
+        let open: Vec<Place> = meant.iter().copied().filter(is_open).collect();
+        if open.is_empty() { meant } else { open }
+    }
+
+    /// Returns the hunks that are meant by places: those of a file as far as they are open.
+    pub(crate) fn meant(&self, places: &[Place]) -> Vec<Place> {
+        let mut meant = Vec::new();
+        for place in places {
+            if place.hunk.is_some() {
+                meant.push(*place);
+            } else if let Some(file) = self.at(*place) {
+                let all = (0..file.hunks.len()).map(|hunk| place.of_hunk(hunk));
+                meant.extend(self.open_of(all.collect()));
+            }
+        }
+        meant
+    }
+}
+
+impl Proposal {
+    /// Returns what the choices come to: to allow, unless all is rejected; `None` while a hunk is
+    /// not decided about.
+    fn choice(&self) -> Option<ReviewAction> {
+        let mut choice = None;
+        for hunk in self.hunks() {
+            match hunk.choice? {
+                ReviewAction::Accept => choice = Some(ReviewAction::Accept),
+                ReviewAction::Reject => {
+                    choice.get_or_insert(ReviewAction::Reject);
+                }
+            }
+        }
+        choice.filter(|_| {
+            self.files
+                .iter()
+                .all(|file| file.base.is_some() || !file.notes.is_empty())
+        })
+    }
+}

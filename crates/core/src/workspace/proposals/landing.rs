@@ -1,0 +1,234 @@
+//! Choices that outlive their question: what was rejected of a proposal is put back once the
+//! agent has written it, what was accepted needs no second review.
+//!
+//! Invariant: a choice is carried out where exactly the lines that it was made for have come, or
+//! not at all; then what has come is left to be reviewed.
+
+use std::path::{Path, PathBuf};
+
+use super::putback::PutBack;
+use super::{Proposal, Proposed};
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::Level;
+use crate::spine::event::ReviewAction;
+use crate::spine::ids::{PermissionId, SessionKey};
+use crate::text::{LineEdit, Text};
+use crate::workspace::feedback::Rejected;
+use crate::workspace::ledger::{Hunk, Which, hunks};
+
+/// What the user has chosen for a file that is about to be written.
+#[derive(Debug)]
+pub struct Kept {
+    session: SessionKey,
+    path: PathBuf,
+    /// With symbolic links resolved.
+    real: PathBuf,
+    hunks: Vec<Proposed>,
+    /// A turn has been running since: with its end they are forgotten.
+    in_turn: bool,
+}
+
+impl Model {
+    /// A question is about to be answered: what was chosen counts if the agent may go on.
+    pub(crate) fn proposal_answered(&mut self, id: PermissionId, is_allowed: bool) {
+        let all = &mut self.proposals.all;
+        let at = all.iter().position(|one| one.permission == Some(id));
+        let Some(proposal) = at.map(|at| all.remove(at)) else {
+            return;
+        };
+        for file in &proposal.files {
+            self.reviews.dirty.insert(file.path.clone());
+        }
+        if is_allowed {
+            self.keep_choices(proposal);
+        }
+    }
+
+    /// Keeps the choices made about a proposal for what comes of it.
+    pub(super) fn keep_choices(&mut self, proposal: Proposal) {
+        let session = proposal.session;
+        for file in proposal.files {
+            let mut hunks = file.hunks;
+            hunks.retain(|hunk| hunk.choice.is_some());
+            if !hunks.is_empty() {
+                self.proposals.kept.push(Kept {
+                    session,
+                    real: file.real.unwrap_or_else(|| file.path.clone()),
+                    path: file.path,
+                    hunks,
+                    in_turn: false,
+                });
+            }
+        }
+    }
+
+    /// Forgets choices about what never came.
+    pub(super) fn forget_choices(&mut self) {
+        let mut all = std::mem::take(&mut self.proposals.kept);
+        all.retain_mut(|kept| {
+            let is_running = self.may_write(kept.session);
+            let is_over = kept.in_turn && !is_running;
+            kept.in_turn |= is_running;
+            let is_coming = || {
+                let paths = [&kept.path, &kept.real];
+                paths.iter().any(|path| {
+                    self.is_change_known(path) || self.is_written_to(&self.names_of(path))
+                })
+            };
+            self.sessions.contains_key(&kept.session) && !is_over || is_coming()
+        });
+        self.proposals.kept = all;
+        let mut asked = std::mem::take(&mut self.proposals.asked);
+        asked.retain(|(key, _)| self.may_write(*key));
+        self.proposals.asked = asked;
+    }
+
+    /// Tells whether a session's turn is running, or what it did on disk is still to be told.
+    fn may_write(&self, key: SessionKey) -> bool {
+        let session = self.sessions.get(&key);
+        session.is_some_and(|session| session.turn.is_some()) || self.windows.is_open(key)
+    }
+
+    /// An agent has written a file, which the ledger knows already: the choices that were made of
+    /// it before are carried out.
+    pub(crate) fn proposals_landed(
+        &mut self,
+        path: &Path,
+        before: &Text,
+        after: &Text,
+        fx: &mut Effects,
+    ) {
+        let real = self.reviews.get(path).map(|review| review.real.clone());
+        self.proposals_stale(path, real.as_deref().unwrap_or(path));
+        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.real) == real.as_ref();
+        if !self.proposals.kept.iter().any(is_meant) {
+            return;
+        }
+        let mut written = hunks(before, after);
+        let (mut rejected, mut told) = (Vec::new(), Vec::new());
+        let mut left = 0;
+        let mut kept = std::mem::take(&mut self.proposals.kept);
+        for kept in kept.iter_mut().filter(|kept| is_meant(kept)) {
+            let chosen = std::mem::take(&mut kept.hunks);
+            for hunk in chosen {
+                if self.decide_offer(path, &hunk, fx) {
+                    continue;
+                }
+                match take_same(&mut written, &hunk, before, after) {
+                    Some(came) if hunk.choice == Some(ReviewAction::Reject) => {
+                        told.push(Rejected::of(&came, before, after));
+                        rejected.push(LineEdit {
+                            start: came.new.start,
+                            removed: came.new.len(),
+                            lines: hunk.old,
+                        })
+                    }
+                    Some(came) => self.accept_written(path, &came),
+                    None => {
+                        left += usize::from(hunk.choice == Some(ReviewAction::Reject));
+                        kept.hunks.push(hunk);
+                    }
+                }
+            }
+        }
+        kept.retain(|kept| !kept.hunks.is_empty());
+        self.proposals.kept = kept;
+        if left > 0 && !written.is_empty() {
+            let text = format!(
+                "{}: the agent has written something else than what you rejected; it is left to be \
+                 reviewed.",
+                path.display()
+            );
+            fx.push(notify(Level::Warn, text));
+        }
+        if let Some(review) = self.reviews.get_mut(path) {
+            for hunk in told {
+                review.was_rejected(hunk);
+            }
+        }
+        rejected.sort_by_key(|edit| edit.start);
+        self.put_rejected_back(path, after, rejected, fx);
+    }
+
+    /// Accepts a hunk in the ledger, unless it is part of a larger one there.
+    fn accept_written(&mut self, path: &Path, came: &Hunk) {
+        let Some(review) = self.reviews.get_mut(path) else {
+            return;
+        };
+        let is_hunk = |hunk: &&Hunk| hunk.new == came.new && hunk.conflict.is_none();
+        if review.ledger.hunks().iter().any(|hunk| is_hunk(&hunk)) {
+            let which = match came.new.is_empty() {
+                true => Which::Row(came.new.start),
+                false => Which::Rows(came.new.clone()),
+            };
+            // No conflict, so no edit comes of it.
+            review.accept(&which);
+            self.reviews.touch(path);
+        }
+    }
+
+    /// Decides about a conflict in which the agent's lines are offered that were proposed.
+    fn decide_offer(&mut self, path: &Path, hunk: &Proposed, fx: &mut Effects) -> bool {
+        let Some(review) = self.reviews.get(path) else {
+            return false;
+        };
+        let is_offer = |one: &&Hunk| {
+            let theirs = one
+                .conflict
+                .as_ref()
+                .is_some_and(|theirs| *theirs == hunk.new);
+            theirs && review.ledger.current().to_lines(one.new.clone()) == hunk.old
+        };
+        let row = review.ledger.hunks().iter().find(is_offer);
+        match (row.map(|one| one.new.start), hunk.choice) {
+            (Some(row), Some(action)) => {
+                self.review_file(action, path, Which::Row(row), fx);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn put_rejected_back(
+        &mut self,
+        path: &Path,
+        after: &Text,
+        edits: Vec<LineEdit>,
+        fx: &mut Effects,
+    ) {
+        if edits.is_empty() {
+            return;
+        }
+        let mut text = after.clone();
+        text.apply_all(&edits);
+        let created = self
+            .reviews
+            .get(path)
+            .is_some_and(|review| review.is_created());
+        if created && text.is_empty() {
+            // The file goes with the lines that it was made for.
+            self.review_file(ReviewAction::Reject, path, Which::All, fx);
+            return;
+        }
+        let back = PutBack::new(path.to_owned(), after.clone(), edits);
+        self.put_back(back, fx);
+    }
+}
+
+/// Takes out the hunk of a write that is what was proposed, the nearest one of several.
+fn take_same(
+    written: &mut Vec<Hunk>,
+    hunk: &Proposed,
+    before: &Text,
+    after: &Text,
+) -> Option<Hunk> {
+    let same = written.iter().enumerate().filter(|(_, came)| {
+        came.old.len() == hunk.old.len()
+            && came.new.len() == hunk.new.len()
+            && before.to_lines(came.old.clone()) == hunk.old
+            && after.to_lines(came.new.clone()) == hunk.new
+    });
+    let nearest = same.min_by_key(|(_, came)| came.old.start.abs_diff(hunk.rows.start));
+    let at = nearest.map(|(at, _)| at)?;
+    Some(written.remove(at))
+}

@@ -1,0 +1,252 @@
+//! Where a diff lies in the text that is there, and what that text becomes by it.
+//!
+//! Invariant: the text that is there is the base, never what the agent says it is; a diff whose
+//! old text is not there changes nothing.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::text::format::LineEnd;
+use crate::text::{LineEdit, Text, moved};
+use crate::workspace::ledger::{Merge, diff, merge};
+
+/// A diff as an agent sent it: a whole file, a hunk with lines around it, or a snippet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// `None` or empty: the whole file becomes `new`.
+    pub old: Option<String>,
+    pub new: String,
+    /// Every place where `old` is found is meant, not one of them.
+    pub everywhere: bool,
+}
+
+/// What there is to locate a diff in.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground<'a> {
+    /// What is in the buffer, or on disk.
+    pub text: &'a Text,
+    pub line_end: LineEnd,
+    /// Texts that `text` comes from, which the agent may have read: the saved one, the one that
+    /// the session read last.
+    pub known: &'a [Text],
+    /// The row at which the diff is said to be, or was found before.
+    pub near: Option<usize>,
+}
+
+/// A diff that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// What the text becomes.
+    pub after: Text,
+    /// The row at which the diff begins.
+    pub row: usize,
+    /// How many places there are that it fits.
+    pub places: usize,
+    /// The file is deleted.
+    pub deletes: bool,
+}
+
+/// More places than this are not told apart.
+const MAX_PLACES: usize = 10_000;
+
+/// What an old version of an agent sends as `oldText` of a file that it deletes.
+const DELETED: &str = "[file deleted]";
+
+/// Finds the place of a diff; `None` when what it changes is not there.
+///
+/// A snippet is looked for in whole lines first, then in parts of lines. A text that is there as
+/// the agent has read it, but with changes of the user's since, is merged.
+pub fn locate(diff: &Diff, ground: Ground<'_>) -> Option<Located> {
+    let new = as_lines(&diff.new, ground.line_end);
+    let old = diff.old.as_deref().unwrap_or_default();
+    let old = as_lines(old, ground.line_end);
+    if old.is_empty() {
+        return Some(overwritten(ground, &new));
+    }
+    let found = find(&old, &new, diff, ground);
+    if found.is_none() && diff.old.as_deref() == Some(DELETED) && diff.new.is_empty() {
+        return Some(Located {
+            after: Text::default(),
+            row: 0,
+            places: 1,
+            deletes: true,
+        });
+    }
+    found
+}
+
+fn find(old: &str, new: &str, diff: &Diff, ground: Ground<'_>) -> Option<Located> {
+    if *ground.text == Text::from_text(old) {
+        return Some(Located {
+            after: Text::from_text(new),
+            row: 0,
+            places: 1,
+            deletes: false,
+        });
+    }
+    if let Some(found) = snippet(ground.text, old, new, diff.everywhere, ground.near) {
+        return Some(found);
+    }
+    // What the agent has read is not what is there any more: merged, if the user's changes lie
+    // beside the agent's.
+    ground.known.iter().find_map(|known| {
+        let found = match *known == Text::from_text(old) {
+            true => Located {
+                after: Text::from_text(new),
+                row: 0,
+                places: 1,
+                deletes: false,
+            },
+            false => snippet(known, old, new, diff.everywhere, ground.near)?,
+        };
+        let Merge { edits, conflicts } = merge(known, ground.text, &found.after);
+        if !conflicts.is_empty() {
+            return None;
+        }
+        let mut after = ground.text.clone();
+        after.apply_all(&edits);
+        let row = moved(found.row, &self::diff(known, ground.text));
+        Some(Located {
+            after,
+            row,
+            ..found
+        })
+    })
+}
+
+/// Returns what a text becomes that is replaced as a whole; the user's changes since the agent
+/// has read it stay where the agent's leave them room.
+fn overwritten(ground: Ground<'_>, new: &str) -> Located {
+    let new = Text::from_text(new);
+    let after = match ground.known.first() {
+        Some(known) if known != ground.text => {
+            let Merge { edits, conflicts } = merge(known, ground.text, &new);
+            let mut after = ground.text.clone();
+            after.apply_all(&edits);
+            // Shown as the agent wants it: where both have changed lines, the user decides.
+            let taken: Vec<LineEdit> = conflicts
+                .into_iter()
+                .map(|conflict| LineEdit {
+                    start: conflict.rows.start,
+                    removed: conflict.rows.len(),
+                    lines: conflict.theirs,
+                })
+                .collect();
+            after.apply_all(&taken);
+            after
+        }
+        _ => new,
+    };
+    Located {
+        after,
+        row: 0,
+        places: 1,
+        deletes: false,
+    }
+}
+
+/// Replaces a part of a text.
+fn snippet(
+    text: &Text,
+    old: &str,
+    new: &str,
+    everywhere: bool,
+    near: Option<usize>,
+) -> Option<Located> {
+    let whole = text.to_string();
+    let mut places: Vec<usize> = match everywhere {
+        true => whole.match_indices(old).map(|(at, _)| at).collect(),
+        false => matches(&whole, old),
+    };
+    if !everywhere && places.iter().any(|at| is_lines(&whole, *at, old)) {
+        places.retain(|at| is_lines(&whole, *at, old));
+    }
+    if old.bytes().all(|byte| byte == b'\n') {
+        // A blank line is one, and no end of another.
+        places.retain(|at| is_lines(&whole, *at, old));
+    }
+    let row_of = |at: usize| {
+        let above = whole.get(..at).unwrap_or_default();
+        above.bytes().filter(|byte| *byte == b'\n').count()
+    };
+    let count = places.len();
+    if !everywhere && count > 1 {
+        let rows = rows_of(&whole, &places);
+        let near = near.unwrap_or(0);
+        let distance = |index: &usize| rows.get(*index).map(|row| row.abs_diff(near));
+        let best = (0..count).min_by_key(distance)?;
+        places = places.get(best).copied().into_iter().collect();
+    }
+    let first = *places.first()?;
+    let mut after = String::with_capacity(whole.len() + new.len());
+    let mut done = 0;
+    for at in places {
+        let rows = replaced(&whole, at, old, new);
+        after.push_str(whole.get(done..at)?);
+        after.push_str(rows.1);
+        done = rows.0.end;
+    }
+    after.push_str(whole.get(done..)?);
+    Some(Located {
+        after: Text::from_text(&after),
+        row: row_of(first),
+        places: if everywhere { 1 } else { count },
+        deletes: false,
+    })
+}
+
+/// Returns where a text begins in another, also where the places overlap.
+fn matches(whole: &str, old: &str) -> Vec<usize> {
+    let step = old.chars().next().map_or(1, char::len_utf8);
+    let mut places = Vec::new();
+    let mut from = 0;
+    while places.len() < MAX_PLACES
+        && let Some(at) = whole.get(from..).and_then(|rest| rest.find(old))
+    {
+        places.push(from + at);
+        from += at + step;
+    }
+    places
+}
+
+/// Returns the rows of places in a text, which are in order.
+fn rows_of(whole: &str, places: &[usize]) -> Vec<usize> {
+    let (mut row, mut done) = (0, 0);
+    let rows = places.iter().map(|&at| {
+        let between = whole.as_bytes().get(done..at).unwrap_or_default();
+        row += between.iter().filter(|byte| **byte == b'\n').count();
+        done = at;
+        row
+    });
+    rows.collect()
+}
+
+/// Returns which bytes are replaced at a place, and by what.
+///
+/// The end of the text is a line end in a [`Text`], whatever the agent has of it.
+fn replaced<'a>(whole: &str, at: usize, old: &str, new: &'a str) -> (Range<usize>, &'a str) {
+    let end = at + old.len();
+    let at_end = !old.ends_with('\n') && whole.get(end..) == Some("\n");
+    match at_end && new.ends_with('\n') {
+        true => (at..end + 1, new),
+        false => (at..end, new),
+    }
+}
+
+/// Tells whether a match is made of whole lines.
+fn is_lines(whole: &str, at: usize, old: &str) -> bool {
+    let before = whole.get(..at).unwrap_or_default();
+    let after = whole.get(at + old.len()..).unwrap_or_default();
+    (before.is_empty() || before.ends_with('\n'))
+        && (old.ends_with('\n') || after.starts_with('\n') || after.is_empty())
+}
+
+/// Returns a text of the agent's with the line ends of a [`Text`].
+fn as_lines(text: &str, line_end: LineEnd) -> Cow<'_, str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match line_end {
+        LineEnd::Lf => text.into(),
+        LineEnd::CrLf => text.replace("\r\n", "\n").into(),
+        LineEnd::Cr => text.replace("\r\n", "\n").replace('\r', "\n").into(),
+    }
+}

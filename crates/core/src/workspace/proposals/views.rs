@@ -1,0 +1,181 @@
+//! Proposals as they are drawn in a buffer, told by the public API, and named in the question.
+
+use std::path::{Path, PathBuf};
+
+use super::{FileProposal, Note, Proposals, Proposed};
+use crate::render::view::{HunkView, Line, PlaceView, ProposedView};
+use crate::spine::event::ReviewAction;
+use crate::spine::ids::PermissionId;
+use crate::text::{LineEdit, Text};
+use crate::view::snapshot::{HunkInfo, ProposalInfo};
+use crate::view::toolview::whole_line;
+use crate::workspace::hunkview;
+use crate::workspace::ledger::Hunk;
+
+/// A title in a label is cut to this: it stands behind a line of code.
+const MAX_TITLE: usize = 30;
+
+impl Proposals {
+    /// Returns what is proposed for a file as it lies in its buffer, from the top down.
+    pub(crate) fn views(&self, path: &Path) -> Vec<HunkView> {
+        let several = self
+            .of_file(path)
+            .filter(|(_, file)| !file.hunks.is_empty())
+            .count()
+            > 1;
+        let mut views = Vec::new();
+        for (proposal, file) in self.of_file(path) {
+            let is_empty = file.base.as_ref().is_some_and(|base| base.text.is_empty());
+            for (at, hunk) in file.hunks.iter().enumerate() {
+                let mut label = label(hunk, at, file.hunks.len());
+                if several {
+                    label.push_str(&format!(" ({})", short(&proposal.title)));
+                }
+                let mut view = hunkview::proposed(hunk.rows.start, &hunk.old, &hunk.new);
+                if is_empty {
+                    // Its buffer shows an empty line all the same: what comes stands below it.
+                    view.row = 1;
+                }
+                view.proposed = Some(ProposedView {
+                    label,
+                    choice: hunk.choice,
+                    is_second: views.iter().any(|other: &HunkView| other.row == view.row),
+                });
+                views.push(view);
+            }
+        }
+        views.sort_by_key(|view| view.row);
+        views
+    }
+
+    /// Returns what is proposed, by file, as the public API tells it.
+    pub(crate) fn infos(&self) -> Vec<ProposalInfo> {
+        let mut infos: Vec<ProposalInfo> = Vec::new();
+        for file in self.all.iter().flat_map(|proposal| &proposal.files) {
+            let hunks = file.hunks.iter().map(|hunk| info(&file.path, hunk));
+            match infos.iter_mut().find(|info| info.path == file.path) {
+                Some(known) => known.hunks.extend(hunks),
+                None => infos.push(ProposalInfo {
+                    path: file.path.clone(),
+                    hunks: hunks.collect(),
+                }),
+            }
+        }
+        for info in &mut infos {
+            info.hunks.sort_by_key(|hunk| hunk.row);
+        }
+        infos.retain(|info| !info.hunks.is_empty());
+        infos.sort_by(|a, b| a.path.cmp(&b.path));
+        infos
+    }
+
+    /// Returns where a question's changes would be, file by file.
+    pub(crate) fn places(&self, id: PermissionId) -> Vec<PlaceView> {
+        let files = self
+            .of_permission(id)
+            .into_iter()
+            .flat_map(|one| &one.files);
+        files
+            .filter_map(|file| {
+                let first = file.hunks.first()?;
+                Some(PlaceView {
+                    path: PathBuf::clone(&file.path),
+                    row: first.rows.start,
+                })
+            })
+            .collect()
+    }
+
+    /// Returns what the user shall know of a question's diffs.
+    pub(crate) fn notes(&self, id: PermissionId) -> Vec<Line> {
+        let files = self
+            .of_permission(id)
+            .into_iter()
+            .flat_map(|one| &one.files);
+        let notes = files.flat_map(|file| &file.notes);
+        notes.map(Note::line).collect()
+    }
+}
+
+impl Note {
+    /// Returns the note as a line to be shown.
+    pub(crate) fn line(&self) -> Line {
+        match self {
+            Note::Misfit(text) => whole_line(text.clone(), "AcpWarning"),
+            Note::Hint(text) => whole_line(text.clone(), "AcpDim"),
+        }
+    }
+}
+
+impl Proposed {
+    /// Returns the state as the user reads it.
+    pub(crate) fn state(&self) -> &'static str {
+        match self.choice {
+            None => "proposed",
+            Some(ReviewAction::Accept) => "accepted",
+            Some(ReviewAction::Reject) => "rejected",
+        }
+    }
+}
+
+impl FileProposal {
+    /// Tells whether there is no such file yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| base.is_missing)
+    }
+
+    /// Returns the text that is there, the one that is proposed, and the hunks between them;
+    /// `None` while it is not known what is there.
+    pub(crate) fn diff(&self) -> Option<(&Text, Text, Vec<Hunk>)> {
+        let before = &self.base.as_ref()?.text;
+        let edits = self.hunks.iter().map(|hunk| LineEdit {
+            start: hunk.rows.start,
+            removed: hunk.rows.len(),
+            lines: hunk.new.clone(),
+        });
+        let edits: Vec<LineEdit> = edits.collect();
+        let mut after = before.clone();
+        after.apply_all(&edits);
+        // How many lines more, and fewer, there are above a hunk than in the text before.
+        let (mut more, mut fewer) = (0, 0);
+        let hunks = self.hunks.iter().map(|hunk| {
+            let start = hunk.rows.start + more - fewer;
+            more += hunk.new.len();
+            fewer += hunk.rows.len();
+            Hunk {
+                old: hunk.rows.clone(),
+                new: start..start + hunk.new.len(),
+                conflict: None,
+            }
+        });
+        let hunks = hunks.collect();
+        Some((before, after, hunks))
+    }
+}
+
+fn label(hunk: &Proposed, at: usize, count: usize) -> String {
+    let what = if hunk.deletes {
+        " deletes the file"
+    } else {
+        ""
+    };
+    format!("{} {}/{count}{what}", hunk.state(), at + 1)
+}
+
+fn short(title: &str) -> String {
+    match title.char_indices().nth(MAX_TITLE) {
+        Some((end, _)) => format!("{}…", title.get(..end).unwrap_or_default()),
+        None => title.to_owned(),
+    }
+}
+
+fn info(path: &Path, hunk: &Proposed) -> HunkInfo {
+    HunkInfo {
+        path: path.to_owned(),
+        row: hunk.rows.start,
+        count: hunk.rows.len(),
+        old: hunk.old.clone(),
+        new: hunk.new.clone(),
+        state: hunk.state(),
+    }
+}

@@ -1,0 +1,65 @@
+//! What the user's repository has of files under review: what they commit, they accept.
+//!
+//! Invariant: only what has reached the index or HEAD since the last version, by somebody else
+//! than an agent, is accepted.
+
+use super::FileReview;
+use crate::model::Model;
+use crate::spine::event::DiskText;
+use crate::spine::ids::SessionKey;
+use crate::spine::project::Committed;
+use crate::text::Text;
+use crate::workspace::ledger::Which;
+
+impl Model {
+    /// The repository has these versions of files under review by now.
+    pub(crate) fn committed(&mut self, files: Vec<Committed>) {
+        for version in files {
+            let by = self.agent_at(&version.path);
+            let name = self.reviews.name_of(&version.path, &version.path);
+            if let Some(file) = self.reviews.get_mut(&name)
+                && file.take_version(version, by)
+            {
+                self.reviews.touch(&name);
+            }
+        }
+    }
+}
+
+impl FileReview {
+    /// Takes in what the repository has; returns whether anything is accepted by that.
+    fn take_version(&mut self, version: Committed, by: Option<SessionKey>) -> bool {
+        let known = self.repository.replace(version);
+        let (Some(known), Some(now), None) = (known, self.repository.clone(), by) else {
+            // The first version tells what was there before; an agent's commit accepts nothing.
+            return false;
+        };
+        let index = self.accept_version(known.index.as_ref(), now.index.as_ref());
+        index | self.accept_version(known.head.as_ref(), now.head.as_ref())
+    }
+
+    fn accept_version(&mut self, before: Option<&DiskText>, after: Option<&DiskText>) -> bool {
+        let text = |version: &DiskText| -> Text { version.text.clone() };
+        if before == after || !self.is_pending() {
+            return false;
+        }
+        let is_all = match after {
+            Some(after) => !self.now.is_missing() && after.text == *self.ledger.current(),
+            None => self.now.is_missing(),
+        };
+        let is_open = |file: &Self| file.ledger.hunks().iter().any(|h| h.conflict.is_some());
+        if is_all && !is_open(self) {
+            self.accept(&Which::All);
+            return true;
+        }
+        let Some(after) = after else {
+            return false;
+        };
+        let before = before.map(text);
+        let found = self.ledger.accept_landed(before.as_ref(), &after.text);
+        if found && self.ledger.hunks().is_empty() {
+            self.accept_content();
+        }
+        found
+    }
+}

@@ -1,0 +1,78 @@
+//! Files of a turn that are left as they are when it is undone, and why.
+//!
+//! Invariant: what can be told beforehand is; nothing is done to such a file, not even in part.
+
+use std::path::{Path, PathBuf};
+
+use super::FileReview;
+use super::turns::Of;
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::Level;
+use crate::spine::ids::TurnKey;
+use crate::spine::project::{Body, FileState, MAX_KEPT};
+use crate::workspace::documents::Document;
+
+impl FileReview {
+    /// Returns why the file cannot be what it was before a turn; `None` if it can, or is.
+    fn lost_of(&self, turn: TurnKey, document: Option<&Document>) -> Option<String> {
+        let origin = &self.of_turn(turn)?.origin;
+        let is_other = origin.body != self.now.body;
+        match &origin.body {
+            Body::Bytes { bytes, blob: None } if is_other => {
+                return Some(match *bytes > MAX_KEPT {
+                    true => format!("it was larger than {} MB: not kept", MAX_KEPT >> 20),
+                    false => "what it was is no text, and was not kept".to_owned(),
+                });
+            }
+            Body::Unreadable(_) if is_other => {
+                return Some("it could not be read before, and so was not kept".to_owned());
+            }
+            _ => {}
+        }
+        let plan = self.without_turn(turn, Of::All)?;
+        let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
+        if is_deleted && document.is_none() {
+            return None;
+        }
+        let is_protected = document.is_some_and(|document| document.state.readonly);
+        let nobody_may = |state: &FileState| state.mode.is_some_and(|mode| mode & 0o222 == 0);
+        // One that was writable before the turn is made so again.
+        let stays = plan.whole.as_ref().is_none_or(nobody_may);
+        let is_written = !plan.edits.is_empty() && stays;
+        if is_protected && !plan.edits.is_empty() {
+            Some("'readonly' is set in its buffer".to_owned())
+        } else if is_written && nobody_may(&self.now) {
+            Some("it is read-only; `chmod u+w` lets it be restored".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+impl Model {
+    /// Returns why a file is left as it is when a turn is undone; `None` if it is not.
+    pub(super) fn lost_of(&self, path: &Path, turn: TurnKey) -> Option<String> {
+        let document = self.documents.find(path).map(|(_, document)| document);
+        self.reviews.get(path)?.lost_of(turn, document)
+    }
+
+    /// Says which files are left as they are, if any.
+    pub(super) fn tell_lost(&self, turn: TurnKey, lost: &[(PathBuf, String)], fx: &mut Effects) {
+        if lost.is_empty() {
+            return;
+        }
+        let names = lost
+            .iter()
+            .map(|(path, why)| format!("{} ({why})", self.name_in(turn, path)));
+        let names: Vec<String> = names.collect();
+        let text = format!("Left as they are: {}.", names.join(", "));
+        fx.push(notify(Level::Warn, text));
+    }
+
+    /// Returns a file's name below the folder of a turn's session.
+    pub(super) fn name_in(&self, turn: TurnKey, path: &Path) -> String {
+        let session = self.sessions.get(&turn.session);
+        let short = session.and_then(|session| path.strip_prefix(&session.spec.cwd).ok());
+        short.unwrap_or(path).display().to_string()
+    }
+}

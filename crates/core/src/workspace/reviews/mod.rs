@@ -1,0 +1,197 @@
+//! The review of all files: one ledger a file, accepted and rejected by the user.
+//!
+//! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
+//! review bears the buffer's name.
+
+mod carried;
+mod commits;
+mod decide;
+mod decided;
+mod file;
+mod follow;
+mod keep;
+mod lost;
+mod moving;
+mod queue;
+mod restore;
+mod shift;
+mod turns;
+mod undo;
+mod whole;
+
+pub use decide::ReviewJob;
+pub(crate) use decide::no_text;
+pub use file::FileReview;
+pub use shift::ShiftJob;
+pub use turns::{Of, Turns};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::{Effects, emit};
+use crate::spine::effect::Announcement;
+use crate::spine::ids::SessionKey;
+use crate::spine::project::{FileState, KeptReview};
+use crate::text::Text;
+use crate::view::snapshot::HunkInfo;
+
+/// The files agents have changed.
+#[derive(Debug, Default)]
+pub struct Reviews {
+    files: BTreeMap<PathBuf, FileReview>,
+    /// The names of reviews that have another one than their file, by the file's; some may be old.
+    aliases: BTreeMap<PathBuf, PathBuf>,
+    /// Files whose hunks may have changed since the last announcement.
+    touched: BTreeSet<PathBuf>,
+    /// Files with anything to decide, and hunks, by session.
+    counts: BTreeMap<SessionKey, (usize, usize)>,
+    /// What the host keeps of the files that are under review, by project.
+    told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
+    pub(crate) turns: Turns,
+    /// Turns that were undone, the last one last.
+    undone: Vec<decided::Undone>,
+    /// What the last decisions have done, the last one last.
+    decided: Vec<Vec<moving::Moved>>,
+    /// The sessions whose undone turns are to be brought back, once they are undone.
+    backs: Vec<Option<SessionKey>>,
+    /// Decisions that wait for others about their files.
+    waiting: Vec<queue::Waiting>,
+    /// Files to be drawn again.
+    pub(crate) dirty: BTreeSet<PathBuf>,
+    /// Files whose buffers have had hunks drawn: that there are none any more may have to be
+    /// said again, too, should the buffer have moved on.
+    pub(crate) drawn: BTreeSet<PathBuf>,
+}
+
+impl Reviews {
+    pub fn iter(&self) -> impl Iterator<Item = (&PathBuf, &FileReview)> {
+        self.files.iter()
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&FileReview> {
+        self.files.get(path)
+    }
+
+    pub fn get_mut(&mut self, path: &Path) -> Option<&mut FileReview> {
+        self.files.get_mut(path)
+    }
+
+    /// Returns the name a file's review has or will have, whichever of the file's is given.
+    pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
+        if self.files.contains_key(path) {
+            return path.to_owned();
+        }
+        let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
+        let alias = self.aliases.get(real).map(PathBuf::as_path);
+        let known = [Some(real), alias].into_iter().flatten();
+        let mut known = known.filter(|name| is_it(name));
+        known.next().unwrap_or(path).to_owned()
+    }
+
+    /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
+    /// the file is to be decided.
+    pub fn begin(
+        &mut self,
+        path: &Path,
+        real: &Path,
+        session: SessionKey,
+        base: &Text,
+        origin: FileState,
+    ) -> &mut FileReview {
+        let turn = self.turns.current(session);
+        if path != real {
+            self.aliases.insert(real.to_owned(), path.to_owned());
+        }
+        let file = self.files.entry(path.to_owned());
+        let file =
+            file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        file.enter_turn(turn, &origin);
+        if !file.is_pending() {
+            file.begin(session, origin);
+        }
+        file
+    }
+
+    /// Gives a file's review another name of the same file, its buffer's.
+    pub fn rename(&mut self, from: &Path, to: &Path) {
+        if from != to
+            && !self.files.contains_key(to)
+            && let Some(review) = self.files.remove(from)
+        {
+            if to != review.real {
+                self.aliases.insert(review.real.clone(), to.to_owned());
+            }
+            self.files.insert(to.to_owned(), review);
+            self.touched.extend([from.to_owned(), to.to_owned()]);
+        }
+    }
+
+    /// Notes that a file's hunks may have changed.
+    pub fn touch(&mut self, path: &Path) {
+        self.touched.insert(path.to_owned());
+        self.dirty.insert(path.to_owned());
+    }
+
+    /// Returns whether any file's hunks may have changed since the last announcement.
+    pub(crate) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// Forgets what was rejected of a session's changes.
+    pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
+        let files = self.files.values_mut();
+        files
+            .filter(|file| file.session == session)
+            .for_each(FileReview::forget_rejected);
+    }
+
+    /// Returns whether a file's public form is older than its ledger.
+    #[cfg(test)]
+    pub fn is_touched(&self, path: &Path) -> bool {
+        self.touched.contains(path)
+    }
+
+    /// Returns the number of files with anything to decide, and of hunks, of one session, as they
+    /// were announced last.
+    pub fn counts(&self, session: SessionKey) -> (usize, usize) {
+        self.counts.get(&session).copied().unwrap_or_default()
+    }
+
+    /// Takes a file's hunks, as they are now, into its session's counts.
+    fn count(&mut self, path: &Path) {
+        let Some(file) = self.files.get_mut(path) else {
+            return;
+        };
+        let now = match file.is_pending() {
+            true => (1, file.ledger.hunks().len()),
+            false => (0, 0),
+        };
+        let (session, before) = std::mem::replace(&mut file.counted, (file.session, now));
+        let counts = self.counts.entry(session).or_default();
+        *counts = (counts.0 - before.0, counts.1 - before.1); // It was added before.
+        let counts = self.counts.entry(file.session).or_default();
+        *counts = (counts.0 + now.0, counts.1 + now.1);
+    }
+
+    /// Makes the public form of what was touched and announces counts that changed; returns what
+    /// was touched.
+    pub(crate) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
+        let touched = std::mem::take(&mut self.touched);
+        for path in &touched {
+            self.count(path);
+            let Some(file) = self.files.get_mut(path) else {
+                continue;
+            };
+            let hunks = file.ledger.hunks().len();
+            file.info = Arc::new(HunkInfo::of(path, &file.ledger));
+            let now = (hunks, file.is_pending());
+            if now != file.announced {
+                file.announced = now;
+                let path = path.clone();
+                fx.push(emit(Announcement::ReviewChanged { path, hunks }));
+            }
+        }
+        touched
+    }
+}

@@ -1,0 +1,226 @@
+//! What moving a file comes to: the texts, the file as a whole, and its place, before and after.
+//!
+//! Invariant: what somebody has changed since is in the text after as well.
+
+use std::path::{Path, PathBuf};
+
+use super::FileReview;
+use super::turns::Of;
+use super::whole::between;
+use crate::spine::ids::TurnKey;
+use crate::spine::project::{Body, FileState};
+use crate::text::{LineEdit, Text};
+use crate::workspace::feedback::Rejected;
+use crate::workspace::ledger::{Conflict, diff, merge};
+
+/// Where a file is moved to.
+#[derive(Debug, Clone)]
+pub(super) enum Aim {
+    /// To where it would be without a turn.
+    Without(TurnKey, Of),
+    /// Back to where it was before that.
+    Back(Box<Moved>),
+}
+
+/// A text and its base, before they were moved and after.
+#[derive(Debug, Clone)]
+pub(super) struct Moved {
+    /// The turn that is undone or brought back; `None` for a decision.
+    pub turn: Option<TurnKey>,
+    pub path: PathBuf,
+    pub text: (Text, Text),
+    pub base: (Text, Text),
+    /// The file as a whole, if that was another one.
+    pub whole: Option<(FileState, FileState)>,
+    /// What is accepted of that.
+    pub origin: (FileState, FileState),
+    /// Where it was moved to.
+    pub to: Option<PathBuf>,
+    /// Where the agent has moved it from, as far as that is to be decided.
+    pub from: (Option<PathBuf>, Option<PathBuf>),
+}
+
+impl Moved {
+    /// Begins to note what a decision does to a file.
+    pub fn before(path: &Path, review: &FileReview) -> Self {
+        let (text, base) = (review.ledger.current(), review.ledger.base());
+        Self {
+            turn: None,
+            path: path.to_owned(),
+            text: (text.clone(), text.clone()),
+            base: (base.clone(), base.clone()),
+            whole: None,
+            origin: (review.origin.clone(), review.origin.clone()),
+            to: None,
+            from: (review.from.clone(), review.from.clone()),
+        }
+    }
+
+    /// Notes what has come of it, or will with this text.
+    pub fn after(mut self, review: &FileReview, text: &Text, is_deleted: bool) -> Self {
+        self.text.1.clone_from(text);
+        self.base.1.clone_from(review.ledger.base());
+        self.origin.1.clone_from(&review.origin);
+        self.from.1.clone_from(&review.from);
+        self.whole = is_deleted.then(|| (review.now.clone(), FileState::missing()));
+        self
+    }
+
+    /// Notes that the whole file is given the state of before.
+    pub fn restored(path: &Path, review: &FileReview, state: &FileState) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.text.1 = state.text().unwrap_or_default();
+        moved.whole = Some((review.now.clone(), state.clone()));
+        moved
+    }
+
+    /// Notes that the file is moved to where the agent has moved it from.
+    pub fn moved_back(path: &Path, review: &FileReview, to: &Path) -> Self {
+        let mut moved = Self::before(path, review);
+        moved.to = Some(to.to_owned());
+        moved.from.1 = None;
+        moved
+    }
+
+    /// Returns where the file is after the move.
+    pub fn place(&self) -> &Path {
+        self.to.as_deref().unwrap_or(&self.path)
+    }
+}
+
+/// A move that is being carried out.
+#[derive(Debug)]
+pub(super) struct Moving {
+    pub moved: Moved,
+    pub edits: Vec<LineEdit>,
+    pub conflicts: Vec<Conflict>,
+}
+
+impl Moving {
+    /// Returns the file as a whole after the move, if it is another one than before.
+    pub(super) fn whole(&self) -> Option<&FileState> {
+        self.moved.whole.as_ref().map(|(_, after)| after)
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.whole().is_some_and(FileState::is_missing)
+    }
+
+    /// There was no file, and now there is one again.
+    pub(super) fn is_made(&self) -> bool {
+        let whole = self.moved.whole.as_ref();
+        whole.is_some_and(|(before, after)| before.is_missing() && !after.is_missing())
+    }
+}
+
+impl FileReview {
+    /// Notes what the user rejects of a turn, or wants back.
+    pub(super) fn note_aim(&mut self, aim: &Aim) {
+        match aim {
+            Aim::Without(turn, _) => {
+                let known = self.of_turn(*turn);
+                let rejected = known.map(|known| {
+                    let (base, current) = (known.ledger.base(), known.ledger.current());
+                    let hunks = known.ledger.hunks().iter();
+                    let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
+                    hunks.collect::<Vec<_>>()
+                });
+                let whole = known.map(|known| {
+                    let texts = (known.ledger.base(), known.ledger.current());
+                    between(&known.origin, &self.now, texts, known.from.as_deref())
+                });
+                for rejected in rejected.unwrap_or_default() {
+                    self.was_rejected(rejected);
+                }
+                self.note_rejected_whole(whole.unwrap_or_default());
+            }
+            Aim::Back(moved) if moved.turn.is_some() => self.forget_rejected(),
+            // What waits for a decision again is not told anyway.
+            Aim::Back(_) => {}
+        }
+    }
+
+    pub(super) fn moving(&self, path: &Path, aim: &Aim) -> Option<Moving> {
+        let (current, base) = (self.ledger.current().clone(), self.ledger.base().clone());
+        match aim {
+            Aim::Without(turn, of) => {
+                let plan = self.without_turn(*turn, *of)?;
+                // What waits for a decision is not accepted by that: only the text goes.
+                let after = match of {
+                    Of::All => plan.base,
+                    Of::Pending => base.clone(),
+                };
+                Some(Moving {
+                    moved: Moved {
+                        turn: Some(*turn),
+                        path: path.to_owned(),
+                        text: (current, plan.after),
+                        base: (base, after),
+                        origin: match &plan.whole {
+                            // It was accepted, and so is what takes its place.
+                            Some(whole) if of == &Of::All && self.origin.is_like(&self.now) => {
+                                (self.origin.clone(), whole.clone())
+                            }
+                            _ => (self.origin.clone(), self.origin.clone()),
+                        },
+                        whole: plan.whole.map(|whole| (self.now.clone(), whole)),
+                        from: (
+                            self.from.clone(),
+                            self.from
+                                .clone()
+                                .filter(|from| plan.to.as_ref() != Some(from)),
+                        ),
+                        to: plan.to,
+                    },
+                    edits: plan.edits,
+                    conflicts: plan.conflicts,
+                })
+            }
+            Aim::Back(moved) => {
+                let text = merge(&moved.text.1, &current, &moved.text.0);
+                let mut after = current.clone();
+                after.apply_all(&text.edits);
+                let bases = merge(&moved.base.1, &base, &moved.base.0);
+                let mut new_base = base.clone();
+                new_base.apply_all(&bases.edits);
+                let whole = moved.whole.as_ref();
+                let whole = whole.filter(|(before, now)| {
+                    // A file that somebody has written in since is not deleted.
+                    self.now.is_like(now) && (!before.is_missing() || after.is_empty())
+                });
+                let back = moved.to.as_ref().map(|_| moved.path.clone());
+                Some(Moving {
+                    moved: Moved {
+                        turn: moved.turn,
+                        path: path.to_owned(),
+                        whole: whole.map(|(before, _)| (self.now.clone(), with(before, &after))),
+                        origin: (moved.origin.1.clone(), moved.origin.0.clone()),
+                        text: (current, after),
+                        base: (base, new_base),
+                        to: back.filter(|back| back != path),
+                        from: (moved.from.1.clone(), moved.from.0.clone()),
+                    },
+                    edits: text.edits,
+                    conflicts: text.conflicts,
+                })
+            }
+        }
+    }
+}
+
+/// Returns a file with another text, if it is one.
+fn with(file: &FileState, text: &Text) -> FileState {
+    let mut file = file.clone();
+    if let Body::Text(content) = &mut file.body {
+        content.text.clone_from(text);
+    }
+    file.stamp = None;
+    file
+}
+
+/// Returns how many lines a move adds and removes.
+pub(super) fn counts(before: &Text, after: &Text) -> (usize, usize) {
+    let edits = diff(before, after);
+    let added = edits.iter().map(|edit| edit.lines.len()).sum();
+    (added, edits.iter().map(|edit| edit.removed).sum())
+}

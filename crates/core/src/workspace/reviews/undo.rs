@@ -1,0 +1,270 @@
+//! `:Acp undo-turn`: what a turn has done to files is undone, all of it at once, or brought back.
+//!
+//! Invariant: nothing is undone before the user was told what, unless a script says so; what the
+//! user has changed since stays.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::FileReview;
+use super::decided::Undone;
+use super::moving::{Aim, counts};
+use super::queue::Wish;
+use super::turns::Of;
+use crate::model::{Effects, Job, Model, notify};
+use crate::render::diffview;
+use crate::render::view::{Line, UndoView};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::event::{ReviewAction, UndoStep};
+use crate::spine::ids::{SessionKey, TurnKey};
+use crate::spine::project::FileState;
+use crate::view::frame::plural;
+
+/// How many undone turns can be brought back.
+const UNDONE: usize = 20;
+
+impl Model {
+    /// Undoes a turn, asks about it, or brings it back.
+    pub(crate) fn undo_turn(
+        &mut self,
+        session: Option<SessionKey>,
+        step: UndoStep,
+        fx: &mut Effects,
+    ) {
+        let turn = match step {
+            UndoStep::Back => return self.bring_turn_back(session, fx),
+            UndoStep::Undo(Some(turn)) => Some(turn),
+            UndoStep::Undo(None) | UndoStep::Ask => self.last_turn(session, Of::All),
+        };
+        let Some(turn) = turn else {
+            return self.nothing_to_undo(session, fx);
+        };
+        if step == UndoStep::Ask {
+            let view = self.undo_view(turn);
+            return fx.push(Effect::Editor(EditorEffect::AskUndo { turn, view }));
+        }
+        self.reviews.undone.push(Undone {
+            turn,
+            files: Vec::new(),
+        });
+        let many = self.reviews.undone.len().saturating_sub(UNDONE);
+        self.reviews.undone.drain(..many);
+        let (any, lost) = self.shift_all(turn, Of::All, fx);
+        self.tell_lost(turn, &lost, fx);
+        if !any {
+            self.reviews.undone.pop();
+            let text = "Nothing is left to undo of that turn.";
+            fx.push(notify(Level::Info, text));
+        }
+    }
+
+    /// Takes the last decision back, whatever it was about.
+    pub(crate) fn undo_decision(&mut self, fx: &mut Effects) {
+        let decision = self.reviews.last_decision();
+        if decision.is_empty() {
+            let text = "There is no decision to take back.";
+            fx.push(notify(Level::Info, text));
+        }
+        for moved in decision {
+            let path = moved.place().to_owned();
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
+        }
+    }
+
+    fn bring_turn_back(&mut self, session: Option<SessionKey>, fx: &mut Effects) {
+        let is_meant = |undone: &Undone| session.is_none_or(|key| undone.turn.session == key);
+        let at = self.reviews.undone.iter().rposition(is_meant);
+        let Some(at) = at.filter(|at| *at < self.reviews.undone.len()) else {
+            let text = "No turn has been undone.";
+            return fx.push(notify(Level::Info, text));
+        };
+        if self.is_deciding() {
+            // What there is to be brought back is known when all of it has been undone.
+            return self.reviews.backs.push(session);
+        }
+        for moved in self.reviews.undone.remove(at).files {
+            let path = moved.place().to_owned();
+            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
+        }
+    }
+
+    /// Brings the turns back that have waited for others to be undone.
+    pub(super) fn take_backs(&mut self, fx: &mut Effects) {
+        if self.reviews.backs.is_empty() || self.is_deciding() {
+            return;
+        }
+        for session in std::mem::take(&mut self.reviews.backs) {
+            self.bring_turn_back(session, fx);
+        }
+    }
+
+    /// Returns whether any decision is being carried out, or waits for that.
+    fn is_deciding(&self) -> bool {
+        let mut jobs = self.jobs.values();
+        !self.reviews.waiting.is_empty()
+            || jobs.any(|job| matches!(job, Job::Shift(_) | Job::Review(_)))
+    }
+
+    /// Accepts or rejects what the last turn has changed; `false` when nothing waits.
+    pub(super) fn review_turn(
+        &mut self,
+        action: ReviewAction,
+        session: Option<SessionKey>,
+        fx: &mut Effects,
+    ) -> bool {
+        let Some(turn) = self.last_turn(session, Of::Pending) else {
+            return false;
+        };
+        if action == ReviewAction::Reject {
+            let (any, lost) = self.shift_all(turn, Of::Pending, fx);
+            self.tell_lost(turn, &lost, fx);
+            return any || !lost.is_empty();
+        }
+        let mut any = false;
+        for path in self.files_of(turn) {
+            any |= self.decide(&path, Wish::AcceptTurn(turn), fx);
+        }
+        any
+    }
+
+    /// Moves every file of a turn to where it would be without it, but for those of which that
+    /// is lost; returns whether there are any, and the lost ones.
+    fn shift_all(
+        &mut self,
+        turn: TurnKey,
+        of: Of,
+        fx: &mut Effects,
+    ) -> (bool, Vec<(PathBuf, String)>) {
+        let mut any = false;
+        let mut lost = Vec::new();
+        for path in self.files_of(turn) {
+            match self.lost_of(&path, turn) {
+                Some(why) => lost.push((path, why)),
+                None => any |= self.decide(&path, Wish::Shift(Aim::Without(turn, of)), fx),
+            }
+        }
+        (any, lost)
+    }
+
+    /// Says that there is no turn to undo, and what stands in the way if something does.
+    fn nothing_to_undo(&self, session: Option<SessionKey>, fx: &mut Effects) {
+        let turns = self.reviews.iter().flat_map(|(_, file)| &file.turns);
+        let turns = turns.map(|turn| turn.turn);
+        let of_session = |turn: &TurnKey| session.is_none_or(|key| turn.session == key);
+        let mut turns: Vec<TurnKey> = turns.filter(of_session).collect();
+        turns.sort_by_key(|turn| turn.number);
+        let text = match session {
+            Some(_) => "Nothing is left to undo of this chat's turns.",
+            None => "Nothing is left to undo of any turn.",
+        };
+        fx.push(notify(Level::Info, text));
+        if let Some(turn) = turns.pop() {
+            let files = self.files_of(turn).into_iter();
+            let lost = files.filter_map(|path| {
+                let why = self.lost_of(&path, turn)?;
+                Some((path, why))
+            });
+            self.tell_lost(turn, &lost.collect::<Vec<_>>(), fx);
+        }
+    }
+
+    /// Returns the last turn that has anything left of what is meant.
+    fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
+        type Files<'a> = Vec<(&'a PathBuf, &'a FileReview)>;
+        let mut turns: BTreeMap<TurnKey, Files> = BTreeMap::new();
+        for (path, file) in self.reviews.iter() {
+            for turn in file.turns.iter().map(|turn| turn.turn) {
+                turns.entry(turn).or_default().push((path, file));
+            }
+        }
+        let mut turns: Vec<(TurnKey, Files)> = turns.into_iter().collect();
+        turns.retain(|(turn, _)| session.is_none_or(|key| turn.session == key));
+        turns.sort_by_key(|(turn, _)| turn.number);
+        // From the last one on: what is left of a turn has to be found out by undoing it.
+        let mut turns = turns.into_iter().rev();
+        let is_left = |(turn, files): &(TurnKey, Files)| {
+            let mut files = files.iter();
+            files.any(|(path, file)| {
+                let is_lost = of == Of::All && self.lost_of(path, *turn).is_some();
+                !is_lost && file.without_turn(*turn, of).is_some()
+            })
+        };
+        turns.find(is_left).map(|(turn, _)| turn)
+    }
+
+    fn files_of(&self, turn: TurnKey) -> Vec<PathBuf> {
+        let files = self.reviews.iter();
+        let files = files.filter(|(_, file)| file.of_turn(turn).is_some());
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns what undoing a turn comes to, file by file.
+    fn undo_view(&self, turn: TurnKey) -> UndoView {
+        let asked = self.reviews.turns.asked(turn);
+        let title = match asked {
+            Some(asked) => format!("Undo the turn “{}”?", cut(asked)),
+            None => "Undo the last turn?".to_owned(),
+        };
+        let mut lines: Vec<Line> = Vec::new();
+        let mut lost: Vec<Line> = Vec::new();
+        for path in self.files_of(turn) {
+            let Some(review) = self.reviews.get(&path) else {
+                continue;
+            };
+            let name = self.name_in(turn, &path);
+            if let Some(why) = self.lost_of(&path, turn) {
+                let text = format!(" leave       {name}  ({why})");
+                lost.push(diffview::whole(text, "AcpWarning"));
+                continue;
+            }
+            let Some(plan) = review.without_turn(turn, Of::All) else {
+                continue;
+            };
+            let (added, removed) = counts(review.ledger.current(), &plan.after);
+            let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
+            let is_back = review.now.is_missing() && plan.whole.is_some() && !is_deleted;
+            let mut text = match (is_deleted, is_back, &plan.to) {
+                (true, ..) => format!(" delete      {name}"),
+                (_, true, _) => format!(" bring back  {name}  +{added}"),
+                (.., Some(to)) => {
+                    let to = self.name_in(turn, to);
+                    format!(" move        {name} back to {to}  +{added} -{removed}")
+                }
+                _ if added + removed == 0 => format!(" restore     {name}"),
+                _ => format!(" restore     {name}  +{added} -{removed}"),
+            };
+            if let Some(whole) = &plan.whole
+                && !is_deleted
+                && let (Some(old), Some(new)) = (whole.mode, review.now.mode)
+                && old != new
+            {
+                let (new, old) = (new & 0o7777, old & 0o7777);
+                text.push_str(&format!("  mode {new:o} → {old:o}"));
+            }
+            if !plan.conflicts.is_empty() {
+                let places = plural(plan.conflicts.len(), "place");
+                text.push_str(&format!(
+                    "  ({places} changed since: stays, and is offered)"
+                ));
+            }
+            let group = if is_deleted {
+                "AcpSignDelete"
+            } else {
+                "AcpPath"
+            };
+            lines.push(diffview::whole(text, group));
+        }
+        lines.extend(lost);
+        lines.push(Line::default());
+        let text = " What you have changed since stays. `:Acp undo-turn!` brings the turn back.";
+        lines.push(diffview::whole(text.into(), "AcpDim"));
+        UndoView { title, lines }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,246 @@
+//! What happened to a file as a whole: made, deleted, moved, another mode, no text any more.
+//!
+//! Invariant: a file's `origin` is what the user has accepted of it, its `now` what was heard of
+//! it last; what differs between the two, beside the lines, is what there is to decide.
+
+use std::path::Path;
+
+use super::FileReview;
+use crate::spine::project::{Body, FileState, Whole};
+use crate::text::Text;
+use crate::text::format::{Encoding, Format, LineEnd};
+use crate::workspace::feedback::RejectedWhole;
+
+impl FileState {
+    /// A text file of which the mode is not known.
+    pub fn of_text(text: Text, format: Format) -> Self {
+        Self {
+            body: Body::Text(crate::spine::event::DiskText { text, format }),
+            mode: None,
+            stamp: None,
+        }
+    }
+
+    /// Returns the lines that are there: none where there is no text; `None` if nobody knows.
+    pub fn text(&self) -> Option<Text> {
+        match &self.body {
+            Body::Text(content) => Some(content.text.clone()),
+            Body::Unreadable(_) => None,
+            Body::Missing | Body::Bytes { .. } | Body::Link(_) => Some(Text::default()),
+        }
+    }
+
+    pub fn format(&self) -> Option<Format> {
+        match &self.body {
+            Body::Text(content) => Some(content.format),
+            _ => None,
+        }
+    }
+
+    pub fn is_missing(&self) -> bool {
+        self.body == Body::Missing
+    }
+
+    pub fn is_text(&self) -> bool {
+        matches!(self.body, Body::Text(_))
+    }
+
+    /// Returns whether the permission bits of two states are known, and others.
+    pub fn has_other_mode(&self, other: &FileState) -> bool {
+        let modes = self.mode.zip(other.mode);
+        modes.is_some_and(|(one, two)| one != two)
+    }
+
+    /// Returns whether two states are the same but for the lines of a text and the stamp; what is
+    /// not known of one is no difference.
+    pub fn is_like(&self, other: &FileState) -> bool {
+        !self.has_other_mode(other)
+            && match (&self.body, &other.body) {
+                (Body::Text(one), Body::Text(two)) => {
+                    let (old, new) = ((one.format, &one.text), (two.format, &two.text));
+                    as_shown(old, new) == one.format
+                }
+                (Body::Unreadable(_), _) | (_, Body::Unreadable(_)) => true,
+                (one, two) => one == two,
+            }
+    }
+}
+
+impl FileReview {
+    /// Returns whether the agent made the file: rejecting all of it deletes it.
+    pub fn is_created(&self) -> bool {
+        self.origin.is_missing()
+    }
+
+    /// Returns whether what is there is known already: this client has put it there.
+    pub fn knows(&self, there: &FileState) -> bool {
+        self.now.is_like(there) && there.text().as_ref() == Some(self.ledger.current())
+    }
+
+    /// Returns whether there is anything to decide.
+    pub fn is_pending(&self) -> bool {
+        !self.ledger.hunks().is_empty() || !self.whole().is_empty()
+    }
+
+    /// Returns what happened to the file as a whole.
+    pub fn whole(&self) -> Vec<Whole> {
+        let texts = (self.ledger.base(), self.ledger.current());
+        between(&self.origin, &self.now, texts, self.from.as_deref())
+    }
+
+    /// Notes what the user rejects of a file as a whole, for the agent to be told: what is not
+    /// there any more once that is carried out.
+    pub(super) fn note_rejected_whole(&mut self, whole: Vec<Whole>) {
+        for whole in whole {
+            let rejected = RejectedWhole::of(whole, &self.now, &self.real);
+            let mut known = self.rejected_whole.iter();
+            if !known.any(|known| known.is_same(&rejected)) {
+                self.rejected_whole.push(rejected);
+            }
+        }
+    }
+
+    /// Returns what was rejected of the file as a whole and is not there again.
+    pub fn told_rejected_whole(&self) -> impl Iterator<Item = &RejectedWhole> {
+        let rejected = self.rejected_whole.iter();
+        rejected.filter(|rejected| !rejected.is_there(&self.now, &self.real))
+    }
+
+    /// Forgets what was rejected and is there again.
+    pub(super) fn whole_is_back(&mut self) {
+        let (now, real) = (&self.now, &self.real);
+        self.rejected_whole
+            .retain(|rejected| !rejected.is_there(now, real));
+    }
+
+    /// Returns whether the lines are written in another way than those that are accepted.
+    pub(super) fn has_other_format(&self) -> bool {
+        let formats = self.origin.format().zip(self.now.format());
+        formats.is_some_and(|(old, new)| {
+            as_shown((old, self.ledger.base()), (new, self.ledger.current())) != old
+        })
+    }
+
+    /// Takes in what is there now, as somebody else than the agent has left it: what changed with
+    /// it is no change of the agent's.
+    pub fn others_left(&mut self, before: &FileState, after: FileState) {
+        // What is there already this client has put there.
+        if before.has_other_mode(&after) && self.now.mode != after.mode {
+            self.origin.mode = after.mode;
+        }
+        if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
+            // Made, deleted or overwritten by somebody else: that is not to be decided. Should
+            // the text come back, so does what was.
+            if after.text().is_none_or(|text| text.is_empty()) {
+                self.rebase(self.ledger.current().clone());
+            }
+            self.origin.body = after.body.clone();
+            self.from = None;
+        }
+        let formats = (before.format(), after.format());
+        if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
+            && old != new
+            && self.now.format() != Some(new)
+        {
+            origin.format = new;
+        }
+        self.now = after;
+    }
+
+    /// Lets what is there be what the user has accepted, but for mode and place.
+    pub fn accept_content(&mut self) {
+        self.origin.body = self.now.body.clone();
+    }
+
+    /// Lets all that is there be what the user has accepted.
+    pub fn accept_whole(&mut self) {
+        self.origin = self.now.clone();
+        self.from = None;
+    }
+}
+
+/// Returns what happened to a file as a whole from one state to another, with these texts.
+pub(super) fn between(
+    origin: &FileState,
+    now: &FileState,
+    texts: (&Text, &Text),
+    from: Option<&Path>,
+) -> Vec<Whole> {
+    let mut whole = Vec::new();
+    match (&origin.body, &now.body) {
+        (Body::Missing, Body::Missing) => return whole,
+        (Body::Missing, _) => whole.push(Whole::Created),
+        (_, Body::Missing) => whole.push(Whole::Deleted),
+        (Body::Link(old), Body::Link(new)) if old == new => {}
+        (Body::Link(_), _) | (_, Body::Link(_)) => whole.push(Whole::Link),
+        (Body::Text(old), Body::Text(new)) => {
+            let shown = as_shown((old.format, texts.0), (new.format, texts.1));
+            if shown != old.format {
+                whole.push(Whole::Format(in_words(old.format, shown)));
+            }
+        }
+        (Body::Bytes { .. }, _) | (_, Body::Bytes { .. }) if origin.body != now.body => {
+            let kept = !matches!(origin.body, Body::Bytes { blob: None, .. });
+            whole.push(Whole::Binary { kept });
+        }
+        _ => {}
+    }
+    if let Some(from) = from.filter(|_| !now.is_missing()) {
+        whole.push(Whole::Moved(from.to_owned()));
+    }
+    if let (Some(old), Some(new)) = (origin.mode, now.mode)
+        && old != new
+    {
+        whole.push(Whole::Mode(old, new));
+    }
+    whole
+}
+
+/// Returns how a text is written, as far as its bytes and those of the old one show that: of what
+/// they do not, it is written as the old one.
+fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
+    let has_end =
+        |(format, text): (Format, &Text)| text.len() > 1 || text.len() == 1 && format.final_newline;
+    let mut shown = new.0;
+    if !has_end(old) || !has_end(new) {
+        shown.line_end = old.0.line_end;
+    }
+    if old.1.is_empty() || new.1.is_empty() {
+        shown.final_newline = old.0.final_newline;
+    }
+    shown
+}
+
+/// Returns what is another in how a file is written.
+fn in_words(old: Format, new: Format) -> String {
+    let mut words = Vec::new();
+    if old.line_end != new.line_end {
+        let name = |end| match end {
+            LineEnd::Lf => "LF",
+            LineEnd::CrLf => "CRLF",
+            LineEnd::Cr => "CR",
+        };
+        let (old, new) = (name(old.line_end), name(new.line_end));
+        words.push(format!("line ends {old} to {new}"));
+    }
+    match (old.final_newline, new.final_newline) {
+        (true, false) => words.push("no line end at the end of the file".to_owned()),
+        (false, true) => words.push("a line end at the end of the file".to_owned()),
+        _ => {}
+    }
+    match (old.bom, new.bom) {
+        (true, false) => words.push("no byte order mark".to_owned()),
+        (false, true) => words.push("a byte order mark".to_owned()),
+        _ => {}
+    }
+    if old.encoding != new.encoding {
+        let name = |encoding| match encoding {
+            Encoding::Utf8 => "UTF-8",
+            Encoding::Latin1 => "latin-1",
+            Encoding::Other => "another encoding",
+        };
+        let (old, new) = (name(old.encoding), name(new.encoding));
+        words.push(format!("{old} to {new}"));
+    }
+    words.join(", ")
+}

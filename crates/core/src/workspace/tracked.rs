@@ -1,0 +1,65 @@
+//! Files that are watched whatever `.gitignore` says: open ones, and ones an agent has named.
+//!
+//! Invariant: the host is told of a file once for each life of its project.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::model::{Effects, Model};
+use crate::spine::effect::{Effect, HostEffect};
+use acp::{ToolCallPatch, ToolContent};
+
+/// The files of each open project that the host is told of.
+#[derive(Debug, Default)]
+pub struct Tracked {
+    known: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// Those it is to be told of.
+    fresh: BTreeMap<PathBuf, Vec<PathBuf>>,
+}
+
+impl Tracked {
+    /// An agent has named files in a tool call.
+    pub fn named(&mut self, patch: &ToolCallPatch) {
+        for location in patch.locations.iter().flatten() {
+            self.note(&location.path);
+        }
+        for content in patch.content.iter().flatten() {
+            if let ToolContent::Diff { path, .. } = content {
+                self.note(path);
+            }
+        }
+    }
+
+    /// A file is open, or named.
+    pub fn note(&mut self, path: &Path) {
+        for (root, known) in &mut self.known {
+            if path.starts_with(root) && !known.contains(path) {
+                known.insert(path.to_owned());
+                let fresh = self.fresh.entry(root.clone()).or_default();
+                fresh.push(path.to_owned());
+            }
+        }
+    }
+}
+
+impl Model {
+    /// A project is open: the files that are open in it are watched.
+    pub(crate) fn track_project(&mut self, root: &Path) {
+        self.tracked.known.entry(root.to_owned()).or_default();
+        for document in self.documents.iter() {
+            self.tracked.note(&document.real);
+        }
+    }
+
+    pub(crate) fn untrack_project(&mut self, root: &Path) {
+        self.tracked.known.remove(root);
+        self.tracked.fresh.remove(root);
+    }
+
+    /// Tells the host of the files it does not know of.
+    pub(crate) fn tell_tracked(&mut self, fx: &mut Effects) {
+        for (root, paths) in std::mem::take(&mut self.tracked.fresh) {
+            fx.push(Effect::Host(HostEffect::Track { root, paths }));
+        }
+    }
+}

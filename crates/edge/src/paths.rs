@@ -1,0 +1,121 @@
+//! What the file system says of a path: where its links lead, and what is there.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Access;
+
+use acp_core::spine::event::Stamp;
+
+/// Resolves symbolic links, of the nearest folder that exists for a file that does not.
+pub fn resolved(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if parent != path => resolved(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Returns the stamp of the file at `path`, links followed; `None` when there is none.
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().as_ref().map(stamp_of)
+}
+
+/// Returns whether a file is one that we may not write to, or that nobody may: root could.
+pub fn is_read_only(path: &Path) -> bool {
+    let nobody = |meta: Metadata| meta.mode() & 0o222 == 0;
+    path.metadata().is_ok_and(nobody) || rustix::fs::access(path, Access::WRITE_OK).is_err()
+}
+
+/// Returns the stamp of a file.
+pub fn stamp_of(meta: &Metadata) -> Stamp {
+    Stamp {
+        inode: meta.ino(),
+        bytes: meta.len(),
+        modified: (meta.mtime(), meta.mtime_nsec()),
+    }
+}
+
+/// The endings that Neovim gives swap files of one file, one after the other.
+const ENDINGS: [&str; 4] = ["swp", "swo", "swn", "swm"];
+
+/// Returns the names that a swap file of this file may have: see |'directory'|.
+pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
+        return names;
+    };
+    let name = name.to_string_lossy();
+    for directory in directories.split(',') {
+        let directory = directory.trim_start();
+        let place = match directory.strip_prefix('.') {
+            // Relative to the file.
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                folder.join(rest.trim_start_matches('/'))
+            }
+            _ => PathBuf::from(directory),
+        };
+        let stem = if directory.ends_with("//") {
+            real.to_string_lossy().replace('/', "%")
+        } else if directory == "." {
+            format!(".{name}")
+        } else {
+            name.clone().into_owned()
+        };
+        let endings = ENDINGS.iter();
+        names.extend(endings.map(|ending| place.join(format!("{stem}.{ending}"))));
+    }
+    names
+}
+
+/// Returns a text in which the files below a folder go by the names they have there: a name is
+/// what most of a line would be taken up by, and what it says is at the line's end.
+pub fn seen_from(folder: &str, text: &str) -> String {
+    let folder = format!("{}/", folder.trim_end_matches('/'));
+    let mut seen = String::new();
+    for (at, part) in text.split(&folder).enumerate() {
+        let begins = seen
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || c == '(');
+        if at > 0 && !(begins && folder.len() > 1) {
+            seen.push_str(&folder);
+        }
+        seen.push_str(part);
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_files_lie_where_the_option_says() {
+        let check = |directories: &str, first: &[&str]| {
+            let names = swap_files(directories, Path::new("/p/src/a.rs"));
+            let names: Vec<_> = names.iter().step_by(ENDINGS.len()).collect();
+            let first: Vec<&Path> = first.iter().map(Path::new).collect();
+            assert_eq!(names, first, "{directories}");
+        };
+        check("/s//", &["/s/%p%src%a.rs.swp"]);
+        check("/s", &["/s/a.rs.swp"]);
+        check(".,/s/", &["/p/src/.a.rs.swp", "/s/a.rs.swp"]);
+        check("./swap", &["/p/src/swap/a.rs.swp"]);
+        check("", &["a.rs.swp"]);
+    }
+
+    #[test]
+    fn a_file_goes_by_the_name_it_has_in_the_folder() {
+        let check =
+            |folder: &str, text: &str, seen: &str| assert_eq!(seen_from(folder, text), seen);
+        check("/p", "/p/src/a: it is gone", "src/a: it is gone");
+        check("/p", "Not saved: why. (/p/a)", "Not saved: why. (a)");
+        check("/p", "/p/a and /p/b", "a and b");
+        check("/p", "/x/p/a, /pp/a and /p", "/x/p/a, /pp/a and /p");
+        check("/", "/a and /b", "/a and /b");
+    }
+}

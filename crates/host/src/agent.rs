@@ -1,0 +1,350 @@
+//! One agent's life: started, talked to, ended, reported.
+//!
+//! Invariants: an agent that was asked for is answered by `AgentFailed`, or by `AgentStarted` and
+//! then, after its last message, by exactly one `AgentExited`; whatever ends it, its whole process
+//! group is ended: stdin closed, then SIGTERM, then SIGKILL, as far as that is needed.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+
+use super::command::{Program, command, start_failure};
+use super::ending::{Blame, End, Outcome, Step};
+use super::guard::guarded;
+use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
+use super::process::{Exit, Group, Process, forking, start};
+use super::{Kit, Limits};
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::{AgentSpec, Event};
+use acp_core::spine::ids::AgentKey;
+
+/// The host's hold on an agent, shared with the tasks that serve it.
+#[derive(Debug)]
+pub(super) struct Agent {
+    key: AgentKey,
+    name: String,
+    /// The way to stdin; taken away when the agent is to end.
+    lines: Mutex<Option<UnboundedSender<String>>>,
+    /// The bytes that wait for the agent to read them.
+    queued: AtomicUsize,
+    end: End,
+    /// Set once there is a process.
+    group: OnceLock<Arc<Group>>,
+    limits: Limits,
+}
+
+impl Agent {
+    /// Starts an agent; returns at once, all else is told by events.
+    pub(super) fn start(key: AgentKey, spec: AgentSpec, kit: &Kit) -> Arc<Self> {
+        let (lines, queue) = unbounded_channel();
+        let agent = Arc::new(Self {
+            key,
+            name: spec.name.clone(),
+            lines: Mutex::new(Some(lines)),
+            queued: AtomicUsize::new(0),
+            end: End::new(),
+            group: OnceLock::new(),
+            limits: kit.limits.clone(),
+        });
+        let life = live(Arc::clone(&agent), spec, queue, kit.clone());
+        let guard = guard_life(Arc::clone(&agent), kit.clone(), life);
+        kit.runtime.spawn(guard);
+        agent
+    }
+
+    pub(super) fn key(&self) -> AgentKey {
+        self.key
+    }
+
+    /// Queues a line for stdin; an agent that is ending does not get it any more.
+    ///
+    /// An agent that lets too much pile up will never read it: it is ended.
+    pub(super) fn send(&self, line: String) {
+        let size = line.len();
+        let queued = self.queued.fetch_add(size, Ordering::Relaxed) + size;
+        if queued > self.limits.stdin_backlog {
+            let mib = self.limits.stdin_backlog >> 20;
+            self.end_for(Some(Blame::Backlog(mib)));
+            return;
+        }
+        if let Some(lines) = self.lock_lines().as_ref() {
+            // An error means that the writer has ended, and with it the agent's life.
+            let _ = lines.send(line);
+        }
+    }
+
+    /// Ends the agent: stdin is closed behind what is queued; SIGTERM and SIGKILL follow after the
+    /// usual times.
+    pub(super) fn end(&self) {
+        self.end_for(None);
+    }
+
+    fn end_for(&self, blame: Option<Blame>) {
+        let (term, kill) = (self.limits.term_after, self.limits.kill_after);
+        self.plan(term, term + kill, blame);
+    }
+
+    /// As [`Agent::end`], with SIGKILL after `kill` from now on at the latest.
+    pub(super) fn end_within(&self, kill: Duration) {
+        self.plan(self.limits.term_after.min(kill / 3), kill, None);
+    }
+
+    fn plan(&self, term: Duration, kill: Duration, blame: Option<Blame>) {
+        self.lock_lines().take();
+        self.end.plan(term, kill, blame);
+    }
+
+    /// Kills the whole group at once.
+    pub(super) fn kill(&self) {
+        if let Some(group) = self.group.get() {
+            group.signal(Signal::KILL);
+        }
+    }
+
+    /// Waits until nothing of the agent is left running.
+    pub(super) async fn gone(&self) {
+        self.end.over().await;
+    }
+
+    fn lock_lines(&self) -> std::sync::MutexGuard<'_, Option<UnboundedSender<String>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs an agent's life; when that itself panics, the agent is killed and reported as gone.
+async fn guard_life(agent: Arc<Agent>, kit: Kit, life: impl Future<Output = ()>) {
+    if guarded("the task of an agent", &kit.inbox, life)
+        .await
+        .is_none()
+    {
+        agent.kill();
+        agent.end.finish(Outcome::Gone);
+        kit.inbox.send_behind_agents(Event::AgentExited {
+            agent: agent.key,
+            status: "killed after an internal error of this client".to_owned(),
+            stderr: Vec::new(),
+        });
+    }
+    kit.forget(&agent);
+}
+
+async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<String>, kit: Kit) {
+    let process = match spawn(&agent, &spec, &kit).await {
+        Ok(process) => process,
+        Err(why) => {
+            kit.log.line(Level::Error, &agent.name, &why);
+            agent.end.finish(Outcome::Gone);
+            let agent = agent.key;
+            kit.inbox.send(Event::AgentFailed { agent, why });
+            return;
+        }
+    };
+    let pid = process.group.pid();
+    kit.log.line(
+        Level::Info,
+        &agent.name,
+        &format!("started as process {pid}: {} {:?}", spec.command, spec.args),
+    );
+    kit.inbox.send(Event::AgentStarted {
+        agent: agent.key,
+        pid,
+    });
+
+    let Process {
+        group,
+        ways: (stdin, stdout, stderr),
+        mut exited,
+    } = process;
+    let writer = spawn_writer(&agent, stdin.into(), queue, &kit);
+    let reader = spawn_reader(&agent, stdout, exited.clone(), &kit);
+    let errors = spawn_errors(&agent, stderr, exited.clone(), &kit);
+    let ended = spawn_end(&agent, group, exited.clone(), writer, &kit);
+
+    let status = tokio::select! {
+        exited = exited.wait_for(Option::is_some) => match exited {
+            Ok(exit) => exit.as_ref().map(Exit::to_string).unwrap_or_default(),
+            Err(_) => "exit status unknown".to_owned(),
+        },
+        // Stuck in the kernel: the core must not wait for it.
+        () = agent.end.survived() => {
+            reader.abort();
+            errors.abort();
+            "still there, not even SIGKILL has ended it".to_owned()
+        }
+    };
+    // A task that was cut off has been reported, and leaves nothing behind.
+    let _ = reader.await;
+    let stderr = errors.await.ok().flatten().unwrap_or_default();
+    let status = agent.end.explain(status);
+    kit.log.line(Level::Info, &agent.name, &status);
+    kit.inbox.send_behind_agents(Event::AgentExited {
+        agent: agent.key,
+        status,
+        stderr,
+    });
+    if matches!(ended.await, Ok(Some(Outcome::Alive))) {
+        let line = format!("processes of group {pid} could not be ended; they are left alone");
+        kit.log.line(Level::Warn, &agent.name, &line);
+    }
+}
+
+/// An agent's stdin, stdout and stderr.
+type Pipes = (ChildStdin, ChildStdout, ChildStderr);
+
+/// Starts the process; an error is a sentence.
+async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, kit: &Kit) -> Result<Process<Pipes>, String> {
+    let (spec_here, environment) = (spec.clone(), kit.environment.clone());
+    // Looks at the disk, which may be slow.
+    let command = kit
+        .blocking("looking up an agent", move || {
+            command(&Program::of_agent(&spec_here), &environment)
+        })
+        .await;
+    let failed = |error| start_failure(&Program::of_agent(spec), &error);
+    let command = command.unwrap_or_else(|| Err(failed(io::Error::other("an internal error"))))?;
+    let registry = Arc::clone(agent);
+    let started = move |group: &Arc<Group>| {
+        // Set once, here.
+        let _ = registry.group.set(Arc::clone(group));
+    };
+    let thread = format!("acp-agent-{}", agent.key.0);
+    match start(thread, || with_pipes(command), started).await {
+        Ok(process) => process.map_err(failed),
+        Err(_) => Err(failed(io::Error::other("no thread could be started"))),
+    }
+}
+
+/// Spawns a command that leads its group and talks by three pipes.
+fn with_pipes(mut command: Command) -> io::Result<(Child, Pipes)> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = forking(|| command.spawn())?;
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok((child, (stdin, stdout, stderr))),
+        // They were asked for just above.
+        _ => {
+            let _ = child.kill().and_then(|()| child.wait());
+            Err(io::Error::other("it was given no pipes"))
+        }
+    }
+}
+
+/// Spawns a task of an agent's; when it panics, the agent is ended.
+pub(super) fn spawn_guarded<T: Send + 'static>(
+    place: &'static str,
+    agent: &Arc<Agent>,
+    kit: &Kit,
+    work: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<Option<T>> {
+    let agent = Arc::clone(agent);
+    kit.spawn_or(place, work, move || agent.end_for(Some(Blame::Panic)))
+}
+
+fn spawn_writer(
+    agent: &Arc<Agent>,
+    stdin: OwnedFd,
+    queue: UnboundedReceiver<String>,
+    kit: &Kit,
+) -> AbortHandle {
+    let (own, log) = (Arc::clone(agent), kit.log.clone());
+    let work = async move {
+        if let Err(error) = write_stdin(stdin, queue, &own.queued, &own.name, &log).await {
+            log.line(Level::Warn, &own.name, &format!("stdin: {error}"));
+            // Whatever it waits for can never be told to it.
+            own.end_for(Some(Blame::Stdin));
+        }
+    };
+    spawn_guarded("writing to an agent", agent, kit, work).abort_handle()
+}
+
+fn spawn_reader(
+    agent: &Arc<Agent>,
+    stdout: ChildStdout,
+    exited: watch::Receiver<Option<Exit>>,
+    kit: &Kit,
+) -> JoinHandle<Option<()>> {
+    let (own, tools_here) = (Arc::clone(agent), kit.clone());
+    let work = async move {
+        let Kit { inbox, log, .. } = &tools_here;
+        match Receiver::from_owned_fd(stdout.into()) {
+            Ok(pipe) => {
+                let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
+                read_stdout(pipe, own.key, &own.name, inbox, log).await;
+            }
+            Err(error) => log.line(Level::Error, &own.name, &format!("stdout: {error}")),
+        }
+        // Nothing more will ever be heard of it.
+        own.end_for(Some(Blame::Stdout));
+    };
+    spawn_guarded("reading from an agent", agent, kit, work)
+}
+
+fn spawn_errors(
+    agent: &Arc<Agent>,
+    stderr: ChildStderr,
+    exited: watch::Receiver<Option<Exit>>,
+    kit: &Kit,
+) -> JoinHandle<Option<Vec<String>>> {
+    let (own, log) = (Arc::clone(agent), kit.log.clone());
+    let work = async move {
+        match Receiver::from_owned_fd(stderr.into()) {
+            Ok(pipe) => {
+                let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
+                read_stderr(pipe, &own.name, &log).await
+            }
+            Err(error) => vec![format!("(stderr could not be read: {error})")],
+        }
+    };
+    spawn_guarded("reading an agent's stderr", agent, kit, work)
+}
+
+/// Waits until the agent is to end or ends by itself, and ends what is left of its group.
+fn spawn_end(
+    agent: &Arc<Agent>,
+    group: Arc<Group>,
+    mut exited: watch::Receiver<Option<Exit>>,
+    writer: AbortHandle,
+    kit: &Kit,
+) -> JoinHandle<Option<Outcome>> {
+    let (own, inbox) = (Arc::clone(agent), kit.inbox.clone());
+    kit.runtime.spawn(async move {
+        let end = async {
+            tokio::select! {
+                () = own.end.wanted() => {}
+                _ = exited.wait_for(Option::is_some) => own.end(),
+            }
+            let mut steps = own.end.steps(exited);
+            let outcome = loop {
+                match steps.next(|| group.is_gone()).await {
+                    Step::Send(signal) => {
+                        // Some agents stay as long as stdin is open, whatever the signal.
+                        writer.abort();
+                        group.signal(signal);
+                    }
+                    Step::Over(outcome) => break outcome,
+                }
+            };
+            writer.abort();
+            outcome
+        };
+        let outcome = guarded("ending an agent", &inbox, end).await;
+        if outcome.is_none() {
+            own.kill();
+        }
+        own.end.finish(outcome.unwrap_or(Outcome::Gone));
+        outcome
+    })
+}

@@ -1,0 +1,184 @@
+//! Images for prompts: found out what they are, bounded, encoded.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::{PATIENCE, base64, tool};
+use crate::Environment;
+use crate::command;
+use acp_core::conversation::attachment::Image;
+
+/// Models take no larger ones.
+const MAX_BYTES: usize = 5 << 20;
+
+/// Programs that print the image in the clipboard: where each is of use, and its arguments.
+const CLIPBOARD: [(&str, &str, &[&str]); 3] = [
+    (
+        "WAYLAND_DISPLAY",
+        "wl-paste",
+        &["--no-newline", "--type", "image/png"],
+    ),
+    (
+        "DISPLAY",
+        "xclip",
+        &["-selection", "clipboard", "-t", "image/png", "-o"],
+    ),
+    ("", "pngpaste", &["-"]),
+];
+
+/// Reads the image in a file.
+///
+/// # Errors
+/// There is none, or it is too large; a sentence.
+pub(super) fn in_file(path: &Path) -> Result<Image, String> {
+    let shown = path.display();
+    let failed = |why: std::io::Error| format!("{shown} cannot be read: {why}.");
+    let file = File::open(path).map_err(failed)?;
+    // What is no file may have no end, or never begin.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(format!("{shown} is no file."));
+    }
+    let mut bytes = Vec::new();
+    let cap = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
+    file.take(cap + 1).read_to_end(&mut bytes).map_err(failed)?;
+    image(&bytes, &shown.to_string())
+}
+
+/// Reads the image in the clipboard.
+///
+/// # Errors
+/// There is none, or nothing to read it with; a sentence.
+pub(super) fn in_clipboard(environment: &Environment) -> Result<Image, String> {
+    let is_set = |name: &str| name.is_empty() || environment.value(name).is_some();
+    let kit = CLIPBOARD.iter().filter(|(display, ..)| is_set(display));
+    let mut is_found = false;
+    for (_, name, args) in kit {
+        let Some(mut program) = command::tool(name, Path::new("/"), environment) else {
+            continue;
+        };
+        is_found = true;
+        program.args(*args);
+        let output = tool::run(program, MAX_BYTES + 1, PATIENCE);
+        let output = output.map_err(|why| format!("`{name}` failed: {why}."))?;
+        if output.is_success && !output.bytes.is_empty() {
+            return image(&output.bytes, "The image in the clipboard");
+        }
+    }
+    Err(match is_found {
+        true => "There is no image in the clipboard.".into(),
+        false => "The clipboard's image cannot be read: install wl-paste (Wayland), \
+                  xclip (X11) or pngpaste (macOS)."
+            .into(),
+    })
+}
+
+fn image(bytes: &[u8], whose: &str) -> Result<Image, String> {
+    if bytes.len() > MAX_BYTES {
+        let max = MAX_BYTES >> 20;
+        return Err(format!(
+            "{whose} is larger than {max} MiB: make it smaller to attach it."
+        ));
+    }
+    let mime = mime(bytes).ok_or_else(|| {
+        format!("{whose} is no image that agents take: PNG, JPEG, GIF and WebP are.")
+    })?;
+    Ok(Image {
+        mime,
+        data: base64::encode(bytes).into(),
+        bytes: bytes.len(),
+    })
+}
+
+/// Tells what an image is by how it begins; its name may be wrong.
+fn mime(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], want: Result<(&str, &str), &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shot");
+        std::fs::write(&path, bytes).unwrap();
+        let read = in_file(&path);
+        let place = format!("{} ", path.display());
+        let read = read.map_err(|why| why.replace(&place, ""));
+        let read = read.as_ref().map(|image| (image.mime, &*image.data));
+        assert_eq!(read.map_err(String::as_str), want);
+    }
+
+    #[test]
+    fn an_image_is_known_by_its_bytes() {
+        check(b"\x89PNG\r\n", Ok(("image/png", "iVBORw0K")));
+        check(b"\xff\xd8\xff\xe0", Ok(("image/jpeg", "/9j/4A==")));
+        check(b"GIF89a", Ok(("image/gif", "R0lGODlh")));
+        let none = "is no image that agents take: PNG, JPEG, GIF and WebP are.";
+        check(b"<svg/>", Err(none));
+        check(b"", Err(none));
+    }
+
+    #[test]
+    fn an_image_is_not_larger_than_models_take() {
+        let mut large = b"\x89PNG".to_vec();
+        large.resize(MAX_BYTES + 1, 0);
+        check(
+            &large,
+            Err("is larger than 5 MiB: make it smaller to attach it."),
+        );
+    }
+
+    /// Checks what a clipboard gives whose program is this script.
+    #[track_caller]
+    fn check_clipboard(script: Option<&str>, want: Result<&str, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(script) = script {
+            let program = folder.path().join("wl-paste");
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let path = folder.path().as_os_str().to_owned();
+        let environment = Environment::from_variables([
+            ("PATH".into(), path),
+            ("WAYLAND_DISPLAY".into(), "wayland-0".into()),
+        ]);
+        let read = in_clipboard(&environment);
+        let read = read.as_ref().map(|image| &*image.data);
+        assert_eq!(read.map_err(String::as_str), want);
+    }
+
+    #[test]
+    fn the_clipboard_is_read_by_what_is_there() {
+        check_clipboard(Some(r"printf '\211PNG'"), Ok("iVBORw=="));
+        let none = Err("There is no image in the clipboard.");
+        check_clipboard(Some("exit 1"), none);
+        let missing = "The clipboard's image cannot be read: install wl-paste (Wayland), \
+                       xclip (X11) or pngpaste (macOS).";
+        check_clipboard(None, Err(missing));
+    }
+}

@@ -1,0 +1,121 @@
+//! What goes along with a prompt and is no text of a file: images, the clipboard, `git diff`.
+//!
+//! Invariant: every request gets one answer, whatever a tool does: it has a time limit, and what
+//! it prints a bound.
+
+mod base64;
+mod files;
+mod image;
+mod prompts;
+mod tool;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Environment, Kit, command};
+use tokio::sync::OwnedSemaphorePermit;
+
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::Token;
+
+/// How long a tool may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How much of a diff goes along.
+const MAX_DIFF: usize = 512 << 10;
+
+/// Reads an image from a file, or from the clipboard.
+pub(super) fn image(token: Token, path: Option<PathBuf>, kit: &Kit) {
+    let (kit, environment) = (kit.clone(), kit.environment.clone());
+    kit.clone().spawn("an image", async move {
+        let work = move || match path {
+            Some(path) => image::in_file(&path),
+            None => image::in_clipboard(&environment),
+        };
+        let done = kit.blocking("an image", work).await;
+        let result = done.unwrap_or_else(|| Err("The image could not be read.".into()));
+        kit.inbox.send(Event::ImageRead { token, result });
+    });
+}
+
+/// Reads the prompts that were written in a folder.
+pub(super) fn recall(state: PathBuf, folder: PathBuf, kit: &Kit) {
+    let kit = kit.clone();
+    kit.clone().spawn("the prompts of before", async move {
+        let place = folder.clone();
+        let work = move || prompts::load(&state, &place);
+        let done = kit.blocking("the prompts of before", work).await;
+        // Without them there is nothing to come back to; that is all it costs.
+        let texts = done.and_then(Result::ok).unwrap_or_default();
+        kit.inbox.send(Event::PromptsRecalled { folder, texts });
+    });
+}
+
+/// Keeps a prompt that was written in a folder; `busy` is held until that is done.
+pub(super) fn keep_prompt(
+    state: PathBuf,
+    folder: PathBuf,
+    text: String,
+    busy: Option<OwnedSemaphorePermit>,
+    kit: &Kit,
+) {
+    let kit = kit.clone();
+    kit.clone().spawn("a prompt", async move {
+        let work = move || prompts::keep(&state, &folder, &text);
+        if let Some(Err(error)) = kit.blocking("a prompt", work).await {
+            let line = format!("a prompt could not be kept: {error}");
+            kit.log.line(Level::Warn, "host", &line);
+        }
+        drop(busy);
+    });
+}
+
+/// Lists the files of a folder that can be named in a prompt.
+pub(super) fn list(folder: PathBuf, kit: &Kit) {
+    let kit = kit.clone();
+    kit.clone().spawn("a list of files", async move {
+        let place = folder.clone();
+        let done = kit.blocking("a list of files", move || files::list(&place));
+        let paths = done.await.unwrap_or_default();
+        kit.inbox.send(Event::FilesListed { folder, paths });
+    });
+}
+
+/// Asks git what has changed in a folder since the last commit.
+pub(super) fn diff(token: Token, folder: PathBuf, kit: &Kit) {
+    let (kit, environment) = (kit.clone(), kit.environment.clone());
+    kit.clone().spawn("a diff", async move {
+        let done = kit.blocking("a diff", move || git_diff(&folder, &environment));
+        let failed = || Err("`git diff` could not be run.".into());
+        let result = done.await.unwrap_or_else(failed);
+        kit.inbox.send(Event::DiffRead { token, result });
+    });
+}
+
+/// Nothing of the user's runs for it but git: no pager, no program for diffs, no monitor.
+fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> {
+    let Some(mut git) = command::tool("git", folder, environment) else {
+        return Err("`git` was not found: `@diff` needs it on your PATH.".into());
+    };
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        git.env_remove(name);
+    }
+    git.args(["--no-optional-locks", "--no-pager"])
+        .args(["-c", "core.fsmonitor=false", "diff", "--no-color"])
+        .args(["--no-ext-diff", "--no-textconv", "--relative", "HEAD"]);
+    let run = tool::run(git, MAX_DIFF, PATIENCE);
+    let output = run.map_err(|why| format!("`git diff` failed: {why}."))?;
+    if !output.is_success {
+        let folder = folder.display();
+        return Err(format!(
+            "`git diff HEAD` failed in {folder}: is that a repository with a commit?"
+        ));
+    }
+    let mut text = String::from_utf8_lossy(&output.bytes).into_owned();
+    if output.is_cut {
+        text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+        text.push_str("… (the rest was cut)\n");
+    }
+    Ok(text)
+}

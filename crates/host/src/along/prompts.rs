@@ -1,0 +1,106 @@
+//! The prompts of each project on disk: a file for each, a JSON text on each line.
+//!
+//! Invariant: two Neovims at once lose no prompt of each other's: a file is written to and made
+//! shorter only by who holds its lock. A line that cannot be read is passed over.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use acp_core::conversation::recall::MAX_PROMPTS;
+
+/// A file with more than this is made shorter.
+const MAX_BYTES: u64 = 2 << 20;
+
+/// Returns the file with the prompts of a project.
+fn file_of(state: &Path, folder: &Path) -> PathBuf {
+    let name = blake3::hash(folder.as_os_str().as_bytes()).to_hex();
+    state.join("prompts").join(format!("{}.jsonl", &name[..32]))
+}
+
+/// Opens a project's file, locked, for as long as it is open.
+fn open(state: &Path, folder: &Path) -> io::Result<File> {
+    let path = file_of(state, folder);
+    if let Some(folder) = path.parent() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    let file = options.read(true).append(true).create(true).mode(0o600);
+    let file = file.open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+/// Returns the prompts of a project, oldest first.
+pub(super) fn load(state: &Path, folder: &Path) -> io::Result<Vec<String>> {
+    if !fs::exists(file_of(state, folder))? {
+        return Ok(Vec::new());
+    }
+    let mut file = open(state, folder)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let texts = lines.filter_map(|line| serde_json::from_slice::<String>(line).ok());
+    let mut texts: Vec<String> = texts.collect();
+    let first = texts.len().saturating_sub(MAX_PROMPTS);
+    texts.drain(..first);
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        let lines: String = texts.iter().map(|text| line(text)).collect();
+        file.write_all(lines.as_bytes())?;
+    }
+    Ok(texts)
+}
+
+/// Adds a prompt to those of a project.
+pub(super) fn keep(state: &Path, folder: &Path, text: &str) -> io::Result<()> {
+    open(state, folder)?.write_all(line(text).as_bytes())
+}
+
+/// Begins with a line end, too: the line before may be torn.
+fn line(text: &str) -> String {
+    format!("\n{}\n", serde_json::Value::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_there_again() {
+        let state = tempfile::tempdir().unwrap();
+        let (state, here) = (state.path(), Path::new("/p"));
+        assert!(load(state, here).unwrap().is_empty());
+        keep(state, here, "one\ntwo").unwrap();
+        let mut torn = open(state, here).unwrap();
+        torn.write_all(b"\"torn").unwrap();
+        drop(torn);
+        keep(state, here, "three").unwrap();
+        keep(state, Path::new("/q"), "other").unwrap();
+        assert_eq!(load(state, here).unwrap(), ["one\ntwo", "three"]);
+    }
+
+    #[test]
+    fn a_file_does_not_grow_for_ever() {
+        let state = tempfile::tempdir().unwrap();
+        let (state, here) = (state.path(), Path::new("/p"));
+        let long = "x".repeat(3 << 20);
+        let few: String = (0..MAX_PROMPTS).map(|nth| line(&nth.to_string())).collect();
+        keep(state, here, &long).unwrap();
+        open(state, here)
+            .unwrap()
+            .write_all(few.as_bytes())
+            .unwrap();
+        assert_eq!(load(state, here).unwrap().len(), MAX_PROMPTS);
+        assert!(fs::metadata(file_of(state, here)).unwrap().len() < 10_000);
+        assert_eq!(load(state, here).unwrap().len(), MAX_PROMPTS);
+    }
+}

@@ -1,0 +1,377 @@
+//! Files that are in no buffer: read, replaced, deleted, each operation off every other thread.
+//!
+//! Invariants: operations on one path are carried out one at a time, in the order in which they
+//! were issued; different paths do not wait for each other. Each is answered by exactly one event,
+//! also when it panics. Two paths are one if they are spelt alike: two names of one file (a link)
+//! are not kept in order, but [`super::write`] never leaves a mixture of two writes.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rustix::fs::{Mode, OFlags};
+use tokio::sync::watch;
+
+use super::Kit;
+use super::guard::guarded;
+use super::project::{self, Store};
+use super::still::Stillness;
+use super::write::write;
+use acp_core::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
+use acp_core::spine::ids::Token;
+use acp_core::spine::project::FileState;
+use acp_core::text::Text;
+use acp_core::text::format::Format;
+
+/// An operation on a file.
+#[derive(Debug)]
+pub(super) enum Operation {
+    Read {
+        token: Token,
+    },
+    Write {
+        token: Token,
+        over: Option<Stamp>,
+        text: Text,
+        format: Format,
+    },
+    Delete {
+        token: Token,
+    },
+    Restore {
+        token: Token,
+        state: FileState,
+    },
+    Move {
+        token: Token,
+        to: PathBuf,
+    },
+}
+
+/// The operations that wait or are under way.
+#[derive(Debug, Clone)]
+pub(super) struct Disk {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// A path is in here as long as its worker runs.
+    queues: Mutex<HashMap<PathBuf, VecDeque<Operation>>>,
+    /// How many workers run.
+    busy: watch::Sender<usize>,
+    /// The next read shall panic (see [`super::HostConfig`]).
+    panic: AtomicBool,
+    file_cap: u64,
+    /// The contents that states name.
+    store: Arc<Store>,
+}
+
+impl Disk {
+    pub(super) fn new(file_cap: u64, store: Arc<Store>, panic: bool) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                queues: Mutex::default(),
+                busy: watch::Sender::new(0),
+                panic: AtomicBool::new(panic),
+                file_cap,
+                store,
+            }),
+        }
+    }
+
+    /// Queues an operation; returns at once.
+    pub(super) fn run(&self, path: PathBuf, operation: Operation, kit: &Kit) {
+        match self.shared.lock().entry(path.clone()) {
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().push_back(operation);
+                return;
+            }
+            Entry::Vacant(place) => {
+                place.insert(VecDeque::from([operation]));
+            }
+        }
+        self.shared.busy.send_modify(|busy| *busy += 1);
+        let (shared, tools_here) = (Arc::clone(&self.shared), kit.clone());
+        kit.runtime.spawn(async move {
+            while let Some(operation) = shared.next(&path) {
+                let work = carry_out(operation, &path, &shared, &tools_here);
+                guarded("a task of a file", &tools_here.inbox, work).await;
+            }
+            shared.busy.send_modify(|busy| *busy -= 1);
+        });
+    }
+
+    /// Waits until nothing is under way.
+    pub(super) async fn idle(&self) {
+        // The sender is a field of this very value, so it cannot be gone.
+        let _ = self
+            .shared
+            .busy
+            .subscribe()
+            .wait_for(|&busy| busy == 0)
+            .await;
+    }
+}
+
+impl Shared {
+    /// Takes a path's next operation; when there is none, the path is forgotten.
+    fn next(&self, path: &Path) -> Option<Operation> {
+        let mut queues = self.lock();
+        let operation = queues.get_mut(path).and_then(VecDeque::pop_front);
+        if operation.is_none() {
+            queues.remove(path);
+        }
+        operation
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, VecDeque<Operation>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit: &Kit) {
+    let (file, here) = (path.to_owned(), Arc::clone(shared));
+    let panicked = |done: &str| Refusal::Panic.words(path, done);
+    let event = match operation {
+        Operation::Read { token } => {
+            let result = read_still(&file, shared, kit).await;
+            Event::DiskRead {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("read"))),
+            }
+        }
+        Operation::Write {
+            token,
+            over,
+            text,
+            format,
+        } => {
+            let work = move || write(&file, over, &text, format);
+            let result = kit.blocking("writing a file", work).await;
+            if let Some(Ok(Some(stamp))) = result {
+                kit.writers.is_written(stamp);
+            }
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("written").into())),
+            }
+        }
+        Operation::Delete { token } => {
+            let work = move || -> Result<_, WriteError> {
+                delete(&file)?;
+                Ok(None)
+            };
+            let result = kit.blocking("deleting a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
+            }
+        }
+        Operation::Restore { token, state } => {
+            let work = move || -> Result<_, WriteError> {
+                project::restore(&file, &state, &here.store)?;
+                Ok(acp_edge::paths::stamp(&file))
+            };
+            let result = kit.blocking("restoring a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("restored").into())),
+            }
+        }
+        Operation::Move { token, to } => {
+            let work = move || -> Result<_, WriteError> {
+                project::move_to(&file, &to)?;
+                Ok(acp_edge::paths::stamp(&to))
+            };
+            let result = kit.blocking("moving a file", work).await;
+            Event::DiskWritten {
+                token,
+                result: result.unwrap_or_else(|| Err(panicked("moved").into())),
+            }
+        }
+    };
+    kit.inbox.send(event);
+}
+
+/// Reads a file as soon as it is still, and at the latest when that has taken too long; `None`
+/// when it panicked.
+async fn read_still(
+    path: &Path,
+    shared: &Arc<Shared>,
+    kit: &Kit,
+) -> Option<Result<DiskFile, String>> {
+    let begun = Instant::now();
+    let Stillness { after, patience } = kit.writers.stillness();
+    loop {
+        let (file, here) = (path.to_owned(), Arc::clone(shared));
+        let writers = Arc::clone(&kit.writers);
+        let is_urgent = begun.elapsed() >= patience;
+        let work = move || {
+            assert!(
+                !here.panic.swap(false, Ordering::Relaxed),
+                "asked to by ACP_TEST_PANIC"
+            );
+            let real = acp_edge::paths::resolved(&file);
+            let is_urgent = is_urgent || writers.is_endless(&real);
+            // Taken first: a file that is written to meanwhile looks changed then.
+            let stamp = acp_edge::paths::stamp(&file);
+            if let Some(stamp) = stamp.filter(|_| !is_urgent)
+                && let Some(wait) = writers.wait(&real, &stamp)
+            {
+                return Err(wait);
+            }
+            let content = read(&file, here.file_cap);
+            if !is_urgent && stamp != acp_edge::paths::stamp(&file) {
+                return Err(after);
+            }
+            Ok(content.map(|content| DiskFile {
+                real,
+                content,
+                stamp,
+            }))
+        };
+        match kit.blocking("reading a file", work).await? {
+            Ok(result) => return Some(result),
+            Err(wait) => tokio::time::sleep(wait).await,
+        }
+    }
+}
+
+/// Reads a file; `None` when there is none (a link that leads nowhere is none either).
+///
+/// # Errors
+/// A sentence with the path and the next step.
+pub(super) fn read(path: &Path, cap: u64) -> Result<Option<DiskText>, String> {
+    let bytes = match read_bytes(path, cap) {
+        Ok(bytes) => bytes,
+        Err(Refusal::Io(error)) if is_missing(&error) => return Ok(None),
+        Err(refusal) => return Err(refusal.words(path, "read")),
+    };
+    let (format, text) = Format::decode(&bytes);
+    Ok(Some(DiskText { text, format }))
+}
+
+fn read_bytes(path: &Path, cap: u64) -> Result<Vec<u8>, Refusal> {
+    // Looked at before it is opened, because opening a device may do something; opened without
+    // waiting and looked at again, because it may have become a pipe in between.
+    Refusal::check(&fs::metadata(path)?)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
+    let meta = file.metadata()?;
+    Refusal::check(&meta)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(cap)).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(cap + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > cap {
+        return Err(Refusal::TooLarge(cap));
+    }
+    Ok(bytes)
+}
+
+/// Deletes what is at `path`: for a link the link itself, never what it leads to, which may be
+/// someone else's. Nothing there is as good as deleted.
+///
+/// # Errors
+/// A sentence with the path and the next step; then nothing has changed.
+pub(super) fn delete(path: &Path) -> Result<(), String> {
+    let deleted = fs::symlink_metadata(path)
+        .map_err(Refusal::from)
+        .and_then(|meta| match meta.is_dir() {
+            true => Err(Refusal::Folder),
+            false => Ok(fs::remove_file(path)?),
+        });
+    match deleted {
+        Err(Refusal::Io(error)) if is_missing(&error) => Ok(()),
+        Err(refusal) => Err(refusal.words(path, "deleted")),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Returns whether an error says that there is no such file.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Why an operation is not carried out.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Io(io::Error),
+    Folder,
+    /// A pipe, a socket, a device.
+    Special,
+    TooLarge(u64),
+    /// The file's own mode lets nobody write it.
+    ReadOnly,
+    /// The encoding has no bytes for this character.
+    Unencodable(char, &'static str),
+    /// Only Neovim knows the encoding.
+    ForeignEncoding,
+    /// The code here failed.
+    Panic,
+}
+
+impl Refusal {
+    /// Refuses whatever is no regular file.
+    pub(super) fn check(meta: &fs::Metadata) -> Result<(), Self> {
+        match meta.file_type() {
+            kind if kind.is_file() => Ok(()),
+            kind if kind.is_dir() => Err(Refusal::Folder),
+            _ => Err(Refusal::Special),
+        }
+    }
+
+    /// Returns the sentence for the user and the agent; `done` is "read", "written", "deleted".
+    pub(super) fn words(&self, path: &Path, done: &str) -> String {
+        let why = match self {
+            Refusal::Io(error) => match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "permission denied; check the permissions of the file and of its folder".into()
+                }
+                io::ErrorKind::ReadOnlyFilesystem => {
+                    "its file system is read-only; choose a file elsewhere".into()
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    format!("{error}; make room and try again")
+                }
+                io::ErrorKind::NotADirectory => {
+                    "a part of its path is a file and no folder; choose another path".into()
+                }
+                _ => format!("{error}; check the path and try again"),
+            },
+            Refusal::Folder => "it is a folder; name a file in it".into(),
+            Refusal::Special => "it is no regular file; name one that is".into(),
+            Refusal::TooLarge(cap) => {
+                format!(
+                    "it is larger than {} MiB; read a part of it by a command",
+                    cap >> 20
+                )
+            }
+            Refusal::ReadOnly => "it is read-only; run `chmod u+w` on it if it shall change".into(),
+            Refusal::Unencodable(c, encoding) => format!(
+                "{encoding}, the file's encoding, has no character {c:?} (U+{:04X}); \
+                 leave it out, or convert the file to UTF-8 first",
+                u32::from(*c)
+            ),
+            Refusal::ForeignEncoding => {
+                "only Neovim can write its encoding; open it in a buffer first".into()
+            }
+            Refusal::Panic => "an internal error of this client; see the log (:Acp log)".into(),
+        };
+        format!("{} was not {done}: {why}.", path.display())
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Io(error)
+    }
+}

@@ -1,0 +1,274 @@
+//! The server that agents reach Neovim's tools by: MCP on a Unix socket, and on loopback HTTP.
+//!
+//! Invariants: nobody without a session's token gets an answer; every call is reported as an event
+//! with an id of its own, and answered once.
+
+mod admission;
+mod calls;
+mod connection;
+mod http;
+mod line;
+mod offer;
+mod service;
+mod socket;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rmcp::ErrorData;
+use serde_json::Value as Json;
+use tokio::sync::watch;
+
+use self::admission::{Admission, CALLS};
+use self::calls::{Call, Calls};
+use self::offer::Offer;
+use self::service::Taken;
+use self::socket::Place;
+use super::Kit;
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::{SessionKey, ToolUseId};
+use acp_core::tools::{Progress, ToolResult, ToolSpec};
+
+/// The longest message that is taken.
+const LINE_BYTES: usize = 16 << 20;
+
+#[derive(Debug)]
+pub(super) struct McpServer {
+    socket: PathBuf,
+    /// There from the first effect on.
+    server: OnceLock<Arc<Server>>,
+    /// What is there once somebody was let in: the socket's folder goes with it.
+    place: Mutex<Option<Place>>,
+    port: Mutex<Option<u16>>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Server {
+    kit: Kit,
+    calls: Arc<Calls>,
+    offer: watch::Sender<Arc<Offer>>,
+    admitted: Mutex<HashMap<SessionKey, Arc<Admission>>>,
+    #[cfg(test)]
+    connections: Arc<AtomicUsize>,
+    /// The most bytes that ever waited for one client.
+    #[cfg(test)]
+    most_waiting: AtomicUsize,
+}
+
+impl McpServer {
+    /// Returns a server that listens nowhere yet; `socket` is where it is going to.
+    pub fn new(socket: PathBuf) -> Self {
+        Self {
+            socket,
+            server: OnceLock::new(),
+            place: Mutex::default(),
+            port: Mutex::default(),
+        }
+    }
+
+    /// Offers these tools from now on.
+    pub fn offer(&self, tools: Arc<[ToolSpec]>, kit: &Kit) {
+        self.server(kit).offer.send_if_modified(|offer| {
+            let new = Offer::new(&tools, offer);
+            let is_new = !new.is_as(offer);
+            if is_new {
+                *offer = Arc::new(new);
+            }
+            is_new
+        });
+    }
+
+    /// Lets in whoever has this token, and nobody who has the session's former one.
+    pub fn admit(&self, session: SessionKey, token: String, kit: &Kit) {
+        let server = self.server(kit);
+        self.listen(server);
+        let admission = Arc::new(Admission::new(session, &token));
+        if let Some(old) = server.admitted().insert(session, admission) {
+            old.end.cancel();
+        }
+    }
+
+    pub fn shut_out(&self, session: SessionKey) {
+        if let Some(server) = self.server.get()
+            && let Some(old) = server.admitted().remove(&session)
+        {
+            old.end.cancel();
+        }
+    }
+
+    /// Serves over HTTP, too.
+    pub fn serve_http(&self, kit: &Kit) {
+        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
+        if port.is_none() {
+            match http::listen(self.server(kit)) {
+                Ok(bound) => *port = Some(bound),
+                Err(error) => {
+                    let why = format!(
+                        "Agents cannot reach Neovim's tools over HTTP: no port of 127.0.0.1 can \
+                         be listened on ({error}). Set `tools = \"stdio\"` for the agent."
+                    );
+                    kit.inbox.send(Event::ToolServerFailed { why });
+                }
+            }
+        }
+        if let Some(port) = *port {
+            kit.inbox.send(Event::ToolPort { port });
+        }
+    }
+
+    pub fn answer(&self, id: ToolUseId, result: ToolResult) {
+        if let Some(server) = self.server.get() {
+            server.calls.answer(id, result);
+        }
+    }
+
+    pub fn report(&self, id: ToolUseId, progress: Progress) {
+        if let Some(server) = self.server.get() {
+            server.calls.report(id, progress);
+        }
+    }
+
+    /// Listens on the socket, if it does not yet.
+    fn listen(&self, server: &Arc<Server>) {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.is_some() {
+            return;
+        }
+        match socket::listen(&self.socket, server) {
+            Ok(new) => *place = Some(new),
+            Err(error) => {
+                let why = format!(
+                    "Agents cannot reach Neovim's tools: {} cannot be made ({error}). Make its \
+                     folder one that you may write to ($XDG_RUNTIME_DIR) and restart Neovim.",
+                    self.socket.display()
+                );
+                server.kit.inbox.send(Event::ToolServerFailed { why });
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub fn open_calls(&self) -> usize {
+        self.server.get().map_or(0, |server| server.calls.count())
+    }
+
+    /// Returns how many connections are there that were let in, those of former tokens too.
+    #[cfg(test)]
+    pub fn connections(&self) -> usize {
+        let server = self.server.get();
+        server.map_or(0, |server| server.connections.load(Ordering::Relaxed))
+    }
+
+    #[cfg(test)]
+    pub fn most_waiting(&self) -> usize {
+        let server = self.server.get();
+        server.map_or(0, |server| server.most_waiting.load(Ordering::Relaxed))
+    }
+
+    fn server(&self, kit: &Kit) -> &Arc<Server> {
+        let new = || {
+            Arc::new(Server {
+                kit: kit.clone(),
+                calls: Arc::new(Calls::new(kit.inbox.clone())),
+                offer: watch::Sender::default(),
+                admitted: Mutex::default(),
+                #[cfg(test)]
+                connections: Arc::default(),
+                #[cfg(test)]
+                most_waiting: AtomicUsize::new(0),
+            })
+        };
+        self.server.get_or_init(new)
+    }
+}
+
+impl Drop for McpServer {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.get() {
+            // What serves a session over HTTP holds the server.
+            for (_, admission) in server.admitted().drain() {
+                admission.end.cancel();
+            }
+        }
+    }
+}
+
+impl Server {
+    fn offer(&self) -> Arc<Offer> {
+        Arc::clone(&self.offer.borrow())
+    }
+
+    fn offers(&self) -> watch::Receiver<Arc<Offer>> {
+        self.offer.subscribe()
+    }
+
+    /// Returns who has this token; all are asked, so that the time says nothing.
+    fn who(&self, token: &str) -> Option<Arc<Admission>> {
+        let token = blake3::hash(token.as_bytes());
+        let admitted = self.admitted();
+        let whose = admitted.values().filter(|one| one.takes(&token)).last();
+        whose.cloned()
+    }
+
+    /// Looks at a call that is complete, and tells the core of it; `begun` is what the core knows
+    /// of it.
+    async fn take(
+        self: &Arc<Self>,
+        admission: &Arc<Admission>,
+        begun: Option<Call>,
+        name: String,
+        arguments: Json,
+        bytes: usize,
+    ) -> Taken {
+        let Some(tool) = self.offer().find(&name).cloned() else {
+            let why = format!("There is no tool {name:?}: list the tools again.");
+            return Taken::Refused(ErrorData::invalid_params(why, None));
+        };
+        let begun = begun.filter(|call| call.name == name);
+        let Some(mut call) = begun.or_else(|| self.calls.open(admission, name.clone())) else {
+            let why = format!("{CALLS} calls wait for their answers already: call again later.");
+            self.log(Level::Warn, &why);
+            return Taken::Done(ToolResult::error(why));
+        };
+        let arguments = match arguments {
+            Json::Null => Json::Object(serde_json::Map::new()),
+            arguments => arguments,
+        };
+        let checked = match bytes > BIG_CALL {
+            true => tokio::task::block_in_place(|| tool.check(arguments)),
+            false => tool.check(arguments),
+        };
+        let refused = checked.as_ref().err().cloned();
+        let event = Event::ToolUsed {
+            id: call.id,
+            session: admission.session,
+            name,
+            arguments: checked,
+        };
+        let told = match refused {
+            None => call.tell(bytes, event).await.map(|()| Taken::Call(call)),
+            Some(words) => {
+                let told = call.settle(bytes, event).await;
+                told.map(|()| Taken::Done(ToolResult::error(words)))
+            }
+        };
+        told.unwrap_or_else(|| Taken::Refused(ErrorData::internal_error("Neovim ends.", None)))
+    }
+
+    fn log(&self, level: Level, line: &str) {
+        self.kit.log.line(level, "tools", line);
+    }
+
+    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    fn admitted(&self) -> MutexGuard<'_, HashMap<SessionKey, Arc<Admission>>> {
+        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Arguments larger than this are checked where they hold up nobody else.
+const BIG_CALL: usize = 1 << 20;

@@ -1,0 +1,106 @@
+//! The tools as agents see them, with the schemas their arguments are checked against.
+//!
+//! Invariant: a schema is compiled once, when it is first needed, and not again in a later list
+//! that has it unchanged.
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value as Json};
+
+use acp_core::tools::ToolSpec;
+use acp_core::tools::schema::Schema;
+
+/// A list of tools, by their names.
+#[derive(Debug, Default)]
+pub(super) struct Offer {
+    tools: Vec<Arc<Offered>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Offered {
+    tool: Tool,
+    parameters: Json,
+    schema: OnceLock<Result<Schema, String>>,
+}
+
+impl Offer {
+    /// Returns the list of what is switched on, in which what has not changed is that of `before`.
+    pub fn new(specs: &[ToolSpec], before: &Self) -> Self {
+        let mut tools: Vec<Arc<Offered>> = Vec::new();
+        for spec in specs.iter().filter(|spec| spec.is_on) {
+            let new = Offered::new(spec);
+            let old = before.find(&new.tool.name);
+            match old.filter(|old| old.is_as(&new)) {
+                Some(old) => tools.push(Arc::clone(old)),
+                None => tools.push(Arc::new(new)),
+            }
+        }
+        tools.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
+        Self { tools }
+    }
+
+    /// Tells whether an agent would see the same.
+    pub fn is_as(&self, other: &Self) -> bool {
+        self.tools.len() == other.tools.len()
+            && self.tools.iter().zip(&other.tools).all(|(a, b)| a.is_as(b))
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Arc<Offered>> {
+        self.tools.iter().find(|offered| offered.tool.name == name)
+    }
+
+    pub fn tools(&self) -> Vec<Tool> {
+        self.tools
+            .iter()
+            .map(|offered| offered.tool.clone())
+            .collect()
+    }
+}
+
+impl Offered {
+    fn new(spec: &ToolSpec) -> Self {
+        let mut schema = match &spec.parameters {
+            Json::Object(fields) => fields.clone(),
+            _ => Map::new(),
+        };
+        schema.entry("type").or_insert_with(|| "object".into());
+        let name = spec.name.clone();
+        let mut tool = Tool::new(name, spec.description.clone(), Arc::new(schema));
+        tool.title.clone_from(&spec.title);
+        Self {
+            tool: tool.with_annotations(annotations(spec)),
+            parameters: spec.parameters.clone(),
+            schema: OnceLock::new(),
+        }
+    }
+
+    fn is_as(&self, other: &Self) -> bool {
+        self.tool == other.tool
+    }
+
+    /// Returns the arguments if the tool may be called with them, else words.
+    pub fn check(&self, arguments: Json) -> Result<Map<String, Json>, String> {
+        let compile = || Schema::compile(&self.parameters);
+        match self.schema.get_or_init(compile) {
+            Ok(schema) => schema.check(arguments),
+            Err(why) => Err(format!(
+                "The tool {:?} cannot be called: its parameters are no JSON Schema ({why}). \
+                 Whoever defined it in Neovim must correct them.",
+                self.tool.name
+            )),
+        }
+    }
+}
+
+/// Returns what agents may tell their users of a tool before they call it.
+fn annotations(spec: &ToolSpec) -> ToolAnnotations {
+    let changes = matches!(spec.kind.as_str(), "edit" | "delete" | "move" | "execute");
+    let annotations = ToolAnnotations::new().read_only(spec.is_read_only);
+    let mut annotations = match spec.is_read_only {
+        true => annotations,
+        false => annotations.destructive(changes),
+    };
+    annotations.title.clone_from(&spec.title);
+    annotations.open_world(spec.kind == "fetch")
+}

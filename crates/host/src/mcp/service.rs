@@ -1,0 +1,230 @@
+//! What the server says: rmcp asks, the offer and the core answer.
+//!
+//! Invariant: a call that was taken is answered by the core's word, or given up with its caller.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
+use serde_json::Value as Json;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Server;
+use super::admission::Admission;
+use super::calls::{Call, News};
+use super::offer::Offer;
+use crate::guard::guarded;
+use acp_core::tools::{SERVER, ToolResult};
+
+const INSTRUCTIONS: &str = "These tools act in the Neovim that the user is working in: they know \
+    what is open, selected, diagnosed and not saved there, and can ask the user. Prefer them to \
+    shell commands for the same purpose.";
+
+/// What became of a call when its arguments were looked at.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// The core has it.
+    Call(Call),
+    /// It is answered.
+    Done(ToolResult),
+    Refused(ErrorData),
+}
+
+/// A call on its way through rmcp, which clones what goes along with a message.
+#[derive(Debug, Clone)]
+pub(super) struct Parcel(Arc<Mutex<Option<Taken>>>);
+
+impl Parcel {
+    pub fn new(taken: Taken) -> Self {
+        Self(Arc::new(Mutex::new(Some(taken))))
+    }
+
+    fn take(&self) -> Option<Taken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// One client's server.
+#[derive(Debug)]
+pub(super) struct Service {
+    server: Arc<Server>,
+    admission: Arc<Admission>,
+    /// Cancelled when the client is gone.
+    gone: CancellationToken,
+    /// From when on the client is told of changes.
+    offers: watch::Receiver<Arc<Offer>>,
+    /// Ends what this has started.
+    end: CancellationToken,
+    _end: DropGuard,
+}
+
+impl Service {
+    pub fn new(server: Arc<Server>, admission: Arc<Admission>, gone: CancellationToken) -> Self {
+        let end = CancellationToken::new();
+        Self {
+            offers: server.offers(),
+            server,
+            admission,
+            gone,
+            _end: end.clone().drop_guard(),
+            end,
+        }
+    }
+
+    /// Waits for a call's answer, and passes on how far it is.
+    async fn wait(
+        &self,
+        call: Call,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let token = context.meta.get_progress_token();
+        loop {
+            let news = tokio::select! {
+                biased;
+                news = call.news() => news,
+                () = context.ct.cancelled() => return Err(given_up()),
+                () = self.gone.cancelled() => return Err(given_up()),
+            };
+            match (news, &token) {
+                (News::Answer(result), _) => return Ok(response(result)),
+                (News::Progress(progress), Some(token)) => {
+                    let mut note = ProgressNotificationParam::new(token.clone(), progress.done);
+                    note.total = progress.total;
+                    note.message = progress.message;
+                    // Who does not hear it is gone, and that is noticed otherwise.
+                    let _ = context.peer.notify_progress(note).await;
+                }
+                (News::Progress(_), None) => {}
+            }
+        }
+    }
+}
+
+impl ServerHandler for Service {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let mut this = Implementation::new(SERVER, env!("CARGO_PKG_VERSION"));
+        this.title = Some("Neovim".to_owned());
+        ServerConfig::new(capabilities)
+            .with_server_info(this)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.server.offer().tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let work = async {
+            let parcel = context.extensions.get::<Parcel>();
+            let taken = match parcel.and_then(Parcel::take) {
+                Some(taken) => taken,
+                // It came over HTTP.
+                None => {
+                    let arguments = Json::Object(request.arguments.unwrap_or_default());
+                    let bytes = serde_json::to_vec(&arguments).map_or(0, |text| text.len());
+                    let name = request.name.into_owned();
+                    let take = self
+                        .server
+                        .take(&self.admission, None, name, arguments, bytes);
+                    tokio::select! {
+                        taken = take => taken,
+                        () = context.ct.cancelled() => return Err(given_up()),
+                        () = self.gone.cancelled() => return Err(given_up()),
+                    }
+                }
+            };
+            match taken {
+                Taken::Call(call) => self.wait(call, &context).await,
+                Taken::Done(result) => Ok(response(result)),
+                Taken::Refused(error) => Err(error),
+            }
+        };
+        let inbox = &self.server.kit.inbox;
+        let outcome = guarded("a call of a tool", inbox, work).await;
+        outcome.unwrap_or_else(|| Err(ErrorData::internal_error("The call went wrong.", None)))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (peer, offers, end) = (context.peer, self.offers.clone(), self.end.clone());
+        let kit = &self.server.kit;
+        kit.spawn("a list of tools", tell_of_changes(peer, offers, end));
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut offers = self.offers.clone();
+        loop {
+            tokio::select! {
+                changed = offers.changed() => if changed.is_err() {
+                    return Ok(());
+                },
+                () = context.cancelled() => return Ok(()),
+                () = self.gone.cancelled() => return Ok(()),
+            }
+            if context.sink().notify_tool_list_changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Tells a client whenever the tools are others.
+async fn tell_of_changes(
+    peer: Peer<RoleServer>,
+    mut offers: watch::Receiver<Arc<Offer>>,
+    end: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            changed = offers.changed() => if changed.is_err() {
+                return;
+            },
+            () = end.cancelled() => return,
+        }
+        if peer.notify_tool_list_changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What nobody hears: the caller has gone.
+fn given_up() -> ErrorData {
+    ErrorData::internal_error("The call was cancelled.", None)
+}
+
+fn response(result: ToolResult) -> CallToolResponse {
+    let blocks = result.content.into_iter().map(block).collect();
+    let mut response = match result.is_error {
+        true => CallToolResult::error(blocks),
+        false => CallToolResult::success(blocks),
+    };
+    response.structured_content = result.structured.map(Json::Object);
+    response.into()
+}
+
+/// Returns a block as the protocol has it; what is none is shown as it is.
+fn block(block: Json) -> ContentBlock {
+    let text = block.to_string();
+    serde_json::from_value(block).unwrap_or_else(|_| ContentBlock::text(text))
+}

@@ -1,0 +1,434 @@
+//! Reviews that outlive a Neovim: written down for the one that comes after it.
+//!
+//! Invariant: a review is taken over once. Whoever takes it over has it on disk as its own before
+//! what the other has left is removed, so that a crash in between loses nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::checkpoints;
+use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
+use super::life::{Life, past};
+use super::store::{Store, Sync, write_private};
+use acp_core::spine::event::{DiskText, Stamp};
+use acp_core::spine::project::{Blob, Body, FileState, KeptReview};
+use acp_core::text::Text;
+use acp_core::text::format::{Encoding, Format, LineEnd};
+
+const MAGIC: &[u8; 8] = b"acprevw2";
+
+/// Keeps the reviews of one project of this Neovim.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    root: PathBuf,
+    store: Arc<Store>,
+    /// Locked by whoever writes.
+    own: Mutex<Own>,
+    /// What is to be written down next: reviews by path, `None` where one is over.
+    waiting: Mutex<BTreeMap<PathBuf, Option<KeptReview>>>,
+}
+
+/// What is written down of this Neovim.
+#[derive(Debug, Default)]
+struct Own {
+    /// There from the first use on.
+    life: Option<Arc<Life>>,
+    /// By path: what there is to be kept, those that were taken over and that nobody has spoken
+    /// of since among them.
+    reviews: BTreeMap<PathBuf, Record>,
+}
+
+impl Keeper {
+    /// Returns the keeper of a root, which does nothing yet.
+    pub(super) fn new(root: &Path, store: Arc<Store>) -> Self {
+        Self {
+            root: root.to_owned(),
+            store,
+            own: Mutex::default(),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Notes what is to be kept, in place of what was kept of the same files, and what is over;
+    /// returns whether that has to be seen to: else somebody does already.
+    pub(super) fn note(&self, files: Vec<KeptReview>, over: Vec<PathBuf>) -> bool {
+        let mut waiting = lock(&self.waiting);
+        let is_first = waiting.is_empty();
+        waiting.extend(over.into_iter().map(|path| (path, None)));
+        let files = files.into_iter();
+        waiting.extend(files.map(|file| (file.path.clone(), Some(file))));
+        is_first && !waiting.is_empty()
+    }
+
+    /// Writes down what was noted.
+    ///
+    /// # Errors
+    /// A sentence; then what was written down before still is.
+    pub(super) fn flush(&self) -> Result<(), String> {
+        let mut own = lock(&self.own);
+        match self.take_noted(&mut own) {
+            true => self.write(&mut own),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes in what was noted; returns whether there was any.
+    fn take_noted(&self, own: &mut Own) -> bool {
+        // Taken only now: whoever writes last has what was noted last.
+        let noted = std::mem::take(&mut *lock(&self.waiting));
+        let any = !noted.is_empty();
+        for (path, review) in noted {
+            match review {
+                Some(review) => drop(own.reviews.insert(path, Record::new(review))),
+                None => drop(own.reviews.remove(&path)),
+            }
+        }
+        any
+    }
+
+    /// Takes over the reviews that lives which are over have left; they are this life's then.
+    /// Returns all that is kept by then.
+    ///
+    /// Of several reviews of one file the oldest counts: it has what was there before all of them.
+    ///
+    /// # Errors
+    /// A sentence; then they stay where they are.
+    pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
+        let mut own = lock(&self.own);
+        self.take_noted(&mut own);
+        self.begun(&mut own)?;
+        let mut past = past(&self.folder());
+        let mut taken: BTreeMap<PathBuf, Record> = BTreeMap::new();
+        // What is not understood may be of a version to come: it is left to that.
+        past.retain(|past| {
+            let Some(records) = self.read(&past.reviews()) else {
+                return false;
+            };
+            for record in records {
+                let path = record.review.path.clone();
+                taken.entry(path).or_insert(record);
+            }
+            true
+        });
+        if !taken.is_empty() {
+            own.reviews.extend(taken);
+            self.write(&mut own)?;
+        }
+        for past in past {
+            past.forget();
+        }
+        let all = own.reviews.values();
+        Ok(all.map(|record| record.review(&self.store)).collect())
+    }
+
+    /// Returns this Neovim's life in the project.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn life(&self) -> Result<Arc<Life>, String> {
+        self.begun(&mut lock(&self.own))
+    }
+
+    fn begun(&self, own: &mut Own) -> Result<Arc<Life>, String> {
+        if let Some(life) = &own.life {
+            return Ok(Arc::clone(life));
+        }
+        let begun = Life::begin(&self.folder()).map_err(|error| self.words(&error))?;
+        Ok(Arc::clone(own.life.insert(Arc::new(begun))))
+    }
+
+    /// Writes this Neovim's reviews down, in place of those before; none at all leaves no file.
+    fn write(&self, own: &mut Own) -> Result<(), String> {
+        let path = self.begun(own)?.reviews();
+        let written = match own.reviews.is_empty() {
+            true => match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+            false => {
+                let reviews = own.reviews.values_mut();
+                let mut kept = reviews.map(|record| record.put(&self.store));
+                let kept = kept.try_for_each(|kept| kept);
+                let encoded = kept.map(|()| encode(&self.root, own.reviews.values()));
+                encoded.and_then(|bytes| write_private(&path, &bytes, Sync::Now))
+            }
+        };
+        written.map_err(|error| self.words(&error))
+    }
+
+    /// Returns the reviews in a file, spelt below this root; `None` when they cannot be read or
+    /// understood.
+    fn read(&self, path: &Path) -> Option<Vec<Record>> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
+            bytes => bytes.ok()?,
+        };
+        let (root, mut records) = decode(&bytes)?;
+        let here = |path: &Path| match path.strip_prefix(&root) {
+            Ok(below) => self.root.join(below),
+            Err(_) => path.to_owned(),
+        };
+        for record in &mut records {
+            let review = &mut record.review;
+            review.path = here(&review.path);
+            review.from = review.from.as_deref().map(here);
+        }
+        Some(records)
+    }
+
+    fn folder(&self) -> PathBuf {
+        checkpoints::folder(&self.store, &acp_edge::paths::resolved(&self.root))
+    }
+
+    fn words(&self, error: &io::Error) -> String {
+        format!(
+            "What is under review in {} is not kept for the next Neovim: {error}; check {}.",
+            self.root.display(),
+            self.store.folder().display()
+        )
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the contents that kept reviews need.
+///
+/// # Errors
+/// The file cannot be read or understood: what it needs is not known.
+pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
+    let bytes = fs::read(path)?;
+    let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
+    let blobs = records.into_iter().flat_map(blobs);
+    Ok(blobs.collect())
+}
+
+/// A review as it is written down: once its texts are in the store they are no longer here, but
+/// named by `blob` and `current`.
+#[derive(Debug)]
+struct Record {
+    review: KeptReview,
+    blob: Option<Blob>,
+    current: Option<Blob>,
+}
+
+impl Record {
+    fn new(review: KeptReview) -> Self {
+        let blob = match &review.base.body {
+            Body::Bytes { blob, .. } => *blob,
+            _ => None,
+        };
+        Self {
+            review,
+            blob,
+            current: None,
+        }
+    }
+
+    /// Puts its texts into the store, unless they are there already.
+    fn put(&mut self, store: &Store) -> io::Result<()> {
+        // The lines themselves: so the format need not be found again.
+        let put = |text: &Text| store.put(text.to_string().as_bytes());
+        if let (Body::Text(text), None) = (&mut self.review.base.body, self.blob) {
+            self.blob = Some(put(&text.text)?);
+            text.text = Text::default();
+        }
+        if let Some(text) = &self.review.current {
+            self.current = Some(put(text)?);
+            self.review.current = None;
+        }
+        Ok(())
+    }
+
+    fn review(&self, store: &Store) -> KeptReview {
+        let mut review = self.review.clone();
+        if let (Body::Text(text), Some(blob)) = (&mut review.base.body, self.blob) {
+            match store.get(blob) {
+                Ok(bytes) => text.text = text_of(&bytes),
+                Err(loss) => review.base.body = Body::Unreadable(loss.words()),
+            }
+        }
+        // Without it the review begins anew from what is there.
+        let current = self.current.and_then(|blob| store.get(blob).ok());
+        review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
+        review
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Text {
+    Text::from_text(&String::from_utf8_lossy(bytes))
+}
+
+/// Returns reviews as they are written down; their texts are in the store.
+fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_path(&mut out, root);
+    put_number(&mut out, records.len() as u64);
+    for Record {
+        review,
+        blob,
+        current,
+    } in records
+    {
+        put_path(&mut out, &review.path);
+        put_option(&mut out, review.from.as_ref(), |out, from| {
+            put_path(out, from)
+        });
+        out.push(u8::from(review.is_deleted));
+        let base = &review.base;
+        put_option(&mut out, base.mode.as_ref(), |out, mode| {
+            put_number(out, u64::from(*mode))
+        });
+        put_option(&mut out, base.stamp.as_ref(), |out, stamp| {
+            put_number(out, stamp.inode);
+            put_number(out, stamp.bytes);
+            put_time(out, stamp.modified);
+        });
+        match (&base.body, blob) {
+            (Body::Missing, _) => out.push(0),
+            (Body::Text(text), Some(blob)) => {
+                out.push(1);
+                out.extend_from_slice(&format_bytes(text.format));
+                put_bytes(&mut out, &blob.0);
+            }
+            (Body::Bytes { bytes, blob }, _) => {
+                out.push(2);
+                put_number(&mut out, *bytes);
+                put_option(&mut out, blob.as_ref(), |out, blob| put_bytes(out, &blob.0));
+            }
+            (Body::Link(to), _) => {
+                out.push(3);
+                put_path(&mut out, to);
+            }
+            (Body::Unreadable(why), _) => {
+                out.push(4);
+                put_bytes(&mut out, why.as_bytes());
+            }
+            (Body::Text(_), None) => {
+                out.push(4);
+                put_bytes(&mut out, b"its text was not kept");
+            }
+        }
+        put_option(&mut out, current.as_ref(), |out, blob| {
+            put_bytes(out, &blob.0)
+        });
+    }
+    seal(MAGIC, &out)
+}
+
+/// Returns the root the paths are below of, and the reviews.
+fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
+    let bytes = unseal(MAGIC, bytes)?;
+    let mut from = Reader(&bytes);
+    let root = from.path()?;
+    let count = from.number()?;
+    let records: Option<Vec<Record>> = (0..count).map(|_| record(&mut from)).collect();
+    records
+        .filter(|_| from.is_empty())
+        .map(|records| (root, records))
+}
+
+fn record(from: &mut Reader) -> Option<Record> {
+    let path = from.path()?;
+    let moved = option(from, Reader::path)?;
+    let is_deleted = from.byte()? != 0;
+    let mode = option(from, |from| u32::try_from(from.number()?).ok())?;
+    let stamp = option(from, |from| {
+        Some(Stamp {
+            inode: from.number()?,
+            bytes: from.number()?,
+            modified: from.time()?,
+        })
+    })?;
+    let (body, blob) = match from.byte()? {
+        0 => (Body::Missing, None),
+        1 => {
+            let format = format([from.byte()?, from.byte()?, from.byte()?, from.byte()?])?;
+            let text = Text::default();
+            (Body::Text(DiskText { text, format }), Some(from.blob()?))
+        }
+        2 => {
+            let bytes = from.number()?;
+            let blob = option(from, Reader::blob)?;
+            (Body::Bytes { bytes, blob }, blob)
+        }
+        3 => (Body::Link(from.path()?), None),
+        4 => {
+            let why = String::from_utf8_lossy(from.bytes()?).into_owned();
+            (Body::Unreadable(why), None)
+        }
+        _ => return None,
+    };
+    let current = option(from, Reader::blob)?;
+    let base = FileState { body, mode, stamp };
+    let review = KeptReview {
+        path,
+        from: moved,
+        base,
+        current: None,
+        is_deleted,
+    };
+    Some(Record {
+        review,
+        blob,
+        current,
+    })
+}
+
+fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec<u8>, &T)) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        put(out, value);
+    }
+}
+
+/// Returns what may be there; the outer `None` is damage.
+fn option<'a, T>(
+    from: &mut Reader<'a>,
+    take: impl FnOnce(&mut Reader<'a>) -> Option<T>,
+) -> Option<Option<T>> {
+    match from.byte()? {
+        0 => Some(None),
+        1 => take(from).map(Some),
+        _ => None,
+    }
+}
+
+fn format_bytes(format: Format) -> [u8; 4] {
+    let line_end = match format.line_end {
+        LineEnd::Lf => 0,
+        LineEnd::CrLf => 1,
+        LineEnd::Cr => 2,
+    };
+    let encoding = match format.encoding {
+        Encoding::Utf8 => 0,
+        Encoding::Latin1 => 1,
+        Encoding::Other => 2,
+    };
+    let bits = [format.final_newline, format.bom].map(u8::from);
+    [line_end, bits[0], bits[1], encoding]
+}
+
+fn format([line_end, final_newline, bom, encoding]: [u8; 4]) -> Option<Format> {
+    Some(Format {
+        line_end: match line_end {
+            0 => LineEnd::Lf,
+            1 => LineEnd::CrLf,
+            2 => LineEnd::Cr,
+            _ => return None,
+        },
+        final_newline: final_newline != 0,
+        bom: bom != 0,
+        encoding: match encoding {
+            0 => Encoding::Utf8,
+            1 => Encoding::Latin1,
+            2 => Encoding::Other,
+            _ => return None,
+        },
+    })
+}

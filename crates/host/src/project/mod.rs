@@ -1,0 +1,232 @@
+//! Projects: what is in a folder, how that changes, and what it was at each checkpoint.
+//!
+//! A [`shadow::Shadow`] holds the last known state of every file below a root; whoever thinks that
+//! something has changed (the watcher, a checkpoint) has it look again, and the core is told the
+//! difference. What files contain lies in one [`Store`] for all projects and all Neovims.
+//!
+//! Invariants: the operations of a project are carried out one at a time, in the order in which
+//! they were issued, on threads that may block. Nothing below a root is written to by looking at
+//! it. Each checkpoint is answered once, after the changes it has found.
+
+mod alike;
+mod asking;
+mod attend;
+mod checkpoints;
+mod codec;
+mod committed;
+mod compare;
+mod excludes;
+mod gaps;
+mod gather;
+mod git;
+mod hold;
+mod kept;
+mod life;
+mod limits;
+mod manifest;
+mod prune;
+mod reading;
+mod restore;
+mod root;
+mod rules;
+mod scan;
+mod shadow;
+mod store;
+mod told;
+mod watch;
+mod worker;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use self::kept::Keeper;
+pub use self::limits::Limits;
+pub(super) use self::restore::{move_to, restore};
+pub(super) use self::store::Store;
+use super::Kit;
+use acp_core::spine::effect::{Level, Turns};
+use acp_core::spine::event::Event;
+use acp_core::spine::ids::Token;
+use acp_core::spine::project::{Checkpoint, KeptReview};
+
+/// The projects that are open.
+#[derive(Debug, Clone)]
+pub(super) struct Projects {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    open: Mutex<HashMap<PathBuf, Project>>,
+    /// Those of closed projects too: their reviews may go on.
+    keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
+    store: Arc<Store>,
+}
+
+/// The door to one open project; cloning is cheap. Nothing here waits.
+///
+/// A project ends when all of its doors are gone: who is part of it keeps a weak one.
+#[derive(Debug, Clone)]
+pub(super) struct Project {
+    operations: UnboundedSender<Operation>,
+}
+
+/// What can be asked of a project.
+///
+/// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
+#[derive(Debug)]
+enum Operation {
+    Look(Vec<PathBuf>),
+    /// These files are known and watched though `.gitignore` hides them.
+    Track(Vec<PathBuf>),
+    /// These files are under review.
+    Review(Vec<PathBuf>),
+    Checkpoint(Token, Turns),
+}
+
+impl Project {
+    /// Has these paths compared with what is known of them, as when the watches tell of them.
+    #[cfg(test)]
+    pub(super) fn look(&self, paths: Vec<PathBuf>) {
+        self.send(Operation::Look(paths));
+    }
+
+    fn send(&self, operation: Operation) {
+        // Without a worker the host is ending.
+        let _ = self.operations.send(operation);
+    }
+}
+
+impl Projects {
+    /// Returns the projects of a host that keeps its data below `folder`.
+    pub(super) fn new(folder: &Path, limits: Limits) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                open: Mutex::default(),
+                keepers: Mutex::default(),
+                store: Arc::new(Store::new(folder, limits)),
+            }),
+        }
+    }
+
+    /// Returns where contents are kept.
+    pub(super) fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.shared.store)
+    }
+
+    pub(super) fn open(&self, root: PathBuf, kit: &Kit) {
+        let mut open = self.lock();
+        if open.contains_key(&root) {
+            return;
+        }
+        let (operations, queue) = unbounded_channel();
+        open.insert(root.clone(), Project { operations });
+        let (shared, here) = (Arc::clone(&self.shared), kit.clone());
+        let keeper = self.keeper(&root);
+        kit.runtime.spawn(async move {
+            let store = Arc::clone(&shared.store);
+            worker::run(root, queue, keeper, store, here).await;
+        });
+    }
+
+    /// Closes a project: what was asked of it before is still done.
+    pub(super) fn close(&self, root: &Path) {
+        self.lock().remove(root);
+    }
+
+    /// Takes a checkpoint; a root that is not open is an error of the answer.
+    pub(super) fn checkpoint(&self, token: Token, root: &Path, turns: Turns, kit: &Kit) {
+        match self.lock().get(root) {
+            Some(project) => project.send(Operation::Checkpoint(token, turns)),
+            None => answer(kit, token, Err(not_open(root))),
+        }
+    }
+
+    /// Returns the door to an open project.
+    #[cfg(test)]
+    pub(super) fn project(&self, root: &Path) -> Option<Project> {
+        self.lock().get(root).cloned()
+    }
+
+    /// Keeps reviews, and some no longer, a moment later: together with what comes until then.
+    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, over: Vec<PathBuf>, kit: &Kit) {
+        let keeper = self.keeper(root);
+        if !keeper.note(files, over) {
+            return;
+        }
+        let here = kit.clone();
+        kit.spawn("keeping reviews", async move {
+            tokio::time::sleep(here.limits.project.keep_after).await;
+            flush(&keeper, &here).await;
+        });
+    }
+
+    /// Has these paths of a project compared with what is known of them.
+    pub(super) fn look(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Look(paths));
+    }
+
+    pub(super) fn track(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Track(paths));
+    }
+
+    pub(super) fn review(&self, root: &Path, paths: Vec<PathBuf>) {
+        self.send(root, Operation::Review(paths));
+    }
+
+    fn send(&self, root: &Path, operation: Operation) {
+        if let Some(project) = self.lock().get(root) {
+            project.send(operation);
+        }
+    }
+
+    /// Closes all projects, and waits until their reviews are kept; looks that are under way are
+    /// of no use to anybody any more.
+    pub(super) async fn end(&self, kit: &Kit) {
+        self.lock().clear();
+        let keepers = std::mem::take(&mut *self.keepers());
+        for keeper in keepers.values() {
+            flush(keeper, kit).await;
+        }
+    }
+
+    fn keeper(&self, root: &Path) -> Arc<Keeper> {
+        let new = || Arc::new(Keeper::new(root, self.store()));
+        Arc::clone(self.keepers().entry(root.to_owned()).or_insert_with(new))
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
+        let keepers = self.shared.keepers.lock();
+        keepers.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {
+        self.shared
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes down what is to be kept.
+async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
+    let keeper = Arc::clone(keeper);
+    let kept = kit.blocking("keeping reviews", move || keeper.flush());
+    if let Some(Err(why)) = kept.await {
+        kit.log.line(Level::Warn, "project", &why);
+    }
+}
+
+fn answer(kit: &Kit, token: Token, result: Result<Checkpoint, String>) {
+    kit.inbox.send(Event::CheckpointTaken { token, result });
+}
+
+fn not_open(root: &Path) -> String {
+    format!(
+        "No checkpoint was taken of {}: it is not open; start a session there.",
+        root.display()
+    )
+}

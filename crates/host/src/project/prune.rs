@@ -1,0 +1,242 @@
+//! Lets go of what nobody needs any more: old checkpoints, then contents that none names.
+//!
+//! Invariant: what a checkpoint that is left, a kept review, or a Neovim that runs may ask for is
+//! never removed; when there is doubt whether somebody does, it stays.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::FlockOperation;
+
+use super::checkpoints::{self, projects};
+use super::kept;
+use super::life::built_upon;
+use super::manifest::decode;
+use super::store::{Store, Sync, TEMP, YOUNG, blob_at, make_private, write_private};
+use acp_core::spine::project::Blob;
+
+/// Held shared by who begins to build upon a checkpoint, alone by who prunes.
+#[derive(Debug)]
+pub(super) struct Hold {
+    _lock: File,
+}
+
+/// Keeps others from pruning; waits for one who does.
+///
+/// # Errors
+/// As the system has it.
+pub(super) fn hold(store: &Store) -> io::Result<Hold> {
+    lock(store, FlockOperation::LockShared)
+}
+
+/// Prunes, unless somebody has done so a short time ago, or does so now.
+///
+/// # Errors
+/// As the system has it, of what all depends on; single files that cannot be removed stay.
+pub(super) fn prune(store: &Store) -> io::Result<()> {
+    let done = store.folder().join("pruned");
+    let last = fs::metadata(&done).and_then(|meta| meta.modified());
+    if last.is_ok_and(|last| age(last) < store.limits.prune_every) {
+        return Ok(());
+    }
+    let Ok(_alone) = lock(store, FlockOperation::NonBlockingLockExclusive) else {
+        return Ok(());
+    };
+    let mut pruning = Pruning::look(store)?;
+    pruning.drop_checkpoints();
+    pruning.drop_contents();
+    write_private(&done, b"", Sync::Later)
+}
+
+fn lock(store: &Store, operation: FlockOperation) -> io::Result<Hold> {
+    make_private(store.folder())?;
+    let path = store.folder().join("lock");
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)?;
+    rustix::fs::flock(&file, operation)?;
+    Ok(Hold { _lock: file })
+}
+
+#[derive(Debug)]
+struct Pruning<'a> {
+    store: &'a Store,
+    contents: HashMap<Blob, Content>,
+    checkpoints: Vec<Checkpoint>,
+    needed: HashSet<Blob>,
+    /// Contents that are younger may be in somebody's mind only.
+    horizon: SystemTime,
+}
+
+#[derive(Debug)]
+struct Content {
+    path: PathBuf,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Checkpoint {
+    path: PathBuf,
+    taken: SystemTime,
+    /// A Neovim builds upon it.
+    in_use: bool,
+    /// How many of its project are newer.
+    newer: usize,
+}
+
+impl<'a> Pruning<'a> {
+    fn look(store: &'a Store) -> io::Result<Self> {
+        let mut pruning = Self {
+            store,
+            contents: HashMap::new(),
+            checkpoints: Vec::new(),
+            needed: HashSet::new(),
+            horizon: SystemTime::now(),
+        };
+        for (folder, _) in list(&projects(store))? {
+            pruning.look_at_project(&folder)?;
+        }
+        for (shard, _) in list(&store.blobs())? {
+            pruning.look_at_contents(&shard)?;
+        }
+        // A content that was there is kept once more without a new age, for a while.
+        pruning.horizon -= YOUNG;
+        Ok(pruning)
+    }
+
+    fn look_at_project(&mut self, folder: &Path) -> io::Result<()> {
+        let in_use: HashSet<PathBuf> = built_upon(folder).into_iter().collect();
+        let all = checkpoints::all(folder);
+        let count = all.len();
+        for (index, path) in all.into_iter().enumerate() {
+            let Ok(taken) = fs::metadata(&path).and_then(|meta| meta.modified()) else {
+                continue;
+            };
+            let in_use = in_use.contains(&path);
+            if in_use {
+                self.horizon = self.horizon.min(taken);
+            }
+            self.checkpoints.push(Checkpoint {
+                path,
+                taken,
+                in_use,
+                newer: count - 1 - index,
+            });
+        }
+        for (path, meta) in list(folder)? {
+            if path.extension().is_some_and(|end| end == "reviews") {
+                // One that is not understood may be of a version to come: nothing is removed then.
+                self.needed.extend(kept::needs(&path)?);
+            }
+            drop_leftover(&path, &meta);
+        }
+        Ok(())
+    }
+
+    fn look_at_contents(&mut self, shard: &Path) -> io::Result<()> {
+        let name = shard.file_name().unwrap_or_default().to_string_lossy();
+        for (path, meta) in list(shard)? {
+            let rest = path.file_name().unwrap_or_default().to_string_lossy();
+            match blob_at(&name, &rest) {
+                Some(blob) => {
+                    let bytes = meta.len();
+                    self.contents.insert(blob, Content { path, bytes });
+                }
+                None => drop_leftover(&path, &meta),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes checkpoints that are too many, too old or, the oldest first, too large; notes what
+    /// the others need.
+    fn drop_checkpoints(&mut self) {
+        let limits = &self.store.limits;
+        // Those in use first: they stay. Then the newest.
+        self.checkpoints
+            .sort_by_key(|one| (!one.in_use, std::cmp::Reverse(one.taken)));
+        let mut bytes: u64 = self.bytes(&self.needed);
+        let mut is_full = false;
+        for one in std::mem::take(&mut self.checkpoints) {
+            let is_past = one.newer >= limits.checkpoints || age(one.taken) > limits.age;
+            let named = fs::read(&one.path).ok().and_then(|bytes| decode(&bytes));
+            let blobs = named.unwrap_or_default();
+            let blobs = blobs.values().filter_map(|entry| entry.blob());
+            let new: HashSet<Blob> = blobs.filter(|blob| !self.needed.contains(blob)).collect();
+            let more = self.bytes(&new);
+            is_full |= bytes + more > limits.store_bytes;
+            if !one.in_use && (is_past || is_full) {
+                let _ = fs::remove_file(&one.path);
+                if let Some(folder) = one.path.parent() {
+                    // Goes if it was the last thing there.
+                    let _ = fs::remove_dir(folder);
+                }
+                continue;
+            }
+            bytes += more;
+            self.needed.extend(new);
+        }
+    }
+
+    fn drop_contents(&self) {
+        for (blob, content) in &self.contents {
+            if !self.needed.contains(blob) {
+                let _ = drop_content(&content.path, self.horizon);
+            }
+        }
+    }
+
+    fn bytes(&self, blobs: &HashSet<Blob>) -> u64 {
+        let contents = blobs.iter().filter_map(|blob| self.contents.get(blob));
+        contents.map(|content| content.bytes).sum()
+    }
+}
+
+/// Removes a content, unless it is younger than `horizon`.
+///
+/// It is moved aside first: who wants to keep the same at this moment makes it young and then
+/// looks whether it is still there, so one of the two notices.
+fn drop_content(path: &Path, horizon: SystemTime) -> io::Result<()> {
+    let is_young = |path: &Path| Ok::<_, io::Error>(fs::metadata(path)?.modified()? >= horizon);
+    if is_young(path)? {
+        return Ok(());
+    }
+    let mut name = std::ffi::OsString::from(TEMP);
+    name.push(path.file_name().unwrap_or_default());
+    let aside = path.with_file_name(name);
+    fs::rename(path, &aside)?;
+    match is_young(&aside)? {
+        true => fs::rename(&aside, path),
+        false => fs::remove_file(&aside),
+    }
+}
+
+/// Removes what a Neovim that was killed has not finished.
+fn drop_leftover(path: &Path, meta: &Metadata) {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_old = meta.modified().is_ok_and(|then| age(then) > YOUNG);
+    if name.starts_with(TEMP.as_bytes()) && is_old {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Returns what is in a folder, if it is there.
+fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let known = |entry: fs::DirEntry| Some((entry.path(), entry.metadata().ok()?));
+    Ok(entries.flatten().filter_map(known).collect())
+}
+
+fn age(time: SystemTime) -> std::time::Duration {
+    time.elapsed().unwrap_or_default()
+}

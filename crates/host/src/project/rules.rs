@@ -1,0 +1,213 @@
+//! Which files of a project are hidden: what `.gitignore` says, and what is nobody's to see.
+//!
+//! As git has it: the rule nearest to the file counts, within one file the last one; then
+//! `info/exclude`, then the user's own excludes; a folder that is hidden hides all below it; a
+//! repository inside another knows nothing of the rules outside. Folders without a repository
+//! honour their own `.gitignore`s too, but none from above the root.
+//!
+//! Files are read when a rule is asked for first, and one [`Rules`] serves one look: it never
+//! grows stale.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// What a repository keeps in its own folder, where that is no `.git`.
+const GIT_OWN: [&str; 19] = [
+    "HEAD",
+    "FETCH_HEAD",
+    "ORIG_HEAD",
+    "COMMIT_EDITMSG",
+    "branches",
+    "config",
+    "config.worktree",
+    "description",
+    "hooks",
+    "index",
+    "info",
+    "lfs",
+    "logs",
+    "modules",
+    "objects",
+    "packed-refs",
+    "refs",
+    "shallow",
+    "worktrees",
+];
+
+/// The rules of one project.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// Symbolic links resolved, so that the folders above it are the ones git sees.
+    root: PathBuf,
+    /// The user's excludes for all repositories.
+    excludes: Option<PathBuf>,
+    /// What must not be walked, wherever it lies: the store itself.
+    own: PathBuf,
+    levels: HashMap<PathBuf, Arc<Level>>,
+    /// Those above the root, when it lies in a repository.
+    above: Option<Arc<Level>>,
+}
+
+/// The rules that hold in one folder.
+#[derive(Debug)]
+struct Level {
+    here: Gitignore,
+    /// A repository begins here: its excludes, and the user's.
+    repository: Option<Gitignore>,
+    /// The folder is a repository's own, next to its working trees.
+    is_git: bool,
+    above: Option<Arc<Level>>,
+}
+
+impl Rules {
+    /// Returns the rules below `root`.
+    pub(super) fn new(root: &Path, excludes: Option<PathBuf>, own: &Path) -> Self {
+        let mut rules = Self {
+            root: acp_edge::paths::resolved(root),
+            excludes,
+            own: acp_edge::paths::resolved(own),
+            levels: HashMap::new(),
+            above: None,
+        };
+        rules.above = rules.levels_above();
+        rules
+    }
+
+    /// Returns whether a path below the root, in a folder that is not hidden, is hidden.
+    pub(super) fn hides_entry(&mut self, path: &Path, is_folder: bool) -> bool {
+        let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+            // The root itself is what the user works in.
+            return false;
+        };
+        if is_never_seen(name) {
+            return true;
+        }
+        let level = self.level(folder);
+        if level.is_git && GIT_OWN.iter().any(|own| name == *own) {
+            return true;
+        }
+        let real = self.root.join(path);
+        (is_folder && real == self.own) || level.hides(&real, is_folder)
+    }
+
+    /// Returns whether a path below the root is hidden, or a folder that it lies in.
+    pub(super) fn hides(&mut self, path: &Path, is_folder: bool) -> bool {
+        let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+        folders.reverse();
+        folders
+            .into_iter()
+            .any(|folder| self.hides_entry(folder, true))
+            || self.hides_entry(path, is_folder)
+    }
+
+    fn level(&mut self, folder: &Path) -> Arc<Level> {
+        if let Some(level) = self.levels.get(folder) {
+            return Arc::clone(level);
+        }
+        let above = match folder.parent() {
+            Some(parent) => Some(self.level(parent)),
+            None => self.above.clone(),
+        };
+        let is_root = folder.as_os_str().is_empty();
+        let level = Arc::new(self.read_level(&self.root.join(folder), above, is_root));
+        self.levels.insert(folder.to_owned(), Arc::clone(&level));
+        level
+    }
+
+    /// Returns the rules of the folders between the root and the top of its repository.
+    fn levels_above(&self) -> Option<Arc<Level>> {
+        let is_repository = |folder: &&Path| folder.join(".git").exists();
+        if is_repository(&self.root.as_path()) {
+            return None;
+        }
+        let mut folders: Vec<&Path> = self.root.ancestors().skip(1).collect();
+        let top = folders.iter().position(is_repository)?;
+        folders.truncate(top + 1);
+        folders.into_iter().rev().fold(None, |above, folder| {
+            Some(Arc::new(self.read_level(folder, above, false)))
+        })
+    }
+
+    fn read_level(&self, folder: &Path, above: Option<Arc<Level>>, is_root: bool) -> Level {
+        let git = folder.join(".git");
+        let begins = git.exists() || (is_root && above.is_none());
+        let repository = begins.then(|| {
+            let exclude = git_folder(&git).map(|git| git.join("info/exclude"));
+            read_rules(
+                folder,
+                [self.excludes.clone(), exclude].into_iter().flatten(),
+            )
+        });
+        let is_git = ["objects", "refs"]
+            .iter()
+            .all(|name| folder.join(name).is_dir())
+            && folder.join("HEAD").is_file();
+        Level {
+            here: read_rules(folder, [folder.join(".gitignore")]),
+            repository,
+            is_git,
+            above,
+        }
+    }
+}
+
+impl Level {
+    fn hides(&self, path: &Path, is_folder: bool) -> bool {
+        let mut level = Some(self);
+        while let Some(here) = level {
+            let rules = [Some(&here.here), here.repository.as_ref()];
+            for rules in rules.into_iter().flatten() {
+                match rules.matched(path, is_folder) {
+                    Match::None => {}
+                    Match::Ignore(_) => return true,
+                    Match::Whitelist(_) => return false,
+                }
+            }
+            if here.repository.is_some() {
+                return false;
+            }
+            level = here.above.as_deref();
+        }
+        false
+    }
+}
+
+/// Returns whether nobody sees files of this name: a repository's own, and ones that are just
+/// being written here.
+pub(super) fn is_never_seen(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name == b".git" || (name.starts_with(b".acp-") && name.ends_with(b".tmp"))
+}
+
+/// Returns the patterns of these files, the later ones counting more; what cannot be read or
+/// understood is left out, as git does.
+fn read_rules(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for file in files {
+        // A pipe of that name would never end.
+        if file.is_file() {
+            let _ = builder.add(file);
+        }
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// Returns a repository's own folder, shared by its working trees, given its `.git`.
+fn git_folder(git: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_owned());
+    }
+    let beside = git.parent()?;
+    let pointer = fs::read_to_string(git).ok()?;
+    let own = beside.join(pointer.strip_prefix("gitdir:")?.trim());
+    match fs::read_to_string(own.join("commondir")) {
+        Ok(common) => Some(own.join(common.trim())),
+        Err(_) => Some(own),
+    }
+}

@@ -1,0 +1,277 @@
+//! What a look has found becomes what is known: read where it differs, compared, told.
+//!
+//! Invariant: an entry is replaced only by what was read of the file; what is left out because it
+//! is not to be told yet stays as it was known.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use super::{Looked, News, Shadow};
+use crate::project::compare::{differences, is_same};
+use crate::project::gaps::OutOfSight;
+use crate::project::manifest::{Entries, Entry, What};
+use crate::project::reading::{Budget, Need, Wanted, read_all};
+use crate::project::rules::Rules;
+use crate::project::scan::{RealFolders, Scan, Seen, Spot, Way, spot};
+
+impl Shadow {
+    /// Takes over what a scan has found; `scopes` is where what is known must be found again.
+    pub(super) fn update(
+        &mut self,
+        scan: Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        mut real: RealFolders,
+        news: News,
+    ) -> Looked {
+        let mut looked = Looked::default();
+        self.update_folders(&scan, scopes, rules, &mut looked);
+        let mut found: BTreeMap<PathBuf, Seen> = BTreeMap::new();
+        found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
+        let mut gone = Vec::new();
+        for path in self.unfound(scopes, &found) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let spot = match real.way(self.root.path(), folder) {
+                Way::Open => spot(self.root.path(), path.clone()),
+                Way::None => Spot::Nothing,
+                Way::Shut => Spot::Hidden,
+            };
+            match spot {
+                Spot::File(_)
+                    if news == News::Taken
+                        && !self.included.contains(&path)
+                        && rules.hides(&path, false) =>
+                {
+                    // Known to a Neovim before this one, when no rule hid it yet.
+                    self.entries.remove(&path);
+                    self.kept = None;
+                }
+                Spot::File(seen) => {
+                    found.insert(path, seen);
+                }
+                Spot::Nothing | Spot::Folder => gone.push(path),
+                Spot::Hidden => {}
+            }
+        }
+        let was_there = self.out_of_sight(&found, &gone);
+        if news == News::Told {
+            self.set_aside(&mut found, &mut gone, &was_there);
+        }
+        let read = self.read(found, news, &mut gone);
+        let mut changes = differences(&self.entries, read.changed, &gone, &self.store);
+        changes.retain(|change| {
+            let after = change.after.as_ref().filter(|_| change.before.is_none());
+            !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
+        });
+        if news == News::Told {
+            looked.held = self.held();
+        }
+        for path in &gone {
+            self.kept = self
+                .kept
+                .take()
+                .filter(|_| !self.entries.contains_key(path));
+            self.entries.remove(path);
+        }
+        self.take_over(read.entries);
+        if news == News::Told {
+            looked.changes = changes;
+        }
+        looked
+    }
+
+    /// Returns what of the files that are new was there before: a rule hid it, a folder was shut,
+    /// or the look at it was cut.
+    fn out_of_sight(&self, found: &BTreeMap<PathBuf, Seen>, gone: &[PathBuf]) -> OutOfSight {
+        let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
+        let changed = found.iter().filter(|(path, _)| is_rule(path));
+        let changed = changed.filter(|(path, seen)| {
+            let known = self.entries.get(*path);
+            known.is_none_or(|known| known.stat != seen.stat)
+        });
+        let rules = changed
+            .map(|(path, _)| path)
+            .chain(gone.iter().filter(|path| is_rule(path)));
+        let below_rules = rules.filter_map(|path| path.parent());
+        let mut folders: Vec<PathBuf> = below_rules.map(Path::to_owned).collect();
+        folders.extend(self.gaps.unseen.iter().cloned());
+        if self.gaps.cut.is_some() {
+            folders.push(PathBuf::new());
+        }
+        OutOfSight {
+            folders,
+            last_look: self.last_look,
+        }
+    }
+
+    /// Reads what is not known to be what it was; `gone` gets what has gone meanwhile.
+    fn read(
+        &mut self,
+        found: BTreeMap<PathBuf, Seen>,
+        news: News,
+        gone: &mut Vec<PathBuf>,
+    ) -> Read {
+        let mut wanted = Vec::new();
+        for (path, seen) in found {
+            if differs(&self.entries, &path, &seen) {
+                let spare = match self.entries.get(&path) {
+                    Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
+                    None => news == News::Taken,
+                };
+                let need = if spare { Need::Spare } else { Need::Now };
+                wanted.push(Wanted { seen, need });
+            }
+        }
+        let budget = Budget {
+            until: Instant::now() + self.store.limits.time,
+            bytes: AtomicU64::new(self.store.limits.bytes.saturating_sub(self.bytes_kept())),
+        };
+        let reads = read_all(self.root.path(), wanted, &self.store, &budget);
+        self.gaps.trouble = reads.trouble;
+        let mut read = Read::default();
+        for (seen, entry) in reads.entries {
+            match entry {
+                Some(_)
+                    if news == News::Told
+                        && reads.torn.contains(&seen.path)
+                        && self.hold.hold(&seen.path) => {}
+                Some(entry) => {
+                    read.changed.push((seen.path.clone(), entry.clone()));
+                    read.entries.push((seen.path, entry));
+                }
+                None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
+                None => {}
+            }
+        }
+        read
+    }
+
+    /// Leaves out what is not to be told yet.
+    fn set_aside(
+        &mut self,
+        found: &mut BTreeMap<PathBuf, Seen>,
+        gone: &mut Vec<PathBuf>,
+        was_there: &OutOfSight,
+    ) {
+        let is_news = |path: &Path, seen: &Seen| match self.entries.contains_key(path) {
+            false => !was_there.holds(path, &seen.stat),
+            true => differs(&self.entries, path, seen),
+        };
+        let spelt = |path: &Path| self.root.spelt(path);
+        self.hold
+            .set_aside(&self.entries, found, gone, is_news, spelt);
+    }
+
+    fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
+        for (path, mut entry) in read {
+            if let Some(known) = self.entries.get(&path) {
+                if entry.what == What::Later && is_same(known, &entry) {
+                    entry.what = known.what.clone();
+                }
+                if *known == entry {
+                    continue;
+                }
+            }
+            self.kept = None;
+            self.entries.insert(path, entry);
+        }
+    }
+
+    /// Returns the paths that are known in `scopes` and were not found.
+    fn unfound(&self, scopes: &[PathBuf], found: &BTreeMap<PathBuf, Seen>) -> Vec<PathBuf> {
+        let mut paths = BTreeSet::new();
+        for scope in scopes {
+            let here = |path: &&PathBuf| path.starts_with(scope);
+            let known = self.entries.range(scope.clone()..).map(|(path, _)| path);
+            let included = self.included.range(scope.clone()..);
+            let known = known.take_while(here).chain(included.take_while(here));
+            paths.extend(known.filter(|path| !found.contains_key(*path)).cloned());
+        }
+        paths.into_iter().collect()
+    }
+
+    fn update_folders(
+        &mut self,
+        scan: &Scan,
+        scopes: &[PathBuf],
+        rules: &mut Rules,
+        looked: &mut Looked,
+    ) {
+        let walked: HashSet<&PathBuf> = scan.folders.iter().collect();
+        for scope in scopes {
+            let here = |folder: &&PathBuf| folder.starts_with(scope);
+            let known = self.folders.range(scope.clone()..).take_while(here);
+            let left = known.filter(|folder| !walked.contains(folder));
+            // Others were not reached, or could not be listed.
+            let gone: Vec<PathBuf> = left
+                .filter(|folder| {
+                    let spot = spot(self.root.path(), folder.to_path_buf());
+                    !matches!(spot, Spot::Folder | Spot::Hidden) || rules.hides(folder, true)
+                })
+                .cloned()
+                .collect();
+            for folder in gone {
+                self.folders.remove(&folder);
+                looked.gone_folders.push(self.root.spelt(&folder));
+            }
+        }
+        for folder in &scan.folders {
+            if self.folders.insert(folder.clone()) {
+                looked.new_folders.push(self.root.spelt(folder));
+            }
+        }
+    }
+}
+
+/// Returns whether a file has to be read.
+fn differs(entries: &Entries, path: &Path, seen: &Seen) -> bool {
+    entries
+        .get(path)
+        .is_none_or(|known| known.stat != seen.stat || !known.settled || known.what == What::Later)
+}
+
+/// What a look has read.
+#[derive(Debug, Default)]
+struct Read {
+    changed: Vec<(PathBuf, Entry)>,
+    entries: Vec<(PathBuf, Entry)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::project::limits::Limits;
+    use crate::project::store::Store;
+
+    /// Has the shadow believe another content to be of a file, by the very stat the file has;
+    /// says whether that is noticed.
+    #[track_caller]
+    fn check(settled: bool, noticed: bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("p");
+        fs::create_dir(&root).expect("a folder");
+        fs::write(root.join("a"), "new").expect("a file");
+        let file = fs::File::options().write(true).open(root.join("a"));
+        let file = file.expect("a file");
+        file.set_modified(std::time::UNIX_EPOCH)
+            .expect("long still");
+        let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
+        let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default());
+        shadow.open(None);
+        let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
+        entry.what = What::Text(store.put(b"old").expect("kept"));
+        entry.settled = settled;
+        assert_eq!(shadow.look_all().changes.len(), usize::from(noticed));
+    }
+
+    #[test]
+    fn only_what_the_stat_cannot_tell_is_read_again() {
+        check(true, false);
+        check(false, true);
+    }
+}

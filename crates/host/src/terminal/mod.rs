@@ -1,0 +1,83 @@
+//! Commands that run on terminals of their own.
+//!
+//! [`Terminals`] knows them by their key; what becomes of each is in [`life`], with the tasks of
+//! [`serve`].
+
+mod jobs;
+mod life;
+mod output;
+mod pty;
+mod serve;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::jobs::Sessions;
+pub(super) use self::life::Terminal;
+#[cfg(test)]
+pub(super) use self::serve::spawn_guarded;
+use super::Kit;
+use acp_core::spine::event::TerminalSpec;
+use acp_core::spine::ids::TerminalKey;
+
+/// The terminals whose commands run, are starting or ending, or have left somebody behind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terminals {
+    there: Arc<Mutex<HashMap<TerminalKey, Arc<Terminal>>>>,
+    sessions: Sessions,
+}
+
+impl Terminals {
+    /// Starts a command.
+    pub(super) fn start(&self, key: TerminalKey, spec: TerminalSpec, kit: &Kit) {
+        let mut there = self.lock();
+        let terminal = Terminal::start(key, spec, self, kit);
+        if let Some(old) = there.insert(key, terminal) {
+            // Each has a key of its own; should one be used twice, no process is orphaned.
+            old.end();
+        }
+    }
+
+    /// Types into a terminal; one whose command has ended takes nothing.
+    pub(super) fn input(&self, key: TerminalKey, bytes: Vec<u8>) {
+        if let Some(terminal) = self.get(key) {
+            terminal.input(bytes);
+        }
+    }
+
+    pub(super) fn resize(&self, key: TerminalKey, columns: u16, rows: u16) {
+        if let Some(terminal) = self.get(key) {
+            terminal.resize(columns, rows);
+        }
+    }
+
+    /// Ends what runs there; a command that has ended is left alone, with all it has left behind.
+    pub(super) fn kill(&self, key: TerminalKey) {
+        if let Some(terminal) = self.get(key)
+            && !terminal.has_ended()
+        {
+            terminal.end();
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Terminal>> {
+        self.lock().values().cloned().collect()
+    }
+
+    pub(super) fn get(&self, key: TerminalKey) -> Option<Arc<Terminal>> {
+        self.lock().get(&key).cloned()
+    }
+
+    fn forget(&self, terminal: &Arc<Terminal>) {
+        let mut there = self.lock();
+        let current = there.get(&terminal.key());
+        if current.is_some_and(|current| Arc::ptr_eq(current, terminal)) {
+            there.remove(&terminal.key());
+        }
+    }
+
+    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, HashMap<TerminalKey, Arc<Terminal>>> {
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,444 @@
+//! Files: what is read is what is there, what is written is whole, what fails changes nothing.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use super::*;
+use acp_core::spine::event::{DiskText, WriteError};
+use acp_core::text::Text;
+use acp_core::text::format::{Encoding, Format, LineEnd};
+
+const TOKEN: Token = Token(7);
+
+impl Run {
+    fn read(&self, name: &str) -> Result<Option<DiskText>, String> {
+        let path = self.path(name);
+        self.host.run(HostEffect::ReadDisk { token: TOKEN, path });
+        match self.next() {
+            Event::DiskRead {
+                token: TOKEN,
+                result,
+            } => result
+                .map(|file| file.content)
+                .map_err(|why| self.without_folder(&why)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        self.write_as(name, text, Format::default())
+    }
+
+    fn write_as(&self, name: &str, text: &str, format: Format) -> Result<(), String> {
+        self.host.run(HostEffect::WriteDisk {
+            token: TOKEN,
+            path: self.path(name),
+            over: acp_edge::paths::stamp(&self.path(name)),
+            text: Text::from_text(text),
+            format,
+        });
+        self.written()
+    }
+
+    fn delete(&self, name: &str) -> Result<(), String> {
+        let path = self.path(name);
+        self.host.run(HostEffect::DeleteDisk { token: TOKEN, path });
+        self.written()
+    }
+
+    fn written(&self) -> Result<(), String> {
+        match self.next() {
+            Event::DiskWritten {
+                token: TOKEN,
+                result,
+            } => match result {
+                Ok(_) => Ok(()),
+                Err(WriteError::Failed(why)) => Err(self.without_folder(&why)),
+                Err(WriteError::Stale) => Err("stale".to_owned()),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn without_folder(&self, why: &str) -> String {
+        why.replace(&format!("{}/", self.folder.path().display()), "")
+    }
+
+    fn file(&self, name: &str, content: &[u8], mode: u32) {
+        fs::write(self.path(name), content).expect("a file");
+        set_mode(&self.path(name), mode);
+    }
+
+    fn mode(&self, name: &str) -> u32 {
+        fs::metadata(self.path(name)).expect("a file").mode() & 0o7777
+    }
+
+    /// Returns the names in the folder, without the log, sorted.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).expect("the folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<String> = names
+            .map(|name| name.into_string().expect("a name"))
+            .filter(|name| name != "acp.log")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Reads bytes, writes what was read, and compares the bytes.
+fn check_bytes(bytes: &[u8], format: Format) {
+    let run = Run::new();
+    run.file("a", bytes, 0o644);
+    let disk = run.read("a").expect("readable").expect("there");
+    assert_eq!(disk.format, format);
+    run.write_as("b", &disk.text.to_string(), disk.format)
+        .expect("writable");
+    assert_eq!(fs::read(run.path("b")).expect("a file"), bytes);
+}
+
+#[test]
+fn bytes_come_back_as_they_were() {
+    let format = Format::default();
+    check_bytes(b"a\nb\n", format);
+    check_bytes(
+        b"a\r\nb\r\n",
+        Format {
+            line_end: LineEnd::CrLf,
+            ..format
+        },
+    );
+    check_bytes(
+        b"caf\xe9\n",
+        Format {
+            encoding: Encoding::Latin1,
+            ..format
+        },
+    );
+    check_bytes(
+        b"\xef\xbb\xbfno end",
+        Format {
+            bom: true,
+            final_newline: false,
+            ..format
+        },
+    );
+    check_bytes(b"", format);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_what_is_not_there_is_none() {
+    let run = Run::with(|config| config.limits.file_bytes = 1 << 20);
+    assert_eq!(run.read("none"), Ok(None));
+    run.file("file", b"", 0o644);
+    assert_eq!(run.read("file/below"), Ok(None));
+    symlink("nowhere", run.path("link")).expect("a link");
+    assert_eq!(run.read("link"), Ok(None));
+
+    fs::create_dir(run.path("folder")).expect("a folder");
+    let refused = run.read("folder").expect_err("a folder");
+    assert_eq!(
+        refused,
+        "folder was not read: it is a folder; name a file in it."
+    );
+    run.file("large", &[b'x'; (1 << 20) + 1], 0o644);
+    assert_eq!(
+        run.read("large").expect_err("too large"),
+        "large was not read: it is larger than 1 MiB; read a part of it by a command."
+    );
+    run.file("full", &[b'x'; 1 << 20], 0o644);
+    assert!(run.read("full").is_ok());
+    symlink("circle", run.path("circle")).expect("a link");
+    assert!(run.read("circle").is_err());
+    let status = std::process::Command::new("mkfifo")
+        .arg(run.path("pipe"))
+        .status();
+    assert!(status.expect("mkfifo").success());
+    assert_eq!(
+        run.read("pipe").expect_err("a pipe"),
+        "pipe was not read: it is no regular file; name one that is."
+    );
+}
+
+#[test]
+fn a_write_keeps_the_mode_and_follows_links() {
+    let run = Run::new();
+    run.file("file", b"old\n", 0o751);
+    let inode = fs::metadata(run.path("file")).expect("a file").ino();
+    run.write("file", "new").expect("written");
+    assert_eq!(read(&run.path("file")), "new\n");
+    assert_eq!(run.mode("file"), 0o751);
+    // Renamed over: whoever has the old one open still sees all of it.
+    assert_ne!(fs::metadata(run.path("file")).expect("a file").ino(), inode);
+
+    fs::create_dir(run.path("sub")).expect("a folder");
+    symlink("../file", run.path("sub/link")).expect("a link");
+    symlink("sub/link", run.path("link")).expect("a link");
+    run.write("link", "through").expect("written");
+    assert_eq!(read(&run.path("file")), "through\n");
+    symlink("sub/new", run.path("dangling")).expect("a link");
+    run.write("dangling", "created").expect("written");
+    assert_eq!(read(&run.path("sub/new")), "created\n");
+    for link in ["link", "dangling", "sub/link"] {
+        let meta = fs::symlink_metadata(run.path(link)).expect("a link");
+        assert!(meta.is_symlink(), "{link}");
+    }
+    assert_eq!(run.names(), ["dangling", "file", "link", "sub"]);
+}
+
+#[test]
+fn a_write_keeps_extended_attributes() {
+    let run = Run::new();
+    run.file("file", b"old\n", 0o644);
+    let path = run.path("file");
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(&path, "user.acp", b"kept", flags).is_err() {
+        // A file system without them has none to lose.
+        return;
+    }
+    run.write("file", "new").expect("written");
+    assert_eq!(read(&path), "new\n");
+    let mut value = [0; 16];
+    let size = rustix::fs::getxattr(&path, "user.acp", &mut value[..]).expect("the attribute");
+    assert_eq!(&value[..size], b"kept");
+}
+
+#[test]
+fn a_new_file_gets_its_folders_and_the_usual_mode() {
+    let run = Run::new();
+    run.write("one/two/file", "x").expect("written");
+    assert_eq!(read(&run.path("one/two/file")), "x\n");
+    // What the shell gives a new file here, whatever the umask is.
+    assert_eq!(run.whole_life("echo > usual").status, "exit code 0");
+    assert_eq!(run.mode("one/two/file"), run.mode("usual"));
+}
+
+#[test]
+fn all_names_of_a_file_keep_the_same_content() {
+    let run = Run::new();
+    run.file("file", b"a long old content\n", 0o640);
+    fs::hard_link(run.path("file"), run.path("other")).expect("a link");
+    run.write("file", "new").expect("written");
+    assert_eq!(read(&run.path("other")), "new\n");
+    assert_eq!(run.mode("file"), 0o640);
+    assert_eq!(run.names(), ["file", "other"]);
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let run = Run::new();
+    run.file("readonly", b"old\n", 0o444);
+    run.file("file", b"old\n", 0o644);
+    fs::create_dir(run.path("folder")).expect("a folder");
+    let before = run.names();
+    let latin = Format {
+        encoding: Encoding::Latin1,
+        ..Format::default()
+    };
+    let foreign = Format {
+        encoding: Encoding::Other,
+        ..Format::default()
+    };
+    let results = [
+        run.write("readonly", "new"),
+        run.write("folder", "new"),
+        run.write("file/below/that", "new"),
+        run.write_as("file", "na\u{ef}ve €", latin),
+        run.write_as("file", "x", foreign),
+        run.delete("folder"),
+    ];
+    let whys = results.map(|result| result.expect_err("refused"));
+    assert_eq!(
+        whys,
+        [
+            "readonly was not written: it is read-only; run `chmod u+w` on it if it shall change.",
+            "folder was not written: it is a folder; name a file in it.",
+            "file/below/that was not written: a part of its path is a file and no folder; choose \
+             another path.",
+            "file was not written: latin-1, the file's encoding, has no character '€' (U+20AC); \
+             leave it out, or convert the file to UTF-8 first.",
+            "file was not written: only Neovim can write its encoding; open it in a buffer first.",
+            "folder was not deleted: it is a folder; name a file in it.",
+        ]
+    );
+    assert_eq!(run.names(), before);
+    assert_eq!(read(&run.path("file")), "old\n");
+    assert_eq!(read(&run.path("readonly")), "old\n");
+    assert_eq!(run.mode("readonly"), 0o444);
+}
+
+#[test]
+fn folders_made_for_a_write_that_fails_go_again() {
+    let run = Run::new();
+    let long = "x".repeat(300);
+    assert!(run.write(&format!("one/two/{long}"), "x").is_err());
+    assert_eq!(run.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_deletion_takes_the_name_and_nothing_else() {
+    let run = Run::new();
+    run.file("file", b"kept\n", 0o444);
+    symlink("file", run.path("link")).expect("a link");
+    run.delete("link").expect("deleted");
+    assert_eq!(run.names(), ["file"]);
+    run.delete("file").expect("deleted");
+    run.delete("file").expect("as good as deleted");
+    assert_eq!(run.names(), Vec::<String>::new());
+}
+
+#[test]
+fn operations_on_a_path_keep_their_order() {
+    let run = Run::new();
+    for n in 0..40 {
+        let path = run.path("file");
+        run.host.run(HostEffect::WriteDisk {
+            token: Token(n),
+            path: path.clone(),
+            over: None,
+            text: Text::from_lines([n.to_string()]),
+            format: Format::default(),
+        });
+        run.host.run(HostEffect::ReadDisk {
+            token: Token(n),
+            path: path.clone(),
+        });
+        run.host.run(HostEffect::DeleteDisk {
+            token: Token(n),
+            path,
+        });
+    }
+    let written = |n, is_there| match run.next() {
+        Event::DiskWritten { token, result } => {
+            let stamp = result.expect("written");
+            assert_eq!((token, stamp.is_some()), (Token(n), is_there));
+        }
+        other => panic!("{other:?}"),
+    };
+    for n in 0..40 {
+        written(n, true);
+        match run.next() {
+            Event::DiskRead { token, result } => {
+                let text = result.expect("readable").content.expect("there").text;
+                assert_eq!((token, text.to_string()), (Token(n), format!("{n}\n")));
+            }
+            other => panic!("{other:?}"),
+        }
+        written(n, false);
+    }
+    assert_eq!(run.names(), [""; 0]);
+}
+
+#[test]
+fn nobody_ever_sees_half_a_file() {
+    let run = Run::new();
+    let lines = |c: char| Text::from_lines(vec![c.to_string().repeat(99); 2000]);
+    run.file("file", lines('a').to_string().as_bytes(), 0o644);
+    let path = run.path("file");
+    let reader = std::thread::spawn(move || {
+        loop {
+            let seen = read(&path);
+            let first = seen.chars().next().expect("never empty");
+            assert!(seen == lines(first).to_string(), "a mixture");
+            if first == 'z' {
+                break;
+            }
+        }
+    });
+    for c in 'b'..='z' {
+        run.write("file", &lines(c).to_string()).expect("written");
+    }
+    reader.join().expect("no mixture was seen");
+}
+
+#[test]
+fn a_file_that_others_have_written_to_is_not_overwritten() {
+    let run = Run::new();
+    run.file("file", b"theirs\n", 0o644);
+    let over = |over| {
+        run.host.run(HostEffect::WriteDisk {
+            token: TOKEN,
+            path: run.path("file"),
+            over,
+            text: Text::from_text("ours\n"),
+            format: Format::default(),
+        });
+        run.written()
+    };
+    assert_eq!(over(None), Err("stale".to_owned()));
+    let was = acp_edge::paths::stamp(&run.path("file"));
+    run.file("file", b"theirs again\n", 0o644);
+    assert_eq!(over(was), Err("stale".to_owned()));
+    fs::remove_file(run.path("file")).expect("it is there");
+    assert_eq!(over(was), Err("stale".to_owned()));
+    assert_eq!(run.names(), [""; 0]);
+    assert_eq!(over(None), Ok(()));
+}
+
+#[test]
+fn what_was_asked_for_is_written_before_the_host_ends() {
+    let run = Run::new();
+    for n in 0..20 {
+        let path = run.path("file");
+        run.host.run(HostEffect::WriteDisk {
+            token: TOKEN,
+            path: path.clone(),
+            over: None,
+            text: Text::from_lines([n.to_string()]),
+            format: Format::default(),
+        });
+        if n < 19 {
+            run.host.run(HostEffect::DeleteDisk { token: TOKEN, path });
+        }
+    }
+    run.host.shutdown(DEADLINE);
+    assert_eq!(read(&run.folder.path().join("file")), "19\n");
+}
+
+#[test]
+fn a_panic_is_told_and_ends_one_operation_only() {
+    let run = Run::with(|config| {
+        let variable = ("ACP_TEST_PANIC".into(), "host".into());
+        config.environment = Environment::from_variables([variable]);
+    });
+    run.file("file", b"x\n", 0o644);
+    let path = run.path("file");
+    run.host.run(HostEffect::ReadDisk { token: TOKEN, path });
+    match run.next() {
+        Event::Panicked { place, message } => {
+            assert_eq!(place, "reading a file");
+            assert_eq!(message, "asked to by ACP_TEST_PANIC");
+        }
+        other => panic!("{other:?}"),
+    }
+    match run.next() {
+        Event::DiskRead { result, .. } => assert!(result.is_err()),
+        other => panic!("{other:?}"),
+    }
+    assert!(run.read("file").expect("readable").is_some());
+}
+
+#[test]
+fn permissions_of_a_folder_are_respected() {
+    let run = Run::new();
+    fs::create_dir(run.path("folder")).expect("a folder");
+    run.file("folder/file", b"old\n", 0o644);
+    fs::set_permissions(run.path("folder"), fs::Permissions::from_mode(0o555)).expect("a mode");
+    if rustix::process::geteuid().is_root() {
+        // Root may write anywhere: then it must be written, whole.
+        run.write("folder/file", "new").expect("written");
+        assert_eq!(read(&run.path("folder/file")), "new\n");
+    } else {
+        let why = run.write("folder/file", "new").expect_err("refused");
+        assert_eq!(
+            why,
+            "folder/file was not written: permission denied; check the permissions of the file \
+             and of its folder."
+        );
+        assert_eq!(read(&run.path("folder/file")), "old\n");
+    }
+    let names = fs::read_dir(run.path("folder"))
+        .expect("the folder")
+        .count();
+    assert_eq!(names, 1);
+}

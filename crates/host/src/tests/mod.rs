@@ -1,0 +1,207 @@
+//! The host as the core sees it: effects in, events out, with small shell scripts for agents.
+//!
+//! Every wait has a deadline: a timer of the host's own, which fails the test that still waits.
+
+mod agents;
+mod ending;
+mod files;
+mod git;
+mod history;
+mod languages;
+mod mcp;
+mod project;
+mod terminals;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::*;
+use acp::Message;
+use acp_core::spine::event::AgentSpec;
+use acp_core::spine::ids::Token;
+use acp_edge::inbox::{Outlet, inbox};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE_TOKEN: Token = Token(u64::MAX);
+const AGENT: AgentKey = AgentKey(1);
+
+/// A host, the core's end of the inbox, and a folder to work in.
+struct Run {
+    host: Host,
+    outlet: Outlet,
+    folder: TempDir,
+}
+
+/// How an agent's life went: what it said until it was gone.
+#[derive(Debug)]
+struct Life {
+    lines: Vec<String>,
+    status: String,
+    stderr: Vec<String>,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// Starts a host with a changed config.
+    fn with(change: impl FnOnce(&mut HostConfig)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let state = folder.path().join("acp.state");
+        let (inbox, outlet) = inbox();
+        let socket = folder.path().join("acp.nvim.1.test/mcp.sock");
+        let log = folder.path().join("acp.log");
+        let mut config = HostConfig::new(log, state, socket, Level::Debug);
+        change(&mut config);
+        let host = Host::start(inbox, config).expect("a host");
+        host.run(HostEffect::Timer {
+            token: DEADLINE_TOKEN,
+            ms: DEADLINE.as_millis() as u64,
+        });
+        Self {
+            host,
+            outlet,
+            folder,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Returns a spec of an agent that is a shell script, run in the folder.
+    fn script(&self, script: &str) -> AgentSpec {
+        AgentSpec {
+            name: "tester".to_owned(),
+            command: "sh".to_owned(),
+            args: vec!["-c".to_owned(), script.to_owned()],
+            env: vec![],
+            cwd: self.folder.path().to_owned(),
+            missing_is_empty: false,
+        }
+    }
+
+    fn spawn(&self, spec: AgentSpec) {
+        self.host.run(HostEffect::Spawn { agent: AGENT, spec });
+    }
+
+    fn send(&self, line: &str) {
+        self.host.run(HostEffect::Send {
+            agent: AGENT,
+            line: line.to_owned(),
+        });
+    }
+
+    fn shut_down_agent(&self) {
+        self.host.run(HostEffect::Shutdown { agent: AGENT });
+    }
+
+    /// Returns the next event.
+    fn next(&self) -> Event {
+        match self.outlet.recv() {
+            Some(Event::Timer {
+                token: DEADLINE_TOKEN,
+            }) => panic!("nothing came in {DEADLINE:?}"),
+            Some(event) => event,
+            None => panic!("the host has forgotten the core"),
+        }
+    }
+
+    /// Starts an agent that must start, and returns its pid.
+    fn started(&self, script: &str) -> u32 {
+        self.spawn(self.script(script));
+        match self.next() {
+            Event::AgentStarted { agent: AGENT, pid } => pid,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns the agent's next line of output; the scripts here speak no JSON.
+    fn line(&self) -> String {
+        match self.next() {
+            Event::AgentMessage {
+                agent: AGENT,
+                message: Message::Noise(line),
+            } => line,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Takes events up to the agent's exit.
+    fn life(&self) -> Life {
+        let mut lines = Vec::new();
+        loop {
+            match self.next() {
+                Event::AgentMessage {
+                    agent: AGENT,
+                    message: Message::Noise(line),
+                } => lines.push(line),
+                Event::AgentExited {
+                    agent: AGENT,
+                    status,
+                    stderr,
+                } => {
+                    return Life {
+                        lines,
+                        status,
+                        stderr,
+                    };
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Waits until 64 messages of 1 MiB fill the agents' lane to the last unit.
+    fn wait_for_full_lane(&self) {
+        let inbox = &self.host.kit.inbox;
+        wait_for("the lane to be full", || {
+            let room = std::pin::pin!(inbox.room(1));
+            let mut context = Context::from_waker(Waker::noop());
+            room.poll(&mut context).is_pending() && self.outlet.agent_messages() == 64
+        });
+    }
+
+    /// Starts an agent that must start, and takes events up to its exit.
+    fn whole_life(&self, script: &str) -> Life {
+        self.started(script);
+        self.life()
+    }
+}
+
+/// Waits for a condition that no event tells of.
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(Instant::now() < end, "waited for {what} in vain");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Returns whether a process runs; a zombie does not.
+fn runs(pid: u32) -> bool {
+    state(pid).is_some_and(|state| state != 'Z')
+}
+
+/// Returns the state of a process in one letter, `None` when there is none of this pid.
+fn state(pid: u32) -> Option<char> {
+    let stat = std::process::Command::new("ps")
+        .args(["-o", "stat=", "-p", &pid.to_string()])
+        .output()
+        .expect("ps");
+    String::from_utf8_lossy(&stat.stdout).trim().chars().next()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("a file that can be read")
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+    std::fs::set_permissions(path, mode).expect("a mode");
+}

@@ -1,0 +1,405 @@
+//! What outlives a Neovim: contents, checkpoints, reviews; and what does not.
+
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::time::SystemTime;
+
+use super::*;
+use acp_core::spine::project::KeptReview;
+use acp_core::text::Text;
+use acp_core::text::format::{Encoding, LineEnd};
+
+impl Work {
+    /// Starts another Neovim on the same project, at once or after this one.
+    fn another(&self) -> Work {
+        let run = Run::with(|config| {
+            config.environment = Environment::from_variables([]);
+            config.limits.project.watches = 0;
+            config.state_path = self.state.clone();
+        });
+        Work {
+            run,
+            root: self.root.clone(),
+            state: self.state.clone(),
+        }
+    }
+
+    /// Opens the project; returns the reviews that are told of.
+    fn reviews(&self) -> Vec<KeptReview> {
+        let root = self.root.clone();
+        self.run.host.run(HostEffect::OpenProject { root });
+        self.run.host.run(HostEffect::Checkpoint {
+            token: CHECKPOINT,
+            root: self.root.clone(),
+            turns: Turns::Over,
+        });
+        let mut kept = Vec::new();
+        loop {
+            match self.run.next() {
+                Event::ReviewsKept { root, files } => {
+                    assert_eq!(root, self.root);
+                    kept.extend(files);
+                }
+                Event::CheckpointTaken { .. } => return kept,
+                Event::WatchLimited { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn keep(&self, files: &[KeptReview]) {
+        self.keep_but(files, &[]);
+    }
+
+    fn keep_but(&self, files: &[KeptReview], over: &[&str]) {
+        self.run.host.run(HostEffect::KeepReviews {
+            root: self.root.clone(),
+            files: files.to_vec(),
+            over: over.iter().map(|name| self.path(name)).collect(),
+        });
+    }
+
+    fn review(&self, name: &str, body: Body) -> KeptReview {
+        KeptReview {
+            path: self.path(name),
+            from: None,
+            base: FileState {
+                body,
+                mode: Some(0o644),
+                stamp: None,
+            },
+            current: None,
+            is_deleted: false,
+        }
+    }
+
+    /// Ends this Neovim; what it was asked for is done. Its folder goes with what is returned.
+    fn end(self) -> TempDir {
+        let lives = || {
+            let lives = kept_files(&self.state, ".life");
+            lives.iter().filter(|life| is_locked(life)).count()
+        };
+        let before = lives();
+        let Run { host, folder, .. } = self.run;
+        host.shutdown(DEADLINE);
+        wait_for("its locks to be free", || lives() < before);
+        folder
+    }
+
+    /// Returns the projects' files in the store whose names end so.
+    fn kept_files(&self, end: &str) -> Vec<PathBuf> {
+        kept_files(&self.state, end)
+    }
+}
+
+fn kept_files(state: &Path, end: &str) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = below(state.join("projects")).map(|entry| entry.path());
+    let files = folders.flat_map(below).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Returns whether a Neovim holds this life.
+fn is_locked(life: &Path) -> bool {
+    let shared = rustix::fs::FlockOperation::NonBlockingLockShared;
+    fs::File::open(life).is_ok_and(|file| rustix::fs::flock(file, shared).is_err())
+}
+
+fn age(path: &Path, days: u64) {
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    let file = fs::File::open(path).expect("a file");
+    file.set_modified(then).expect("a time");
+}
+
+#[test]
+fn what_is_kept_is_the_users_alone() {
+    let work = Work::open(&[("a", "1")]);
+    work.keep(&[work.review("a", Body::Missing)]);
+    wait_for("a review", || !work.kept_files(".reviews").is_empty());
+    let mut folders = vec![work.state.clone()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let mode = fs::metadata(&folder).expect("a folder").mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let meta = entry.metadata().expect("known");
+            if meta.is_dir() {
+                folders.push(entry.path());
+            } else {
+                assert_eq!(meta.mode() & 0o777, 0o600, "{}", entry.path().display());
+                files += 1;
+            }
+        }
+    }
+    assert!(
+        files >= 4,
+        "a content, a checkpoint, a life, a review: {files}"
+    );
+}
+
+#[test]
+fn the_next_neovim_starts_where_the_last_one_was() {
+    let work = Work::open(&[("a", "1"), ("b", "2")]);
+    let next = work.another();
+    // With the content gone, only who does not read the file again misses it.
+    for blob in work.blobs() {
+        age(&blob, 0);
+        fs::remove_file(blob).expect("a blob");
+    }
+    work.settle("b");
+    // Reads them once more, now that their times are settled, but keeps the same.
+    assert_eq!(work.changes(), [""; 0]);
+    for blob in work.blobs() {
+        fs::remove_file(blob).expect("a blob");
+    }
+    next.file("a", "3");
+    next.opened();
+    assert_eq!(next.changes(), [""; 0], "what happened before is no news");
+    next.file("b", "4");
+    assert_eq!(next.changes(), ["b: unreadable > \"4\""]);
+}
+
+#[test]
+fn two_neovims_may_work_on_one_project() {
+    let one = Work::open(&[("a", "1")]);
+    let two = one.another();
+    two.opened();
+    one.file("a", "2");
+    assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);
+    assert_eq!(two.changes(), ["a: \"1\" > \"2\""]);
+}
+
+#[test]
+fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
+    let one = Work::open(&[("a", "1")]);
+    let format = Format {
+        line_end: LineEnd::CrLf,
+        final_newline: false,
+        bom: true,
+        encoding: Encoding::Utf8,
+    };
+    let mut text = one.review("a", one.text("one\ntwo").body);
+    if let Body::Text(text) = &mut text.base.body {
+        text.format = format;
+    }
+    text.from = Some(one.path("from"));
+    text.is_deleted = true;
+    let link = Body::Link("to".into());
+    let large = Body::Bytes {
+        bytes: 9,
+        blob: None,
+    };
+    let mut reviews = vec![
+        text,
+        one.review("b", Body::Missing),
+        one.review("c", link),
+        one.review("d", large),
+        one.review("e", Body::Unreadable("why".into())),
+    ];
+    reviews[1].base.mode = None;
+    reviews[1].current = Some(Text::from_text("with\na line\n"));
+    one.keep(&[one.review("z", Body::Missing)]);
+    one.keep_but(&reviews, &["z", "never"]);
+    let two = one.another();
+    assert_eq!(two.reviews(), [], "its Neovim runs");
+    let _folder = one.end();
+    let three = two.another();
+    assert_eq!(three.reviews(), reviews);
+    assert_eq!(
+        three.another().reviews(),
+        [],
+        "they are the third one's now"
+    );
+    // It ends without a word: they are still its own.
+    let four = three.another();
+    let _its_folder = three.end();
+    assert_eq!(four.reviews(), reviews);
+    // What is said of one file leaves the others, whoever has begun them.
+    four.keep_but(&[four.review("f", Body::Missing)], &["a", "b", "c"]);
+    let five = four.another();
+    let _its_folder = four.end();
+    reviews.drain(..3);
+    reviews.push(five.review("f", Body::Missing));
+    assert_eq!(five.reviews(), reviews);
+    five.keep_but(&[], &["d", "e", "f"]);
+    let six = five.another();
+    let _its_folder = five.end();
+    assert_eq!(six.reviews(), []);
+}
+
+#[test]
+fn reviews_that_nobody_has_taken_up_are_told_again_and_stay() {
+    let one = Work::open(&[("a", "1")]);
+    let left = [one.review("a", one.text("old").body)];
+    one.keep(&left);
+    let two = one.another();
+    let _folder = one.end();
+    assert_eq!(two.reviews(), left);
+    let root = two.root.clone();
+    two.run.host.run(HostEffect::CloseProject { root });
+    assert_eq!(two.reviews(), left);
+    let three = two.another();
+    let _its_folder = two.end();
+    assert_eq!(three.reviews(), left);
+}
+
+#[test]
+fn reviews_that_are_not_understood_are_left_where_they_are() {
+    let one = Work::open(&[("a", "1")]);
+    one.keep(&[one.review("a", Body::Missing)]);
+    let two = one.another();
+    let _folder = one.end();
+    let [file] = &two.kept_files(".reviews")[..] else {
+        panic!("one file");
+    };
+    fs::write(file, "of a version to come").expect("a file");
+    assert_eq!(two.reviews(), []);
+    assert_eq!(read(file), "of a version to come");
+}
+
+#[test]
+fn reviews_are_spelt_as_the_root_is() {
+    let one = Work::open(&[("a", "1")]);
+    one.keep(&[one.review("a", Body::Missing)]);
+    let mut two = one.another();
+    let link = two.run.path("link");
+    symlink(&one.root, &link).expect("a link");
+    two.root = link.clone();
+    let _folder = one.end();
+    let kept = two.reviews();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].path, link.join("a"));
+}
+
+#[test]
+fn checkpoints_that_are_too_many_go_and_their_contents_too() {
+    let work = Work::with(&[("a", "0")], |config| {
+        config.limits.project.checkpoints = 2;
+        config.limits.project.prune_every = Duration::ZERO;
+    });
+    work.opened();
+    for text in ["1", "2", "3", "4"] {
+        work.file("a", text);
+        work.changes();
+    }
+    let blobs = work.blobs();
+    assert_eq!(blobs.len(), 5);
+    for blob in &blobs {
+        age(blob, 1);
+    }
+    work.file("a", "5");
+    work.changes();
+    wait_for("pruning", || work.kept_files(".manifest").len() == 2);
+    wait_for("contents to go", || work.blobs().len() == 2);
+    work.file("a", "6");
+    assert_eq!(work.changes(), ["a: \"5\" > \"6\""]);
+}
+
+#[test]
+fn old_projects_go_and_what_is_needed_stays() {
+    let one = Work::with(&[("a", "1")], |config| {
+        config.limits.project.prune_every = Duration::ZERO;
+    });
+    one.opened();
+    let mut old = one.another();
+    old.root = old.run.path("old");
+    fs::create_dir(&old.root).expect("a folder");
+    old.file("x", "of an old project");
+    old.file("y", "\0 of a review");
+    old.opened();
+    old.file("y", "other");
+    let (changes, _) = old.checkpoint();
+    old.keep(&[KeptReview {
+        path: old.path("y"),
+        from: None,
+        base: changes[0].before.clone(),
+        current: Some(Text::from_text("of the same review")),
+        is_deleted: false,
+    }]);
+    let again = old.another();
+    let _folder = old.end();
+    for file in one.kept_files(".manifest").iter().chain(&one.blobs()) {
+        age(file, 40);
+    }
+    assert_eq!(one.blobs().len(), 5);
+    one.changes();
+    // Of the old project only the review's are left, of this one all.
+    wait_for("contents to go", || one.blobs().len() == 3);
+    assert_eq!(one.kept_files(".manifest").len(), 1);
+    one.file("a", "2");
+    assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);
+    assert_eq!(again.reviews().len(), 1);
+}
+
+#[test]
+fn what_is_too_much_goes_the_oldest_first() {
+    let work = Work::with(&[("a", "0")], |config| {
+        config.limits.project.prune_every = Duration::ZERO;
+        config.limits.project.store_bytes = 5000;
+    });
+    work.opened();
+    // Nothing that could be packed.
+    let noise = |seed: u8| {
+        let hash = |n: u8| *blake3::hash(&[seed, n]).as_bytes();
+        (0..64).flat_map(hash).collect::<Vec<u8>>()
+    };
+    for seed in 0..4 {
+        work.file("a", noise(seed));
+        work.changes();
+    }
+    for (index, file) in work.kept_files(".manifest").iter().enumerate() {
+        age(file, 9 - index as u64);
+    }
+    for blob in work.blobs() {
+        age(&blob, 9);
+    }
+    work.changes();
+    // The last two have 2 KiB each.
+    wait_for("pruning", || work.kept_files(".manifest").len() == 2);
+    wait_for("contents to go", || work.blobs().len() == 2);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_none() {
+    let work = Work::open(&[("a", "1")]);
+    let next = work.another();
+    for manifest in work.kept_files(".manifest") {
+        let mut bytes = fs::read(&manifest).expect("a checkpoint");
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        fs::write(manifest, bytes).expect("a checkpoint");
+    }
+    next.opened();
+    next.file("a", "2");
+    assert_eq!(next.changes(), ["a: \"1\" > \"2\""]);
+}
+
+#[test]
+fn what_a_neovim_that_runs_builds_upon_stays_however_old_it_is() {
+    let mut one = Work::with(
+        &[("idle/a", "1"), ("p/a", "2"), ("gone/x", "3")],
+        |config| {
+            config.limits.project.prune_every = Duration::ZERO;
+        },
+    );
+    let (mut idle, mut gone) = (one.another(), one.another());
+    for (work, name) in [(&mut idle, "idle"), (&mut gone, "gone"), (&mut one, "p")] {
+        work.root.push(name);
+        work.opened();
+    }
+    let _folder = gone.end();
+    let pruned = one.state.join("pruned");
+    wait_for("pruning", || pruned.exists());
+    for (files, days) in [(one.kept_files(".manifest"), 40), (one.blobs(), 41)] {
+        files.iter().for_each(|file| age(file, days));
+    }
+    fs::remove_file(&pruned).expect("a file");
+    one.changes();
+    wait_for("others to go", || one.blobs().len() <= 2 && pruned.exists());
+    idle.file("a", "4");
+    assert_eq!(idle.changes(), ["a: \"1\" > \"4\""]);
+}

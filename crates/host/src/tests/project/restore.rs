@@ -1,0 +1,236 @@
+//! What was there is put back: content, kind and mode; what cannot be is said.
+
+use std::os::unix::fs::{MetadataExt, symlink};
+
+use super::*;
+use acp_core::spine::event::WriteError;
+
+const TOKEN: Token = Token(12);
+
+impl Work {
+    fn restore(&self, name: &str, state: FileState) -> Result<(), String> {
+        let path = self.path(name);
+        self.run.host.run(HostEffect::Restore {
+            token: TOKEN,
+            path,
+            state,
+        });
+        self.written()
+    }
+
+    fn move_disk(&self, from: &str, to: &str) -> Result<(), String> {
+        let (from, to) = (self.path(from), self.path(to));
+        self.run.host.run(HostEffect::MoveDisk {
+            token: TOKEN,
+            from,
+            to,
+        });
+        self.written()
+    }
+
+    fn written(&self) -> Result<(), String> {
+        match self.run.next() {
+            Event::DiskWritten {
+                token: TOKEN,
+                result,
+            } => match result {
+                Ok(_) => Ok(()),
+                Err(WriteError::Failed(why)) => {
+                    Err(why.replace(&format!("{}/", self.root.display()), ""))
+                }
+                Err(WriteError::Stale) => Err("stale".to_owned()),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns what the one change since the last checkpoint has for `before`.
+    #[track_caller]
+    fn before(&self) -> FileState {
+        let (mut changes, result) = self.checkpoint();
+        result.expect("a checkpoint");
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        changes.remove(0).before
+    }
+}
+
+/// Has `deed` change the file `a`, restores it, and looks whether it is what it was.
+#[track_caller]
+fn check(make: impl Fn(&Path), deed: impl Fn(&Path)) {
+    let work = Work::new(&[("other", "o")]);
+    let path = work.path("a");
+    make(&path);
+    work.opened();
+    let was = print(&path);
+    deed(&path);
+    assert_ne!(print(&path), was, "the deed has done nothing");
+    let before = work.before();
+    assert_eq!(work.restore("a", before), Ok(()));
+    assert_eq!(print(&path), was);
+    let names: Vec<_> = fs::read_dir(&work.root).expect("a folder").collect();
+    assert_eq!(names.len(), usize::from(was != "-") + 1, "{names:?}");
+}
+
+/// Returns everything that counts of a file.
+fn print(path: &Path) -> String {
+    let Ok(meta) = fs::symlink_metadata(path) else {
+        return "-".to_owned();
+    };
+    if meta.is_symlink() {
+        return format!("link {:?}", fs::read_link(path).expect("a link"));
+    }
+    if meta.is_dir() {
+        return "folder".to_owned();
+    }
+    format!("{:o} {:?}", meta.mode(), fs::read(path).expect("a file"))
+}
+
+fn write(content: &'static [u8], mode: u32) -> impl Fn(&Path) {
+    move |path| {
+        fs::write(path, content).expect("a file");
+        set_mode(path, mode);
+    }
+}
+
+fn link(to: &'static str) -> impl Fn(&Path) {
+    move |path| {
+        let _ = fs::remove_file(path);
+        symlink(to, path).expect("a link");
+    }
+}
+
+fn remove(path: &Path) {
+    fs::remove_file(path).expect("a file");
+}
+
+#[test]
+fn content_comes_back_byte_for_byte() {
+    check(write(b"1\n", 0o644), write(b"2\n", 0o644));
+    check(write(b"\xef\xbb\xbfa\r\nb", 0o644), write(b"x", 0o644));
+    check(write(b"caf\xe9\n", 0o644), write(b"", 0o644));
+    check(write(b"a\r\nb\nc", 0o644), write(b"", 0o644));
+    check(write(b"", 0o644), write(b"x", 0o644));
+    check(write(b"\0\x01\0", 0o644), write(b"text", 0o644));
+    check(write(b"text", 0o644), write(b"\0", 0o644));
+}
+
+#[test]
+fn mode_and_kind_come_back() {
+    check(write(b"1", 0o644), write(b"1", 0o755));
+    check(write(b"1", 0o755), write(b"2", 0o600));
+    check(write(b"1", 0o644), write(b"2", 0o444));
+    check(write(b"1", 0o600), remove);
+    check(write(b"1", 0o755), remove);
+    check(write(b"1", 0o444), remove);
+    check(|_| (), write(b"1", 0o644));
+    check(|_| (), link("other"));
+    check(link("other"), link("nowhere"));
+    check(link("other"), remove);
+    check(write(b"1", 0o644), link("other"));
+    check(link("other"), |path| {
+        remove(path);
+        write(b"1", 0o644)(path);
+    });
+    check(write(b"1", 0o640), |path| {
+        remove(path);
+        fs::create_dir(path).expect("a folder");
+    });
+}
+
+#[test]
+fn what_a_link_leads_to_is_left_alone() {
+    let work = Work::open(&[("a", "1"), ("other", "o")]);
+    link("other")(&work.path("a"));
+    let before = work.before();
+    assert_eq!(work.restore("a", before), Ok(()));
+    assert_eq!(read(&work.path("other")), "o");
+}
+
+#[test]
+fn what_cannot_be_restored_is_said_and_stays() {
+    let work = Work::with(&[], |config| config.limits.project.file_bytes = 10);
+    work.file("a", "more than ten bytes");
+    work.opened();
+    work.file("a", "2");
+    let large = work.before();
+    assert_eq!(
+        work.restore("a", large).expect_err("no content"),
+        "a was not restored: its content was too much to be kept; take it from your version \
+         control or a backup."
+    );
+    work.file("b/c", "1");
+    let text = FileState {
+        mode: Some(0o644),
+        ..work.text("x")
+    };
+    assert_eq!(
+        work.restore("b", text.clone()).expect_err("a folder"),
+        "b was not restored: it is a folder; name a file in it."
+    );
+    assert_eq!(
+        work.restore("b", FileState::missing())
+            .expect_err("a folder"),
+        "b was not deleted: it is a folder; name a file in it."
+    );
+    set_mode(&work.path("b/c"), 0o444);
+    let read_only = FileState {
+        mode: Some(0o444),
+        ..text
+    };
+    assert_eq!(
+        work.restore("b/c", read_only).expect_err("read-only"),
+        "b/c was not restored: it is read-only; run `chmod u+w` on it if it shall change."
+    );
+    assert_eq!(read(&work.path("b/c")), "1");
+}
+
+#[test]
+fn a_content_that_is_damaged_is_said() {
+    let work = Work::open(&[("a", "\0one")]);
+    work.file("a", "\0two");
+    let before = work.before();
+    for file in work.blobs() {
+        fs::write(file, b"\x04\0\0\0junk").expect("a blob");
+    }
+    assert_eq!(
+        work.restore("a", before.clone()).expect_err("damaged"),
+        "a was not restored: the content kept of it was damaged; take it from your version \
+         control or a backup."
+    );
+    assert_eq!(
+        work.restore("a", before).expect_err("gone"),
+        "a was not restored: its content is no longer kept; take it from your version control or \
+         a backup."
+    );
+    assert_eq!(read(&work.path("a")), "\0two");
+}
+
+#[test]
+fn the_mode_of_a_large_file_comes_back() {
+    let work = Work::with(&[], |config| config.limits.project.file_bytes = 2);
+    work.file("a", "large");
+    work.opened();
+    set_mode(&work.path("a"), 0o755);
+    let before = work.before();
+    assert_eq!(work.restore("a", before), Ok(()));
+    assert_eq!(print(&work.path("a")), format!("100644 {:?}", b"large"));
+}
+
+#[test]
+fn a_move_never_overwrites() {
+    let work = Work::open(&[("a", "1"), ("b", "2"), ("d/x", "3")]);
+    assert_eq!(work.move_disk("a", "new/folder/a"), Ok(()));
+    assert_eq!(read(&work.path("new/folder/a")), "1");
+    assert_eq!(
+        work.move_disk("new/folder/a", "b").expect_err("there"),
+        "new/folder/a was not moved: b is there already; move that away first."
+    );
+    assert_eq!(read(&work.path("b")), "2");
+    assert_eq!(
+        work.move_disk("d", "e").expect_err("a folder"),
+        "d was not moved: it is a folder; name a file in it."
+    );
+    let missing = work.move_disk("none", "f/g").expect_err("nothing");
+    assert!(missing.starts_with("none was not moved: "), "{missing}");
+    assert!(!work.path("f").exists(), "no folder is left behind");
+}

@@ -1,0 +1,485 @@
+//! Changes on disk are told soon, whoever makes them and wherever, and nothing else wakes the host.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use acp_core::spine::effect::Turns;
+use acp_core::spine::project::{Body, Checkpoint};
+
+/// An open project, and what is known of its files by what was told.
+struct Project {
+    run: Run,
+    root: PathBuf,
+    known: RefCell<BTreeMap<PathBuf, String>>,
+    limited: RefCell<Vec<String>>,
+    token: Cell<u64>,
+}
+
+impl Project {
+    /// Opens a project with these files, and waits until it is watched.
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::with(files, |_| ())
+    }
+
+    fn with(files: &[(&str, &str)], change: impl FnOnce(&mut HostConfig)) -> Self {
+        let run = Run::with(change);
+        let root = run.path("work");
+        fs::create_dir_all(&root).expect("a folder");
+        let project = Self {
+            run,
+            root,
+            known: RefCell::default(),
+            limited: RefCell::default(),
+            token: Cell::new(0),
+        };
+        for (name, text) in files {
+            project.write(name, text);
+        }
+        let root = project.root.clone();
+        project.run.host.run(HostEffect::OpenProject { root });
+        project.checkpoint(Turns::Over);
+        project
+    }
+
+    /// Writes a file, and makes the folders above it.
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn track(&self, path: &Path) {
+        self.run.host.run(HostEffect::Track {
+            root: self.root.clone(),
+            paths: vec![path.to_owned()],
+        });
+        self.checkpoint(Turns::Over);
+    }
+
+    /// Takes a checkpoint; whatever is told before its answer is taken in.
+    fn checkpoint(&self, turns: Turns) -> Checkpoint {
+        let token = Token(self.token.get());
+        self.token.set(token.0 + 1);
+        let root = self.root.clone();
+        self.run
+            .host
+            .run(HostEffect::Checkpoint { token, root, turns });
+        loop {
+            if let Event::CheckpointTaken {
+                token: taken,
+                result,
+            } = self.take()
+            {
+                assert_eq!(taken, token);
+                return result.expect("a checkpoint");
+            }
+        }
+    }
+
+    /// Takes in the next event.
+    fn take(&self) -> Event {
+        let event = self.run.next();
+        match &event {
+            Event::DiskChanged { changes, .. } => {
+                let mut known = self.known.borrow_mut();
+                for change in changes {
+                    if let Some(from) = &change.from {
+                        known.remove(from);
+                    }
+                    match &change.after.body {
+                        Body::Text(text) => {
+                            known.insert(change.path.clone(), text.text.to_string());
+                        }
+                        Body::Missing => {
+                            known.remove(&change.path);
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            Event::WatchLimited { why, .. } => self.limited.borrow_mut().push(why.clone()),
+            Event::CheckpointTaken { .. } => {}
+            other => panic!("{other:?}"),
+        }
+        event
+    }
+
+    /// Waits until a file is known to have this text, or to be gone.
+    #[track_caller]
+    fn check(&self, name: &str, text: Option<&str>) {
+        let path = self.root.join(name);
+        while self.known.borrow().get(&path).map(String::as_str) != text {
+            self.take();
+        }
+    }
+
+    /// Returns how often the host has looked at the project so far.
+    fn looks(&self) -> usize {
+        self.looks_at("")
+    }
+
+    /// Returns how often it has looked at `what`.
+    fn looks_at(&self, what: &str) -> usize {
+        self.run.host.kit.log.flush(DEADLINE);
+        let (log, part) = (read(&self.run.path("acp.log")), format!("looked at {what}"));
+        log.lines().filter(|line| line.contains(&part)).count()
+    }
+
+    /// Empties a file and writes the first half of what it is to be; the host has heard of it.
+    fn half(&self, name: &str) -> fs::File {
+        let path = self.root.join(name);
+        let mut file = fs::File::create(&path).expect("a file");
+        file.write_all(b"half").expect("written");
+        let writers = &self.run.host.kit.writers;
+        wait_for("the writer to be known", || writers.is_open(&path, 4));
+        file
+    }
+}
+
+#[test]
+fn a_change_is_told_at_once() {
+    let project = Project::new(&[("a", "one\n"), ("src/b", "one\n")]);
+    project.write("a", "two\n");
+    project.check("a", Some("two\n"));
+    project.write("src/b", "two\n");
+    project.check("src/b", Some("two\n"));
+    fs::remove_file(project.root.join("src/b")).expect("removed");
+    project.check("src/b", None);
+}
+
+#[test]
+fn a_storm_is_few_looks_and_ends_right() {
+    let project = Project::new(&[("a", "one\n")]);
+    let before = project.looks();
+    let folder = project.root.join("storm");
+    fs::create_dir(&folder).expect("a folder");
+    let create = |n| fs::File::create(folder.join(format!("{n}"))).expect("a file");
+    let files: Vec<fs::File> = (0..100).map(create).collect();
+    for n in 0..10_000 {
+        let text = format!("{n:05}\n");
+        files[n % 100]
+            .write_all_at(text.as_bytes(), 0)
+            .expect("written");
+    }
+    for n in 0..100 {
+        project.check(&format!("storm/{n}"), Some(&format!("{:05}\n", 9_900 + n)));
+    }
+    let looks = project.looks() - before;
+    assert!(looks < 100, "{looks} looks");
+}
+
+#[test]
+fn new_folders_are_watched_however_deep() {
+    let project = Project::new(&[]);
+    project.write("a/b/c/d/e/f", "one\n");
+    project.check("a/b/c/d/e/f", Some("one\n"));
+    project.write("a/b/c/d/e/f", "two\n");
+    project.check("a/b/c/d/e/f", Some("two\n"));
+    project.write("a/b/x/y", "one\n");
+    project.check("a/b/x/y", Some("one\n"));
+}
+
+#[test]
+fn a_folder_that_was_moved_is_watched_where_it_is() {
+    let project = Project::new(&[("a/b/c", "one\n")]);
+    fs::rename(project.root.join("a"), project.root.join("z")).expect("moved");
+    project.write("z/b/c", "two\n");
+    project.check("z/b/c", Some("two\n"));
+    project.check("a/b/c", None);
+    project.write("a/b/c", "three\n");
+    project.check("a/b/c", Some("three\n"));
+    project.write("a/b/c", "four\n");
+    project.check("a/b/c", Some("four\n"));
+    // One that is deleted and made again within one look.
+    fs::remove_dir_all(project.root.join("z")).expect("removed");
+    project.write("z/b/c", "five\n");
+    project.check("z/b/c", Some("five\n"));
+    project.write("z/b/c", "six\n");
+    project.check("z/b/c", Some("six\n"));
+}
+
+#[test]
+fn what_nobody_cares_for_wakes_nobody() {
+    let files = [
+        ("a", "one\n"),
+        (".gitignore", "/out\n"),
+        ("out/a", "one\n"),
+        (".git/a", ""),
+    ];
+    let project = Project::new(&files);
+    let before = project.looks();
+    read(&project.root.join("a"));
+    project.write(".acp-x.tmp", "ours\n");
+    project.write("out/a", "two\n");
+    project.write(".git/a", "two\n");
+    assert_eq!(fs::read_dir(&project.root).expect("a folder").count(), 5);
+    project.write("a", "two\n");
+    project.check("a", Some("two\n"));
+    assert_eq!(project.looks() - before, 1);
+}
+
+#[test]
+fn a_changed_gitignore_changes_what_is_watched() {
+    let project = Project::new(&[("out/a", "one\n"), ("b", "one\n")]);
+    project.write(".gitignore", "out\n");
+    project.check(".gitignore", Some("out\n"));
+    project.checkpoint(Turns::Over);
+    let before = project.looks();
+    project.write("out/a", "two\n");
+    project.write("b", "two\n");
+    project.check("b", Some("two\n"));
+    assert_eq!(project.looks() - before, 1);
+    project.write(".gitignore", "\n");
+    project.check(".gitignore", Some("\n"));
+    project.write("out/a", "three\n");
+    project.check("out/a", Some("three\n"));
+}
+
+#[test]
+fn tracked_files_are_watched_wherever_they_are() {
+    let project = Project::new(&[(".gitignore", "out\n"), ("out/deep/a", "one\n")]);
+    project.track(&project.root.join("out/deep/a"));
+    project.write("out/deep/a", "two\n");
+    project.check("out/deep/a", Some("two\n"));
+    let before = project.looks();
+    project.write("out/deep/other", "two\n");
+    project.write("out/deep/a", "three\n");
+    project.check("out/deep/a", Some("three\n"));
+    assert_eq!(project.looks() - before, 1);
+    assert_eq!(project.known.borrow().len(), 1, "others stay hidden");
+    // Its folder goes and comes back.
+    fs::remove_dir_all(project.root.join("out")).expect("removed");
+    project.check("out/deep/a", None);
+    project.write("out/deep/a", "four\n");
+    project.check("out/deep/a", Some("four\n"));
+    project.write("out/deep/a", "five\n");
+    project.check("out/deep/a", Some("five\n"));
+}
+
+#[test]
+fn tracked_files_outside_the_project_are_watched() {
+    let project = Project::new(&[]);
+    let outside = project.run.path("outside");
+    project.track(&outside.join("a"));
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(outside.join("a"), "one\n").expect("a file");
+    let name = outside.join("a");
+    project.check(name.to_str().expect("a path"), Some("one\n"));
+    fs::write(outside.join("a"), "two\n").expect("a file");
+    project.check(name.to_str().expect("a path"), Some("two\n"));
+}
+
+#[test]
+fn without_enough_watches_files_are_compared_while_a_turn_runs() {
+    let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];
+    let project = Project::with(&files, |config| {
+        config.limits.project.watches = 2;
+        config.limits.project.compare_every = Duration::from_millis(5);
+    });
+    let limited = project.limited.borrow().clone();
+    let [why] = limited.as_slice() else {
+        panic!("{limited:?}");
+    };
+    assert!(why.contains("fs.inotify.max_user_watches"), "{why}");
+    project.checkpoint(Turns::Running);
+    for name in ["a/a", "b/a", "c/a", "new/a"] {
+        project.write(name, "two\n");
+        project.check(name, Some("two\n"));
+    }
+    project.checkpoint(Turns::Over);
+    assert_eq!(project.limited.borrow().len(), 1, "it is said once");
+    let before = project.looks_at("everything");
+    project.write("a/a", "three\n");
+    project.checkpoint(Turns::Over);
+    project.check("a/a", Some("three\n"));
+    let looks = project.looks_at("everything") - before;
+    assert_eq!(looks, 1, "only the checkpoint has looked");
+}
+
+#[test]
+fn a_busy_file_that_is_watched_hides_no_other_one() {
+    let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];
+    let project = Project::with(&files, |config| {
+        config.limits.project.watches = 1;
+        config.limits.project.compare_every = Duration::from_millis(20);
+    });
+    project.track(&project.root.join("a/a"));
+    project.checkpoint(Turns::Running);
+    project.write("b/a", "two\n");
+    let told = project.root.join("b/a");
+    let mut writes = 0;
+    while !project.known.borrow().contains_key(&told) {
+        writes += 1;
+        assert!(writes < 1000, "the other file was never looked at");
+        let text = format!("{writes}\n");
+        project.write("a/a", &text);
+        project.check("a/a", Some(&text));
+    }
+}
+
+#[test]
+fn the_log_wakes_nobody() {
+    let project = Project::new(&[("a", "one\n")]);
+    let root = project.root.clone();
+    let own = project.run.folder.path().to_owned();
+    project
+        .run
+        .host
+        .run(HostEffect::OpenProject { root: own.clone() });
+    project.run.host.run(HostEffect::CloseProject { root });
+    let (token, turns) = (Token(77), Turns::Over);
+    project.run.host.run(HostEffect::Checkpoint {
+        token,
+        root: own,
+        turns,
+    });
+    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    let before = project.looks();
+    for n in 0..100 {
+        let line = format!("line {n}");
+        project.run.host.run(HostEffect::Log {
+            level: Level::Info,
+            line,
+        });
+    }
+    assert!(read(&project.run.path("acp.log")).contains("looked"));
+    project.looks();
+    project.write("a", "two\n");
+    project.check("a", Some("two\n"));
+    assert_eq!(project.looks() - before, 1);
+}
+
+#[test]
+fn the_environment_can_forbid_watches() {
+    let project = Project::with(&[("a", "one\n")], |config| {
+        let mut variables: Vec<_> = std::env::vars_os().collect();
+        variables.push(("ACP_TEST_WATCHES".into(), "0".into()));
+        config.environment = Environment::from_variables(variables);
+    });
+    assert_eq!(project.limited.borrow().len(), 1);
+    // Tracked ones need watches as well: they are compared at checkpoints, too.
+    project.track(&project.root.join("a"));
+    project.write("a", "two\n");
+    project.checkpoint(Turns::Over);
+    assert_eq!(project.limited.borrow().len(), 1);
+    project.check("a", Some("two\n"));
+}
+
+#[test]
+fn what_the_repository_tracks_is_known_although_it_is_ignored() {
+    let project = Project::with(
+        &[
+            (".gitignore", "*.log\n"),
+            ("a.log", "one\n"),
+            ("b.log", "one\n"),
+        ],
+        |config| {
+            let root = config.log_path.parent().expect("a folder").join("work");
+            fs::create_dir(&root).expect("a folder");
+            fs::write(root.join("a.log"), "one\n").expect("a file");
+            super::git::git(&root, &["init", "--quiet"]);
+            super::git::git(&root, &["add", "-f", "a.log"]);
+        },
+    );
+    project.write("b.log", "two\n");
+    project.write("a.log", "two\n");
+    project.check("a.log", Some("two\n"));
+    assert_eq!(project.known.borrow().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_told_once_its_writer_is_done() {
+    let project = Project::new(&[("a", "one\n"), ("b", "one\n")]);
+    for name in ["a", "new"] {
+        let before = project.looks();
+        let mut file = project.half(name);
+        // Others are not kept waiting.
+        let other = format!("{name}\n");
+        project.write("b", &other);
+        project.check("b", Some(&other));
+        wait_for("a look at half a file", || project.looks() > before);
+        file.write_all(b" whole\n").expect("written");
+        drop(file);
+        let half = |project: &Project| {
+            let known = project.known.borrow();
+            let text = known.get(&project.root.join(name)).cloned();
+            text.filter(|text| text != "half whole\n")
+        };
+        while !project
+            .known
+            .borrow()
+            .contains_key(&project.root.join(name))
+        {
+            project.take();
+            assert_eq!(half(&project), None);
+        }
+        assert_eq!(half(&project), None);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkpoint_waits_for_writers() {
+    let project = Project::new(&[("a", "one\n")]);
+    let mut file = project.half("a");
+    let before = project.looks_at("everything");
+    let (token, turns) = (Token(99), Turns::Over);
+    let root = project.root.clone();
+    let checkpoint = HostEffect::Checkpoint { token, root, turns };
+    project.run.host.run(checkpoint);
+    wait_for("the checkpoint to look", || {
+        project.looks_at("everything") > before
+    });
+    file.write_all(b" whole\n").expect("written");
+    drop(file);
+    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    let known = project.known.borrow();
+    let text = known.get(&project.root.join("a")).map(String::as_str);
+    assert_eq!(text, Some("half whole\n"));
+}
+
+#[test]
+fn what_is_written_without_end_is_told_all_the_same() {
+    let project = Project::new(&[("a", "one\n")]);
+    let (path, stop) = (project.root.join("a"), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                fs::write(&path, "two\n").expect("a file");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        // A panic here would leave the writer at it.
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            project.take();
+            project.checkpoint(Turns::Over);
+        }));
+        stop.store(true, Ordering::Relaxed);
+        told.expect("it is told");
+    });
+    project.check("a", Some("two\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_read_once_its_writer_is_done() {
+    let project = Project::new(&[("a", "one\n")]);
+    let mut file = project.half("a");
+    let (token, path) = (Token(99), project.root.join("a"));
+    project.run.host.run(HostEffect::ReadDisk { token, path });
+    file.write_all(b" whole\n").expect("written");
+    drop(file);
+    loop {
+        if let Event::DiskRead { result, .. } = project.run.next() {
+            let content = result.expect("readable").content.expect("there");
+            assert_eq!(content.text.to_string(), "half whole\n");
+            return;
+        }
+    }
+}
