@@ -30,11 +30,13 @@ help:
 	@echo 'make agents   starts real agents from their presets, unconfigured, and prints what they do'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
+# The end-to-end tests start the agents, and Cargo builds no other package's programs for a test.
 build:
-	cargo build
+	cargo build --workspace
 
+# What a user needs and nothing else: the library, the proxy and the tutor.
 release:
-	cargo build --release
+	cargo build --release -p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor
 
 # A development build: dependencies are optimized in it too, and it takes half the time.
 try: build
@@ -44,7 +46,7 @@ try: build
 # Random lives are the same ones each time, so that a change is what makes the difference; `make
 # lives` looks for new ones.
 SEED = 1
-test: $(NVIM_READY) sdk-agent
+test: build $(NVIM_READY) sdk-agent
 	PROPTEST_RNG_SEED=$(SEED) INSTA_UPDATE=no cargo test --workspace $(ARGS)
 
 # The property tests with new seeds, so many times over; the first failure ends it.
@@ -56,7 +58,7 @@ lives:
 	done
 
 # The picture of the README, as the end-to-end tests' Neovim draws it.
-picture: $(NVIM_READY)
+picture: build $(NVIM_READY)
 	@mkdir -p doc/img
 	ACP_PICTURE='$(CURDIR)/doc/img/acp.svg' cargo test -q --test e2e picture::
 
@@ -71,14 +73,15 @@ $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 	sh tools/nvim.sh '$(TARGET)/nvim'
 	@touch '$@'
 
-bench: release $(NVIM_READY)
+bench: $(NVIM_READY)
+	cargo build --release --workspace
 	cargo bench --bench budgets -- $(ARGS)
 
 # Real agents, installed and started from their presets: what they do, as a table. AGENTS names some.
 agents: build $(NVIM_READY)
 	@sh tests/real/run.sh '$(TOOLS)/agents' '$(abspath $(NVIM))' $(AGENTS)
 
-matrix: matrix-setup
+matrix: build matrix-setup
 	sh tools/matrix.sh $(MATRIX_FIRST) $(MATRIX:%='$(TOOLS)/nvim-%/bin/nvim')
 
 matrix-setup: $(NVIM_READY) sdk-agent $(MATRIX:%=$(TOOLS)/nvim-%/bin/nvim)
@@ -100,7 +103,7 @@ check-doc:
 	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --workspace --no-deps --document-private-items
 
 check-lua-format: $(STYLUA)
-	'$(STYLUA)' --check lua plugin tools src
+	'$(STYLUA)' --check lua plugin tools agents
 
 # Neovim's own Lua files say which types its functions have.
 check-lua-types: $(EMMYLUA) $(NVIM_READY)

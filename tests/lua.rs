@@ -31,6 +31,6 @@ fn lua_specs_pass() {
 fn nvim() -> PathBuf {
     match env::var_os("ACP_TEST_NVIM") {
         Some(path) if !path.is_empty() => path.into(),
-        _ => Path::new(env!("CARGO_BIN_EXE_acp-scripted")).with_file_name("../nvim/bin/nvim"),
+        _ => Path::new(env!("CARGO_BIN_EXE_acp-mcp")).with_file_name("../nvim/bin/nvim"),
     }
 }

@@ -23,7 +23,7 @@ fi
 # The practice file is new each time, so that every lesson finds what it expects.
 rm -rf "$try/practice" "$try/xdg/STATE/nvim/swap"
 mkdir "$try/practice"
-cp "$checkout/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
+cp "$checkout/agents/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
 # A project of its own, not a part of this one; where there is no git it is nobody's part.
 git init --quiet "$try/practice" 2>/dev/null || true
 for kind in CONFIG DATA STATE CACHE; do

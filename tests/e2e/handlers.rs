@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, agent};
 use super::talk;
 
 /// Starts Neovim with an agent that is offered the tools and never uses them; what it is sent is
@@ -28,7 +28,7 @@ fn start() -> Nvim {
     let line = format!(
         "tee {} | exec {} {}",
         sent.display(),
-        env!("CARGO_BIN_EXE_acp-scripted"),
+        agent("acp-scripted").display(),
         script.display()
     );
     let nvim = project

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, agent};
 use super::talk::{self, count, prompt, said, status, wait_phase, wait_said};
 
 const METHODS: &str = r#"{"defaults":{"initialize":{"agentCapabilities":{"auth":{"logout":{}}},"authMethods":[
@@ -42,7 +42,7 @@ fn project(script: &str) -> Project {
         "args": [agents.join("scripted.jsonl")],
         "env": {
             "ACP_SCRIPT_REPORT": agents.join("scripted.report"),
-            "SCRIPTED": env!("CARGO_BIN_EXE_acp-scripted"),
+            "SCRIPTED": agent("acp-scripted"),
         },
     });
     project.agent_command("scripted", spec)

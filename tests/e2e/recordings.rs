@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, agent};
 use super::talk::{self, ended, open, said, transcript, wait_phase};
 
 /// A recorded conversation.
@@ -136,7 +136,7 @@ pub fn launch(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
         .chain(more.iter().copied())
         .collect();
     let spec = json!({
-        "command": env!("CARGO_BIN_EXE_acp-scripted"),
+        "command": agent("acp-scripted"),
         "args": args,
         // As Gemini's preset has it, and a recording of Gemini was answered.
         "missing_file": if recording.path.ends_with("gemini.jsonl") { "empty" } else { "error" },

@@ -2,7 +2,7 @@
 
 use super::harness::{Nvim, Project};
 
-const PRACTICE: &str = include_str!("../../src/bin/acp-tutor/acp-practice.lua");
+const PRACTICE: &str = include_str!("../../agents/src/bin/acp-tutor/acp-practice.lua");
 
 /// Starts what `make try` starts, with a tutor who says `delay` milliseconds between two words.
 fn try_it(delay: &str) -> Nvim {

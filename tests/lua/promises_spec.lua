@@ -40,7 +40,7 @@ end
 local readme = read("README.md")
 local architecture = read("ARCHITECTURE.md")
 local help = read("doc/acp.txt")
-local tutor = table.concat(vim.tbl_values(read_all("src/bin/acp-tutor", "*.rs")), "\n")
+local tutor = table.concat(vim.tbl_values(read_all("agents/src/bin/acp-tutor", "*.rs")), "\n")
 local sources = table.concat(vim.tbl_values(read_all("src", "**/*.rs")), "\n")
   .. table.concat(vim.tbl_values(read_all("crates", "**/*.rs")), "\n")
 local glue = table.concat(vim.tbl_values(read_all("lua", "**/*.lua")), "\n")
@@ -162,7 +162,7 @@ return function(test)
 
   test("every file the architecture names is there", function()
     local count = 0
-    for _, folder in ipairs({ "benches", "crates", "doc", "lua", "plugin", "src", "tests", "tools" }) do
+    for folder in ("agents benches crates doc lua plugin src tests tools"):gmatch("%l+") do
       count = count
         + check(architecture, ("`(%s/[%%w/._-]+)`"):format(folder), function(path)
           return vim.uv.fs_stat(support.root .. "/" .. path)

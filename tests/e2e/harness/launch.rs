@@ -13,6 +13,7 @@ use super::procs;
 use super::project::Project;
 
 const CHECKOUT: &str = env!("CARGO_MANIFEST_DIR");
+const PROXY: &str = env!("CARGO_BIN_EXE_acp-mcp");
 
 /// Starts the Neovim under test in `project`, its processes marked with `mark`.
 pub fn spawn(project: &Project, mark: &str) -> Child {
@@ -103,19 +104,30 @@ fn library(project: &Project) -> PathBuf {
     let library = folder.join(&name);
     if !folder.exists() {
         fs::create_dir(&folder).expect("the folder can be made");
-        let tutor = env!("CARGO_BIN_EXE_acp-tutor");
-        let proxy = env!("CARGO_BIN_EXE_acp-mcp");
         symlink(built().join("deps").join(&name), &library).expect("the link is new");
-        symlink(tutor, folder.join("acp-tutor")).expect("the link is new");
-        symlink(proxy, folder.join("acp-mcp")).expect("the link is new");
+        symlink(agent("acp-tutor"), folder.join("acp-tutor")).expect("the link is new");
+        symlink(PROXY, folder.join("acp-mcp")).expect("the link is new");
     }
     library
 }
 
+/// Returns a program of the package `acp-agents`.
+///
+/// # Panics
+/// When it has not been built: Cargo builds the programs of the test's own package only.
+pub fn agent(name: &str) -> PathBuf {
+    let program = built().join(name);
+    assert!(
+        program.exists(),
+        "{} is missing: run `cargo build` (with `--release` for the benchmark)",
+        program.display()
+    );
+    program
+}
+
 /// Returns the folder Cargo builds into, `target/debug` or the like.
 fn built() -> &'static Path {
-    let program = Path::new(env!("CARGO_BIN_EXE_acp-scripted"));
-    program.parent().expect("a program is in a folder")
+    Path::new(PROXY).parent().expect("a program is in a folder")
 }
 
 /// Returns a path for use in `:set`.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use super::launch::agent;
 use super::nvim::Nvim;
 
 /// A builder of all that is there before Neovim starts.
@@ -56,7 +57,7 @@ impl Project {
         let path = self.root().join("agents").join(format!("{name}.jsonl"));
         fs::write(&path, script).expect("the script can be written");
         let spec = json!({
-            "command": env!("CARGO_BIN_EXE_acp-scripted"),
+            "command": agent("acp-scripted"),
             "args": [path],
             "env": { "ACP_SCRIPT_REPORT": self.report_path(name) },
         });

@@ -1,4 +1,4 @@
-//! The two agents of this package, driven over stdio without Neovim.
+//! Both agents, driven over stdio without Neovim.
 
 mod client;
 mod replay;

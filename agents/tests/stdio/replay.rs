@@ -63,7 +63,7 @@ fn check(path: &Path) {
 
 #[test]
 fn every_fixture_replays_as_recorded() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
     let files: Vec<_> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
