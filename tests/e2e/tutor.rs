@@ -51,7 +51,7 @@ fn the_greeting_says_what_to_type_and_that_works() {
     let nvim = try_it("0");
     wait_said(&nvim, "Write `help`");
     ask(&nvim, "help", "12. **finish**");
-    ask(&nvim, "next", "## Text comes in a stream");
+    ask(&nvim, "next", "## Text is streamed");
     ask(&nvim, "next", "Plan 4/4");
     ask(&nvim, "finish", ":AcpChat claude");
     nvim.quit();
@@ -124,7 +124,7 @@ fn a_proposal_is_decided_where_it_stands() {
     nvim.wait_text("proposed 1/3");
     assert_eq!(nvim.project.read("acp-practice.lua"), PRACTICE);
     nvim.keys(":Acp accept<CR>:Acp next<CR>:Acp reject<CR>:Acp next<CR>:Acp accept<CR>");
-    wait_said(&nvim, "It is written");
+    wait_said(&nvim, "The change is written");
     nvim.wait("what was accepted", || {
         let text = nvim.project.read("acp-practice.lua");
         text.contains("Hello, %s!") && text.contains("in pairs(numbers)") && text.contains("gsub")
@@ -191,7 +191,7 @@ fn the_tutor_runs_a_command_in_a_terminal() {
 fn answers_the_tool(action: &str) -> Nvim {
     let nvim = try_it("0");
     nvim.keys("itools<Esc><CR>");
-    nvim.wait_text("Look up what Neovim's help says");
+    nvim.wait_text("Look up these tools in Neovim's help");
     wait_said(&nvim, "\"unsaved\": 0");
     nvim.lua(
         "local ask = require('acp').elicitation

@@ -112,10 +112,10 @@ fn what_was_not_expected_is_a_mismatch() {
         &["mismatch: line 1: waited too long for session/prompt; nothing from the client"],
     );
     check(
-        "{\"say\":\"${nobody}\"}",
+        "{\"say\":\"${unknown}\"}",
         dies,
         3,
-        &["mismatch: line 1: ${nobody}"],
+        &["mismatch: line 1: ${unknown}"],
     );
     check("{\"sing\":1}", dies, 2, &["script: line 1, step \"sing\""]);
 }
@@ -130,7 +130,7 @@ fn a_client_that_breaks_the_protocol_is_a_mismatch() {
         let report = format!("mismatch: line 1: the client sent {report}");
         check("{\"expect\":\"session/prompt\"}", send, 3, &[&report]);
     };
-    check_line("hello", "a line that is no JSON");
+    check_line("hello", "a line that is not JSON");
     check_line(
         "{\"id\":1,\"method\":\"x\"}",
         "a message without \"jsonrpc\"",

@@ -34,7 +34,7 @@ fn offers_the_lessons_as_commands() {
     assert_eq!(update["sessionUpdate"], "available_commands_update");
     assert_eq!(update["availableCommands"][0]["name"], "help");
     assert_eq!(update["availableCommands"].as_array().unwrap().len(), 13);
-    // The greeting is there before anything is asked.
+    // The greeting arrives before the first prompt.
     let mut kinds = (0..2).map(|_| client.recv()["params"]["update"]["sessionUpdate"].clone());
     assert_eq!(kinds.next(), Some(json!("session_info_update")));
     assert_eq!(kinds.next(), Some(json!("agent_message_chunk")));
@@ -99,8 +99,11 @@ fn quotes_an_unsaved_line() {
     let heard = read("one\nsecret words\ntwo\n");
     heard.check("end_turn", &["Line 2 of `my notes.md`", "\nsecret words\n"]);
     assert_eq!(heard.tools(), ["completed"]);
-    read("one\n").check("end_turn", &["still has this line", "\ntwo\n"]);
-    read("one\ntwo\n").check("end_turn", &["all of them are saved", "`again`"]);
+    read("one\n").check(
+        "end_turn",
+        &["On disk, `my notes.md` still has this line", "\ntwo\n"],
+    );
+    read("one\ntwo\n").check("end_turn", &["they are all saved", "`again`"]);
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn makes_a_practice_file_only_when_allowed() {
     assert!(!Path::new(&user.practice()).exists());
     user.answer = option("allow_once");
     let made = user.prompt("again");
-    made.check("end_turn", &["`acp-practice.lua` is there"]);
+    made.check("end_turn", &["`acp-practice.lua` is written"]);
     let methods = [
         "fs/read_text_file",
         "session/request_permission",
@@ -184,7 +187,7 @@ fn reacts_to_each_answer() {
 fn edits_in_three_hunks_and_sees_what_was_kept() {
     let mut user = User::start("0");
     user.prompt("edit")
-        .check("end_turn", &["`acp-practice.lua` is there"]);
+        .check("end_turn", &["`acp-practice.lua` is written"]);
     let practice = user.practice();
     let before = user.buffers[&practice].clone();
     let edit = user.prompt("edit");
@@ -235,7 +238,7 @@ fn edits_in_three_hunks_and_sees_what_was_kept() {
 fn proposes_a_change_and_makes_it_only_when_allowed() {
     let mut user = User::start("0");
     user.prompt("propose")
-        .check("end_turn", &["`acp-practice.lua` is there"]);
+        .check("end_turn", &["`acp-practice.lua` is written"]);
     let practice = user.practice();
     let before = user.buffers[&practice].clone();
     user.answer = option("reject_once");
@@ -245,7 +248,7 @@ fn proposes_a_change_and_makes_it_only_when_allowed() {
     assert_eq!(user.buffers[&practice], before);
     user.answer = option("allow_once");
     let yes = user.prompt("propose");
-    yes.check("end_turn", &["It is written"]);
+    yes.check("end_turn", &["The change is written"]);
     let question = yes
         .asked
         .iter()
@@ -261,7 +264,7 @@ fn proposes_a_change_and_makes_it_only_when_allowed() {
 fn writes_to_the_disk_without_a_word_to_the_client() {
     let mut user = User::start("0");
     user.prompt("disk")
-        .check("end_turn", &["`acp-practice.lua` is there"]);
+        .check("end_turn", &["`acp-practice.lua` is written"]);
     let practice = user.practice();
     let before = user.buffers[&practice].clone();
     let heard = user.prompt("disk");
@@ -348,7 +351,7 @@ fn counts_until_it_is_cancelled() {
 }
 
 #[test]
-fn a_cancel_ends_a_question_that_nobody_answers() {
+fn a_cancel_ends_an_unanswered_question() {
     let mut user = User::start("0");
     let session = user.session.clone();
     let id = user
@@ -382,7 +385,7 @@ fn a_cancel_ends_a_question_that_nobody_answers() {
     heard.check("cancelled", &[]);
     let last = &heard.updates.last().unwrap()["content"][0]["content"]["text"];
     assert_eq!(last, "Cancelled.");
-    // The answer comes too late, and hurts nobody.
+    // A late answer does no harm.
     user.client.reply(&question, option("allow_once"));
     user.prompt("help").check("end_turn", &["1. **stream**"]);
 }

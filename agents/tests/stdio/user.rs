@@ -163,7 +163,7 @@ impl Heard {
     }
 }
 
-/// Runs the command of a `terminal/create`, and returns what it prints, without colours.
+/// Runs the command of a `terminal/create` and returns its output without colours.
 fn printed(params: &Value) -> String {
     let args = params["args"].as_array().unwrap().iter();
     let output = std::process::Command::new(params["command"].as_str().unwrap())

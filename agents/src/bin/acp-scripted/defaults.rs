@@ -1,7 +1,6 @@
-//! What is answered without a word in the script: `initialize`, `session/new`, and the methods
-//! that `defaults` names.
+//! Default answers to `initialize`, `session/new` and the methods that `defaults` names.
 //!
-//! Invariant: a method that some step expects is never answered here.
+//! Invariant: a method that a step expects never gets its default answer unasked.
 
 use std::collections::HashSet;
 
@@ -23,7 +22,7 @@ pub struct Defaults {
 pub enum Answer {
     Result(Value),
     Error(Value),
-    /// The request is taken and never answered.
+    /// Drops the request without an answer.
     Silence,
 }
 
@@ -37,10 +36,10 @@ impl Defaults {
         }
     }
 
-    /// Answers `message` if that is not the script's business, else gives it back.
+    /// Answers `message` by default, or returns it when the script handles its method.
     ///
     /// # Errors
-    /// What the protocol demands of the message and it lacks.
+    /// Names the parameter that the protocol requires and the message lacks.
     pub fn take(&self, message: Message) -> Result<Option<Message>, String> {
         if self.owned.contains(&message.method) {
             return Ok(Some(message));
@@ -48,7 +47,7 @@ impl Defaults {
         let Some(answer) = self.answer(&message)? else {
             return Ok(Some(message));
         };
-        // A client that is gone shows as the end of stdin.
+        // The reader of stdin notices when the client is gone.
         let _ = match (&message.id, answer) {
             (None, _) | (_, Answer::Silence) => Ok(()),
             (Some(id), Answer::Result(result)) => Out.reply(id, &result),
@@ -57,7 +56,7 @@ impl Defaults {
         Ok(None)
     }
 
-    /// Returns the default answer to `message`, if there is one; a new session is saved.
+    /// Returns the default answer to `message`, if it has one; saves the id of a new session.
     pub fn answer(&self, message: &Message) -> Result<Option<Answer>, String> {
         let said = self.answers.get(&message.method);
         let mut result = match message.method.as_str() {
@@ -90,7 +89,7 @@ impl Defaults {
         Ok(Some(Answer::Result(result)))
     }
 
-    /// Saves `${cwd}` and `${sid}` from a message of the client's.
+    /// Saves `${cwd}` and `${sid}` from a message of the client.
     pub fn learn(&self, message: &Message) {
         for (name, field) in [("cwd", "cwd"), ("sid", "sessionId")] {
             if let Some(value) = message.params().get(field) {
@@ -99,7 +98,7 @@ impl Defaults {
         }
     }
 
-    /// Names the new session (`session-1`, …) and saves it as `${sid}` and `${sid1}`, ….
+    /// Adds an id (`session-1`, …) and saves it as `${sid}` and as `${sid1}`, ….
     fn new_session(&self, result: &mut Value) {
         let number = 1 + self
             .sessions
@@ -136,7 +135,7 @@ fn initialized() -> Value {
     })
 }
 
-/// Puts the fields of `more` into `value`, objects into objects; `null` takes a field away.
+/// Merges the fields of `more` into `value`, nested objects too; `null` removes a field.
 fn merge(value: &mut Value, more: &Value) {
     match (value, more) {
         (Value::Object(fields), Value::Object(more)) => {
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_changed_field_by_field() {
+    fn defaults_are_merged_field_by_field() {
         check(
             json!({"a": {"b": 1}}),
             json!({"a": {"c": 2}}),

@@ -1,116 +1,117 @@
-//! An agent for tests: it says what a script says, and fails on what the script does not expect.
+//! An agent for tests: it follows a script and fails on messages that the script does not expect.
 //!
 //! ```text
 //! acp-scripted SCRIPT.jsonl [--report FILE]
 //! acp-scripted --replay TRANSCRIPT.jsonl [--gate METHOD]... [--report FILE]
 //! ```
 //!
-//! `ACP_SCRIPT_REPORT` names the report where `--report` does not. The report is appended to
-//! while the agent runs; its last line is `ok` once the last step is done, or
-//! `mismatch: line 4: …`, or `script: …` for a script that cannot be read. A mismatch is also
-//! written to stderr, and the exit code is 3; a bad script exits with 2.
-//! After the last step the agent stays until stdin ends; any message that still comes is a
+//! Without `--report`, `ACP_SCRIPT_REPORT` names the report. The agent appends to it while it runs;
+//! the last line is `ok` after the last step, `mismatch: line 4: …`, or `script: …` for a script
+//! that cannot be read. A mismatch is also written to stderr and exits with code 3; a bad script
+//! exits with code 2.
+//! After the last step the agent waits until stdin ends; a message that arrives in that time is a
 //! mismatch (its line follows the `ok`).
 //!
 //! # A script
 //!
-//! One JSON object a line is one step; empty lines and lines that begin with `#` are passed over.
-//! **The first key names the step.** Strings may hold placeholders: `${sid}` (the session of the
-//! client's last message, or the one last made), `${sid1}`, `${sid2}` (sessions made by default
-//! answers, in order), `${cwd}`, `${i}` (in a `repeat`), `${pid}`, `${script_dir}`, `${child_pid}`,
-//! `${env:NAME}`, and what was saved. A string that is one placeholder alone becomes the value,
-//! whatever its type. `$${` stands for `${`.
+//! Each line is one step, a JSON object; empty lines and lines that begin with `#` are skipped.
+//! **The first key names the step.** Strings may contain placeholders: `${sid}` (the session of the
+//! client's last message, or the newest session), `${sid1}`, `${sid2}` (the sessions created by
+//! default answers, in order), `${cwd}`, `${i}` (in a `repeat`), `${pid}`, `${script_dir}`,
+//! `${child_pid}`, `${env:NAME}`, and saved values. A string that is a single placeholder becomes
+//! the value itself, of any type. `$${` stands for `${`.
 //!
 //! ## Listening
 //!
-//! | step | what it does |
+//! | step | effect |
 //! |---|---|
 //! | `{"expect":"session/prompt"}` | waits for the client's next request or notification, which must have this method |
 //! | … `"params":PATTERN` | and these parameters |
-//! | … `"as":"p1"` | names it, for `reply` |
+//! | … `"as":"p1"` | names the request, for `reply` |
 //! | … `"save":{"sid":"/params/sessionId"}` | saves values by JSON pointer into the whole message |
-//! | … `"any_order":true` | takes the first that fits and leaves the others waiting |
-//! | … `"optional":true` | goes on if the next message is another one, or none comes in time |
-//! | … `"within":MS` | waits this long, not `timeout_ms` |
-//! | `{"await":"r1"}` | waits for the answer to our request `r1`; answers may come in any order |
-//! | … `"result":PATTERN`, `"error":PATTERN` | which must be this; without both any answer will do |
-//! | … `"choice":"allow_once"` | short for the outcome of a permission; `"cancelled"` for that outcome |
+//! | … `"any_order":true` | takes the first message that matches, and leaves the others in the queue |
+//! | … `"optional":true` | goes on if the next message does not match, or none arrives in time |
+//! | … `"within":MS` | waits this long instead of `timeout_ms` |
+//! | `{"await":"r1"}` | waits for the answer to the agent's request `r1`; answers may arrive in any order |
+//! | … `"result":PATTERN`, `"error":PATTERN` | which must match; without either, any answer does |
+//! | … `"choice":"allow_once"` | short for the chosen option of a permission, or for the outcome `"cancelled"` |
 //! | … `"save"`, `"within"` | as above |
 //! | `{"expect_eof":true}` | waits until the client closes stdin; `delay` and `exit` may follow |
-//! | `{"ignore":["session/cancel"]}` | from here on these are dropped (a request gets -32601) |
+//! | `{"ignore":["session/cancel"]}` | from here on drops these methods (a request gets -32601) |
 //!
-//! A PATTERN is a part of what must be there: an object may have more fields, a list has the same
-//! length. `{"$any":true}`, `{"$absent":true}`, `{"$contains":"text"}`, `{"$lacks":"text"}`,
-//! `{"$has":PATTERN}` (one item of a list), `{"$len":2}` and `{"$not":PATTERN}` ask for less.
+//! A PATTERN names a part of the value: the actual object may have more fields, while a list must
+//! have the same length. Conditions ask for less: `{"$any":true}`, `{"$absent":true}`,
+//! `{"$contains":"text"}`, `{"$lacks":"text"}`, `{"$has":PATTERN}` (one item of a list),
+//! `{"$len":2}` and `{"$not":PATTERN}`.
 //!
-//! Always a mismatch: a line that is no JSON-RPC 2.0 (batches included), an answer to no open
-//! request, a second answer to one request.
+//! These are always a mismatch: a line that is not JSON-RPC 2.0 (a batch, too), an answer to no
+//! open request, a second answer to one request.
 //!
 //! ## Talking
 //!
-//! | step | what it does |
+//! | step | effect |
 //! |---|---|
 //! | `{"reply":"p1","result":{…}}`, `"error":{…}` | answers; with neither: the default answer |
 //! | `{"end":"p1"}`, `"reason":"cancelled"` | answers a prompt with a stop reason (`end_turn`) |
-//! | `{"request":"fs/read_text_file","params":{…},"as":"r1"}` | asks; `"id"` gives any JSON as the id (0, 1, … without) |
-//! | `{"read":"${cwd}/a","line":2,"limit":1,"as":"r1"}` | asks `fs/read_text_file` |
-//! | `{"write":"${cwd}/a","content":"…","as":"w1"}` | asks `fs/write_text_file` |
-//! | `{"permission":{"toolCallId":"t1",…},"as":"q1"}` | asks `session/request_permission`; the options, without `"options"`, are `allow_once`, `allow_always`, `reject_once`, `reject_always` |
-//! | `{"notify":"method","params":{…}}` | a notification |
-//! | `{"update":{"sessionUpdate":…}}` | a `session/update` of `${sid}`, or of `"session"` |
-//! | `{"say":"text"}`, `{"think":…}`, `{"echo":…}` | a chunk of the agent's message, its thought, the user's message; `"message"` is its id |
-//! | `{"tool":{"id":"t1",…}}`, `{"tool_update":{"id":"t1",…}}` | a `tool_call`, a `tool_call_update`; `id` becomes `toolCallId` |
-//! | `{"big_say":{"bytes":1048576,"kind":"prose"}}` | a long text (`prose`, `code` or `mixed`), in chunks of `"chunk"` bytes, one every `"every_us"` |
-//! | `{"raw":"text"}`, `{"raw_b64":"/w=="}` | bytes and a line feed; `"newline":false` without it |
-//! | `{"flood":{"bytes":83886080,"byte":"x","newline":true}}` | one long line |
-//! | `{"stderr":"text"}` | a line on stderr |
+//! | `{"request":"fs/read_text_file","params":{…},"as":"r1"}` | sends a request; `"id"` sets the id, any JSON (default: 0, 1, …) |
+//! | `{"read":"${cwd}/a","line":2,"limit":1,"as":"r1"}` | requests `fs/read_text_file` |
+//! | `{"write":"${cwd}/a","content":"…","as":"w1"}` | requests `fs/write_text_file` |
+//! | `{"permission":{"toolCallId":"t1",…},"as":"q1"}` | requests `session/request_permission`; `"options"` defaults to `allow_once`, `allow_always`, `reject_once`, `reject_always` |
+//! | `{"notify":"method","params":{…}}` | sends a notification |
+//! | `{"update":{"sessionUpdate":…}}` | sends a `session/update` for `${sid}`, or for `"session"` |
+//! | `{"say":"text"}`, `{"think":…}`, `{"echo":…}` | sends a chunk of the agent's message, the agent's thought or the user's message; `"message"` sets the message id |
+//! | `{"tool":{"id":"t1",…}}`, `{"tool_update":{"id":"t1",…}}` | sends a `tool_call` or a `tool_call_update`; `id` becomes `toolCallId` |
+//! | `{"big_say":{"bytes":1048576,"kind":"prose"}}` | sends a long text (`prose`, `code` or `mixed`) in chunks of `"chunk"` bytes, one every `"every_us"` |
+//! | `{"raw":"text"}`, `{"raw_b64":"/w=="}` | writes these bytes and a line feed (`"newline":false` omits it) |
+//! | `{"flood":{"bytes":83886080,"byte":"x","newline":true}}` | writes one long line |
+//! | `{"stderr":"text"}` | writes a line to stderr |
 //!
 //! ## Doing
 //!
-//! | step | what it does |
+//! | step | effect |
 //! |---|---|
-//! | `{"repeat":5000,"every_us":5000,"do":[…]}` | steps again and again, `${i}` from 0, by the clock |
-//! | `{"delay":MS}` | waits; the end of stdin is a mismatch meanwhile |
+//! | `{"repeat":5000,"every_us":5000,"do":[…]}` | repeats the steps, one round every `every_us`; `${i}` counts from 0 |
+//! | `{"delay":MS}` | waits; if stdin ends before, that is a mismatch |
 //! | `{"set":{"name":VALUE}}` | saves values |
-//! | `{"exit":CODE}` | ends at once |
-//! | `{"abort":"SIGKILL"}` | ends by a signal |
-//! | `{"hang":true}` | never does anything again, the end of stdin included; `"deaf"` also stops reading |
-//! | `{"spawn_child":["sleep","1000"],"pid_file":PATH}` | a child that is left alone; `"holds_stdout":true` lets it keep the pipe |
-//! | `{"touch":{"path":…,"content":…}}` | writes a file behind the client's back |
-//! | `{"disk":{"path":…,"content":PATTERN}}` | a file's text must be this; without `content` it must not exist |
-//! | `{"shell":"sed -i …"}` | runs in `${cwd}`, must succeed |
-//! | `{"signal_file":PATH}`, `{"wait_file":PATH}` | makes a file for the test to see; waits for one of the test's |
+//! | `{"exit":CODE}` | exits at once |
+//! | `{"abort":"SIGKILL"}` | dies of a signal |
+//! | `{"hang":true}` | stops reacting, to the end of stdin too; `"deaf"` also stops reading |
+//! | `{"spawn_child":["sleep","1000"],"pid_file":PATH}` | starts a child process and leaves it; with `"holds_stdout":true` it inherits stdout |
+//! | `{"touch":{"path":…,"content":…}}` | writes a file without telling the client |
+//! | `{"disk":{"path":…,"content":PATTERN}}` | checks a file's text; without `content`, checks that the file does not exist |
+//! | `{"shell":"sed -i …"}` | runs a shell command in `${cwd}`, which must succeed |
+//! | `{"signal_file":PATH}`, `{"wait_file":PATH}` | creates a file for the test, or waits for one from the test |
 //! | `{"mark":"name"}` | reports `{"mark":"name","us":…,"unix_us":…}` |
-//! | `{"measure_read":{"path":…,"count":1000}}` | reads one after another; reports `{"measure_read":…,"count":…,"p50_us":…,"p99_us":…,"max_us":…}`; `"every_us"`, `"name"` |
+//! | `{"measure_read":{"path":…,"count":1000}}` | sends reads one after another and reports `{"measure_read":…,"count":…,"p50_us":…,"p99_us":…,"max_us":…}`; `"every_us"`, `"name"` |
 //!
-//! ## What goes without saying
+//! ## Default answers
 //!
-//! `initialize` and `session/new` are answered at once, whatever the script is doing (and checked:
-//! `protocolVersion`, an absolute `cwd`, `mcpServers` a list). A method that some `expect` names is
-//! the script's, from the first line on; `{"reply":"n"}` then gives the default answer.
+//! `initialize` and `session/new` are answered at once, at any point of the script (and checked:
+//! `protocolVersion`, an absolute `cwd`, a list of `mcpServers`). A method that an `expect` names is
+//! left to the script, even before that step; `{"reply":"n"}` then sends the default answer.
 //! `{"defaults":{"initialize":{"protocolVersion":99},"session/new":false,"session/set_mode":{}}}`
-//! changes fields of these answers (`null` takes one away), gives answers to more methods, or, with
-//! `false`, takes the request and never answers; `{"$error":{"code":-32000,"message":"…"}}` refuses.
+//! changes fields of these answers (`null` removes one), adds default answers for more methods, or,
+//! with `false`, drops the request; `{"$error":{"code":-32000,"message":"…"}}` refuses it.
 //!
-//! `{"options":{"timeout_ms":60000,"ignore_sigterm":false}}` holds for the whole script.
+//! `{"options":{"timeout_ms":60000,"ignore_sigterm":false}}` applies to the whole script.
 //!
-//! `{"life":1}`, `{"life":2}` part a script for an agent that is started again: the first process
-//! runs the first part, and so on; the last part serves all later ones. This needs a report, beside
-//! which the lives are counted (`REPORT.life-1`).
+//! `{"life":1}`, `{"life":2}` divide a script for an agent that is restarted: the first process runs
+//! the first part, the second process the second one; later processes run the last part. This needs
+//! a report: files beside it count the processes (`REPORT.life-1`).
 //!
 //! # A replay
 //!
-//! The records of a transcript, `{"t":…,"dir":…,"msg":…}`: `a>c` messages go out in their order,
-//! without delays. A `c>a` request waits for the client's request of that method, whose id the
-//! answer gets; a `c>a` answer waits for the client's answer to our request; a `c>a` notification
-//! is waited for only with `--gate METHOD`. Requests that the recording does not know get -32601.
-//! `stderr` and `noise` records are printed, `note` records passed over, `disk` records
+//! A transcript consists of records, `{"t":…,"dir":…,"msg":…}`. `a>c` messages are sent in order,
+//! without delays. At a `c>a` request, the replay waits for the client's request of that method and
+//! uses its id for the answer; at a `c>a` answer, it waits for the client's answer; at a `c>a`
+//! notification, it waits only with `--gate METHOD`. Requests of other methods get -32601. `stderr`
+//! and `noise` records are printed, `note` records skipped, and `disk` records
 //! (`{"path":…,"content":…}`) written to disk, as the recorded agent did.
-//! The recorded folder, session and terminals are renamed to the client's wherever they stand in a
-//! string. An answer that is a result where the recording has an error, or the reverse, is reported
-//! as `{"differs":…}`, and the replay goes on.
+//! In all strings, the recorded folder, session and terminals are replaced by the client's. When the
+//! client answers with a result and the recorded one with an error, or the reverse, the report gets
+//! `{"differs":…}`, and the replay goes on.
 
-mod deeds;
+mod actions;
 mod defaults;
 mod pattern;
 mod replay;
@@ -197,11 +198,11 @@ fn args() -> Result<Args, String> {
             "--gate" => args.gates.push(value()?.to_string_lossy().into_owned()),
             "--report" => args.report = Some(value()?.into()),
             _ if args.script.is_none() && !text.starts_with('-') => args.script = Some(word.into()),
-            _ => return Err(format!("{text} is not understood")),
+            _ => return Err(format!("unknown argument {text}")),
         }
     }
     if args.script.is_some() == args.replay.is_some() {
-        return Err("one script or one transcript is needed".to_owned());
+        return Err("give one script or one transcript".to_owned());
     }
     Ok(args)
 }
@@ -239,7 +240,7 @@ fn script(args: &Args, report: &mut Report) -> Result<Result<(), Stop>, String> 
     Ok(Runner::new(&inbox, vars, defaults, report, timeout).run(steps))
 }
 
-/// Returns the steps of this life: the first whose mark nobody has made yet.
+/// Returns the steps for this process: the first part without a mark, which is then created.
 fn life<'a, T>(lives: &'a [Vec<T>], report: Option<&Path>) -> Result<&'a [T], String> {
     let report = report.ok_or("a script with several lives needs a report")?;
     for (i, life) in lives.iter().enumerate() {
@@ -253,8 +254,8 @@ fn life<'a, T>(lives: &'a [Vec<T>], report: Option<&Path>) -> Result<&'a [T], St
     Ok(&[])
 }
 
-/// Starts this program again in the same process, with SIGTERM ignored: what a shell ignores, the
-/// program it becomes ignores too.
+/// Replaces this process with a new run of the program that ignores SIGTERM: ignored signals are
+/// inherited across `exec`.
 fn ignore_sigterm() -> Result<(), String> {
     const DONE: &str = "ACP_SCRIPT_SIGTERM_IGNORED";
     if std::env::var_os(DONE).is_some() {

@@ -1,31 +1,28 @@
-//! Does a message hold what the script expects of it?
+//! Matches messages against the patterns of a script.
 //!
-//! Invariant: a pattern that matches says nothing, one that does not names the place.
+//! Invariant: a failed match names the place.
 
 use serde_json::Value;
 
 /// Matches `actual` against `pattern`.
 ///
-/// An object matches one that has at least its fields, a list one of the same length, anything
-/// else what is equal. An object with one key that begins with `$` is a question of its own:
-/// `{"$any":true}`, `{"$absent":true}` (also true of null), `{"$contains":"text"}`,
-/// `{"$lacks":"text"}`, `{"$has":pattern}` (one item of a list), `{"$len":3}`, `{"$not":pattern}`.
+/// An object matches an object with at least its fields, a list matches a list of the same length,
+/// any other value matches an equal one. An object whose only key begins with `$` is a condition:
+/// `{"$any":true}`, `{"$absent":true}` (or null), `{"$contains":"text"}`, `{"$lacks":"text"}`,
+/// `{"$has":pattern}` (one item of a list), `{"$len":3}`, `{"$not":pattern}`.
 ///
 /// # Errors
-/// The place (a JSON pointer) and what is wrong there.
+/// Names the place (a JSON pointer), the expected and the actual value.
 pub fn matches(pattern: &Value, actual: &Value) -> Result<(), String> {
     at(pattern, Some(actual), "")
 }
 
 fn at(pattern: &Value, actual: Option<&Value>, place: &str) -> Result<(), String> {
-    if let Some((question, argument)) = question(pattern) {
-        return ask(question, argument, actual, place);
+    if let Some((name, argument)) = condition(pattern) {
+        return test(name, argument, actual, place);
     }
     let Some(actual) = actual else {
-        return Err(format!(
-            "{}: expected {pattern}, nothing is there",
-            name(place)
-        ));
+        return Err(format!("{}: expected {pattern}, got nothing", name(place)));
     };
     match (pattern, actual) {
         (Value::Object(fields), Value::Object(there)) => fields
@@ -41,20 +38,20 @@ fn at(pattern: &Value, actual: Option<&Value>, place: &str) -> Result<(), String
     }
 }
 
-fn question(pattern: &Value) -> Option<(&str, &Value)> {
+fn condition(pattern: &Value) -> Option<(&str, &Value)> {
     let fields = pattern.as_object().filter(|fields| fields.len() == 1)?;
     let (key, argument) = fields.iter().next()?;
     Some((key.strip_prefix('$')?, argument))
 }
 
-fn ask(
-    question: &str,
+fn test(
+    condition: &str,
     argument: &Value,
     actual: Option<&Value>,
     place: &str,
 ) -> Result<(), String> {
     let text = actual.and_then(Value::as_str);
-    let holds = match question {
+    let holds = match condition {
         "any" => actual.is_some(),
         "absent" => actual.is_none_or(Value::is_null),
         "contains" => text
@@ -74,12 +71,12 @@ fn ask(
             length.is_some() && length.and_then(|l| u64::try_from(l).ok()) == argument.as_u64()
         }
         "not" => at(argument, actual, place).is_err(),
-        _ => return Err(format!("the pattern ${question} is not known")),
+        _ => return Err(format!("the condition ${condition} is unknown")),
     };
     if holds {
         return Ok(());
     }
-    Err(differs(place, &format!("${question} {argument}"), actual))
+    Err(differs(place, &format!("${condition} {argument}"), actual))
 }
 
 fn differs(place: &str, expected: &str, actual: Option<&Value>) -> String {
@@ -105,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_a_part_of_the_message() {
+    fn a_pattern_names_a_part_of_the_message() {
         check(json!({"a": 1}), json!({"a": 1, "b": 2}), Ok(()));
         check(
             json!({"a": {"b": [1, {"c": 2}]}}),
@@ -115,7 +112,7 @@ mod tests {
         check(
             json!({"a": 1}),
             json!({"b": 2}),
-            Err("/a: expected 1, nothing is there"),
+            Err("/a: expected 1, got nothing"),
         );
         check(json!([1]), json!([1, 2]), Err("/: expected [1], got [1,2]"));
         check(
@@ -126,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_ask_for_less_than_equality() {
+    fn conditions_ask_for_less_than_equality() {
         check(json!({"a": {"$absent": true}}), json!({}), Ok(()));
         check(
             json!({"a": {"$absent": true}}),
@@ -153,7 +150,7 @@ mod tests {
         check(
             json!({"$what": 1}),
             json!(1),
-            Err("the pattern $what is not known"),
+            Err("the condition $what is unknown"),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Replays a recorded conversation to a live client.
 //!
-//! Invariant: the agent's messages go out in the recorded order; one that came after a message of
-//! the client's waits for its counterpart now.
+//! Invariant: the agent's messages go out in the recorded order, and each waits for the client's
+//! messages that were recorded before it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub struct Record {
     pub msg: Value,
 }
 
-/// Reads a transcript; empty lines and lines that begin with `#` are passed over.
+/// Parses a transcript; empty lines and lines that begin with `#` are skipped.
 pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     text.lines()
         .enumerate()
@@ -39,13 +39,13 @@ pub struct Replay<'a> {
     inbox: &'a Inbox,
     report: &'a mut Report,
     timeout: Duration,
-    /// Methods of notifications that are waited for.
+    /// Methods of the notifications to wait for.
     gates: Vec<String>,
-    /// The live ids of the client's requests by the recorded ones.
+    /// Recorded ids of the client's requests, with their live ids.
     ids: HashMap<String, Value>,
-    /// The ids of our own requests that still need their answer.
+    /// Ids of sent requests without an answer.
     open: Vec<String>,
-    /// Texts of the recording and what stands for them now: the folder, session, terminals.
+    /// Recorded names of the folder, session and terminals, with their live names.
     names: Vec<(String, String)>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Replays all records, then stays until stdin ends and refuses what still comes.
+    /// Replays all records, then refuses further requests until stdin ends.
     pub fn run(&mut self, records: &[Record]) -> Result<(), Stop> {
         for (i, record) in records.iter().enumerate() {
             let later = records.get(i..).unwrap_or_default();
@@ -103,10 +103,9 @@ impl<'a> Replay<'a> {
             }
             ("a>c", None, Some(id)) => {
                 let mut msg = self.rename(msg);
-                let live = self
-                    .ids
-                    .remove(&id.to_string())
-                    .ok_or_else(|| format!("an answer to {id}, which the recording never asked"))?;
+                let live = self.ids.remove(&id.to_string()).ok_or_else(|| {
+                    format!("the recording answers {id}, which the client never asked")
+                })?;
                 if let Some(fields) = msg.as_object_mut() {
                     fields.insert("id".to_owned(), live);
                 }
@@ -122,12 +121,12 @@ impl<'a> Replay<'a> {
                     .map_err(|ended| self.ended(ended, "the client to read"))
             }
             ("disk", ..) => disk(&self.rename(msg)).map_err(Stop::from),
-            // Notes, notifications that need no counterpart, and what was cut beyond use.
+            // Notes, notifications without a gate, and records cut too short to use.
             _ => Ok(()),
         }
     }
 
-    /// Waits for the request the client made here, and learns what its words are now.
+    /// Waits for the client's request and maps its recorded id and names to the live ones.
     fn client_asks(&mut self, msg: &Value, id: &Value, later: &[Record]) -> Result<(), Stop> {
         let wanted = method(msg).unwrap_or_default();
         let live = loop {
@@ -154,11 +153,11 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Waits for the client's answer to our request, where the recording had one.
+    /// Waits for the client's answer to a request of the agent.
     fn client_answers(&mut self, msg: &Value, id: &Value) -> Result<(), Stop> {
         let text = id.to_string();
         let Some(at) = self.open.iter().position(|open| *open == text) else {
-            return Err(format!("an answer to {id}, which the recording never asked").into());
+            return Err(format!("the recording answers {id}, which the agent never asked").into());
         };
         self.open.remove(at);
         let live = self
@@ -186,7 +185,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Returns `value` in today's words: its strings and its keys.
+    /// Replaces recorded names in all strings and keys of `value`.
     fn rename(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.renamed(text)),
@@ -221,7 +220,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Writes what the agent wrote to disk by itself; without `content` the file goes.
+/// Writes a file that the recorded agent wrote directly; without `content`, deletes it.
 fn disk(msg: &Value) -> Result<(), String> {
     let path = msg
         .get("path")
@@ -241,7 +240,7 @@ fn disk(msg: &Value) -> Result<(), String> {
 
 fn refuse(id: Option<&Value>) {
     if let Some(id) = id {
-        // A client that is gone shows as the end of stdin.
+        // The reader of stdin notices when the client is gone.
         let _ = Out.refuse(
             id,
             &json!({"code": -32601, "message": "Not in the recording"}),

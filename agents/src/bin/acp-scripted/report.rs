@@ -1,6 +1,6 @@
-//! The report: lines appended to a file, so that a test can read them while the agent runs.
+//! The report: a file to which the agent appends lines while it runs, for the test to read.
 //!
-//! Invariant: the last line says how the run ended: `ok`, or `mismatch: …`, or `script: …`.
+//! Invariant: the last line is the result of the run: `ok`, `mismatch: …` or `script: …`.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,14 +9,14 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-/// Where the report goes; without a file it goes nowhere.
+/// The report; without a file, lines are dropped.
 pub struct Report {
     file: Option<File>,
     start: Instant,
 }
 
 impl Report {
-    /// Opens the report at `path`; what is there already stays.
+    /// Opens the report at `path` for appending.
     pub fn open(path: Option<&Path>) -> std::io::Result<Report> {
         let file = path
             .map(|path| OpenOptions::new().append(true).create(true).open(path))
@@ -30,7 +30,7 @@ impl Report {
     /// Appends one line.
     pub fn line(&mut self, text: &str) {
         if let Some(file) = &mut self.file {
-            // A report that cannot be written shows as one that lacks its last line.
+            // The test sees a failed write as a report without its last line.
             let _ = file.write_all(format!("{}\n", text.replace('\n', "\\n")).as_bytes());
         }
     }
@@ -49,7 +49,7 @@ impl Report {
     }
 }
 
-/// Microseconds as JSON can hold them.
+/// Returns microseconds in the range of a JSON integer.
 pub fn clamp(us: u128) -> u64 {
     u64::try_from(us).unwrap_or(u64::MAX)
 }

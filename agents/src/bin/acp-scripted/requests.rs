@@ -1,6 +1,6 @@
-//! The agent's own requests: sent by one step, their answers looked at by another.
+//! The agent's requests: one step sends a request, another one checks its answer.
 //!
-//! Invariant: every request has an id of its own while it is open, and is awaited once at most.
+//! Invariant: open requests have different ids, and each is awaited once at most.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::runner::{Runner, Stop};
 use crate::script::Verb;
 
 impl Runner<'_> {
-    /// Sends one of the steps that are requests.
+    /// Sends the request of a step.
     pub fn ask(&mut self, verb: &Verb) -> Result<(), Stop> {
         let (method, params, name, id) = match verb {
             Verb::Request {
@@ -63,7 +63,7 @@ impl Runner<'_> {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
     }
 
-    /// Waits for the answer to one of them.
+    /// Waits for the answer to a request and checks it.
     pub fn await_answer(&mut self, verb: &Verb) -> Result<(), Stop> {
         let Verb::Await {
             it,

@@ -1,13 +1,13 @@
-//! Runs a script's steps one after another: what is expected, answered, asked and said.
+//! Runs the steps of a script in order.
 //!
-//! Invariant: the first mismatch ends the run, and names the line of the script.
+//! Invariant: the first mismatch ends the run and names the line of the script.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::deeds;
+use crate::actions;
 use crate::defaults::{Answer, Defaults};
 use crate::pattern::matches;
 use crate::report::Report;
@@ -15,7 +15,7 @@ use crate::script::{Step, Verb};
 use crate::vars::Vars;
 use crate::wire::{Ended, Inbox, Message, Out};
 
-/// Why a run stops before its last step.
+/// Why a run ends before its last step.
 #[derive(Debug)]
 pub enum Stop {
     Mismatch(String),
@@ -35,12 +35,13 @@ pub struct Runner<'a> {
     pub defaults: Defaults,
     pub report: &'a mut Report,
     pub timeout: Duration,
-    /// Requests of the client by their `as`, and the ids of our own.
+    /// Requests of the client, by their `as`.
     asked: HashMap<String, Message>,
+    /// Ids of sent requests, by their `as`.
     pub sent: HashMap<String, Value>,
     ignored: HashSet<String>,
     pub next_id: u64,
-    /// Stdin has ended as expected: sleeping is no longer waiting for the client.
+    /// Stdin has ended as expected, so a sleep no longer watches for its end.
     gone: bool,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs all steps, then stays until stdin ends; any message after the last step is a mismatch.
+    /// Runs all steps, then waits until stdin ends; a message after the last step is a mismatch.
     pub fn run(&mut self, steps: &[Step]) -> Result<(), Stop> {
         for step in steps {
             self.step(step).map_err(|stop| match stop {
@@ -144,7 +145,7 @@ impl<'a> Runner<'a> {
             | Verb::Read { .. }
             | Verb::Write { .. }
             | Verb::Permission { .. } => self.ask(&step.verb),
-            deed => deeds::run(self, deed),
+            action => actions::run(self, action),
         }
     }
 
@@ -201,7 +202,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Drops a message the script ignores; a request gets `-32601`.
+    /// Returns whether the script ignores `message`; an ignored request is answered by `-32601`.
     fn ignores(&self, message: &Message) -> Result<bool, Stop> {
         if !self.ignored.contains(&message.method) {
             return Ok(false);
@@ -227,7 +228,7 @@ impl<'a> Runner<'a> {
         let id = message
             .id
             .as_ref()
-            .ok_or_else(|| format!("{name:?} is a notification, it has no answer"))?;
+            .ok_or_else(|| format!("{name:?} is a notification and has no answer"))?;
         let sent = match (result, error) {
             (_, Some(error)) => Out.refuse(id, &self.vars.fill(error)?),
             (Some(result), None) => {
@@ -247,7 +248,7 @@ impl<'a> Runner<'a> {
         sent.map_err(|ended| self.ended(ended, "the client"))
     }
 
-    /// Saves values of a message by their JSON pointers.
+    /// Saves the values of a message at the given JSON pointers.
     pub fn save(&self, save: &BTreeMap<String, String>, whole: &Value) -> Result<(), Stop> {
         for (name, pointer) in save {
             let value = whole
@@ -302,7 +303,7 @@ impl<'a> Runner<'a> {
         let start = Instant::now();
         for i in 0..times {
             self.vars.set("i", json!(i));
-            // By the clock, not by sleeps: a late round does not make the next one late.
+            // Each round is due at a fixed time, so a late round does not delay the next one.
             let due = start + Duration::from_micros(every_us.saturating_mul(i));
             let left = due.saturating_duration_since(Instant::now());
             if !left.is_zero() {

@@ -1,6 +1,6 @@
-//! The script as data: what a line may say. What each step does stands in `main.rs`.
+//! The script as data: the steps and their fields. `main.rs` explains what each step does.
 //!
-//! Invariant: a script with a step or a field nobody knows is refused before anything runs.
+//! Invariant: a script with an unknown step or field is refused before its first step runs.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,14 +15,14 @@ pub struct Script {
     pub defaults: Map<String, Value>,
     /// The steps of each life of the agent; a script without `life` has one.
     pub lives: Vec<Vec<Step>>,
-    /// Methods that a step expects: nobody else answers them.
+    /// Methods that a step expects; only the script answers them.
     pub owned: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// How long a wait may take where the step has no `within`.
+    /// The time limit of a wait without `within`.
     pub timeout_ms: u64,
     pub ignore_sigterm: bool,
 }
@@ -36,14 +36,14 @@ impl Default for Options {
     }
 }
 
-/// One step and the line of the script it stands on.
+/// A step and its line in the script.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub line: usize,
     pub verb: Verb,
 }
 
-/// A step; `it` is the value of its first key, the key names the variant.
+/// A step: its first key names the variant, and `it` is the value of that key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verb {
@@ -230,7 +230,7 @@ pub struct BigSay {
     pub bytes: usize,
     #[serde(default)]
     pub kind: Kind,
-    /// Bytes of each chunk; without it the text is one chunk.
+    /// Size of each chunk in bytes; without it the text is one chunk.
     pub chunk: Option<usize>,
     #[serde(default)]
     pub every_us: u64,
@@ -266,7 +266,7 @@ pub struct Touch {
 #[serde(deny_unknown_fields)]
 pub struct Disk {
     pub path: String,
-    /// A pattern for the whole text; without it the file must not be there.
+    /// A pattern for the whole text; without it the file must not exist.
     pub content: Option<Value>,
 }
 
@@ -282,10 +282,10 @@ pub struct MeasureRead {
 }
 
 impl Script {
-    /// Reads a script.
+    /// Parses a script.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// Names the line and the mistake.
     pub fn parse(text: &str) -> Result<Script, String> {
         let mut script = Script {
             lives: vec![Vec::new()],
@@ -304,7 +304,7 @@ impl Script {
             match step.verb {
                 Verb::Options { it } => script.options = it,
                 Verb::Defaults { it } => script.defaults.extend(it),
-                // The first `life` may stand above all steps.
+                // The first `life` may precede all steps.
                 Verb::Life { .. } if script.lives.iter().all(Vec::is_empty) => {}
                 Verb::Life { .. } => script.lives.push(Vec::new()),
                 _ => script
@@ -319,11 +319,11 @@ impl Script {
 }
 
 impl Step {
-    /// Reads one step; its first key names it.
+    /// Parses one step; its first key names it.
     pub fn parse(line: usize, value: &Value) -> Result<Step, String> {
         let fields = value
             .as_object()
-            .ok_or_else(|| format!("line {line}: a step is a JSON object"))?;
+            .ok_or_else(|| format!("line {line}: a step must be a JSON object"))?;
         let mut rest = fields.clone();
         let (name, it) = fields
             .iter()
@@ -359,7 +359,7 @@ fn x() -> String {
     "x".to_owned()
 }
 
-/// Keeps `null` apart from a field that is not there.
+/// Distinguishes `null` from a missing field.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_read_whole_or_refused() {
+    fn a_script_is_parsed_as_a_whole_or_refused() {
         check("# nothing\n\n", Ok(&[0]));
         check("{\"say\":\"a\"}\n  # a\n{\"delay\":1}", Ok(&[2]));
         check(
@@ -392,7 +392,7 @@ mod tests {
             Err("line 2, step \"say\""),
         );
         check("{\"repeat\":2,\"do\":[{\"sing\":1}]}", Err("step \"sing\""));
-        check("[1]", Err("a step is a JSON object"));
+        check("[1]", Err("a step must be a JSON object"));
     }
 
     #[test]

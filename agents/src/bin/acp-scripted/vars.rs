@@ -1,4 +1,4 @@
-//! The values a script has saved, and the `${name}` placeholders that stand for them.
+//! The saved values of a script and the `${name}` placeholders for them.
 //!
 //! Invariant: a placeholder without a value is an error, never an empty string.
 
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Saved values by name; shared with the thread that answers by default.
+/// Saved values by name; shared with the thread that sends default answers.
 #[derive(Clone, Default)]
 pub struct Vars(Arc<Mutex<HashMap<String, Value>>>);
 
@@ -30,9 +30,9 @@ impl Vars {
             .cloned()
     }
 
-    /// Returns `value` with the placeholders of all its strings filled in.
+    /// Returns `value` with the placeholders in all its strings filled in.
     ///
-    /// A string that is one placeholder and nothing else becomes the value itself, of any type.
+    /// A string that is a single placeholder becomes the value itself, of any type.
     pub fn fill(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) => match text
@@ -71,7 +71,7 @@ impl Vars {
             }
             let (name, after) = after
                 .split_once('}')
-                .ok_or_else(|| format!("a placeholder without its end in {text:?}"))?;
+                .ok_or_else(|| format!("unclosed placeholder in {text:?}"))?;
             out.push_str(before);
             match self.need(name)? {
                 Value::String(value) => out.push_str(&value),
@@ -85,7 +85,7 @@ impl Vars {
 
     fn need(&self, name: &str) -> Result<Value, String> {
         self.get(name)
-            .ok_or_else(|| format!("${{{name}}} has no value here"))
+            .ok_or_else(|| format!("${{{name}}} has no value"))
     }
 }
 
@@ -117,10 +117,10 @@ mod tests {
             Ok(json!(["Ada", {"k": 7, "n": 1}])),
         );
         check(json!("$${name} ${name}"), Ok(json!("${name} Ada")));
-        check(json!("${nobody}"), Err("${nobody} has no value here"));
+        check(json!("${unknown}"), Err("${unknown} has no value"));
         check(
             json!("x ${name"),
-            Err("a placeholder without its end in \"x ${name\""),
+            Err("unclosed placeholder in \"x ${name\""),
         );
     }
 }

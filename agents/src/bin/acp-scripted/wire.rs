@@ -1,7 +1,7 @@
-//! The agent's side of the wire: a thread that reads the client's lines, and the one writer.
+//! The agent's end of the connection: a thread that reads the client's lines, and the writer.
 //!
-//! Invariant: what the client sends wrongly (a line that is no JSON-RPC, an answer nobody asked
-//! for, a second answer to one request) is a fault, and the next wait reports it.
+//! Invariant: a protocol error of the client (a line that is not JSON-RPC, an answer to no open
+//! request, a second answer to one request) is a fault, and the next wait reports it.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, Write};
@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Messages of the client that nobody has taken yet; beyond these the reader waits, and the pipe
-/// fills.
+/// Maximum number of queued messages; when the queue is full the reader waits and the pipe fills.
 const QUEUE: usize = 4096;
 
-/// A request (`id` is there) or a notification of the client.
+/// A request of the client, or a notification (without `id`).
 #[derive(Debug, Clone)]
 pub struct Message {
     pub id: Option<Value>,
@@ -28,7 +27,7 @@ impl Message {
     }
 }
 
-/// Why a wait ended without what it waited for.
+/// Why a wait failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// The client closed the agent's stdin.
@@ -41,16 +40,16 @@ pub enum Ended {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Message>,
-    /// Answers that nobody has taken yet, by the id's JSON text.
+    /// Answers not yet awaited, with the JSON text of their id.
     answers: Vec<(String, Value)>,
-    /// Requests of ours without an answer.
+    /// Ids of sent requests without an answer, as JSON text.
     open: HashSet<String>,
     eof: bool,
     fault: Option<String>,
     deaf: bool,
 }
 
-/// Everything the client sent, in order, and the lock to wait on it.
+/// The client's messages, in order.
 #[derive(Default)]
 pub struct Inbox {
     state: Mutex<State>,
@@ -62,8 +61,8 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the thread that reads stdin. `answer` takes what it answers itself and gives back
-    /// the rest.
+    /// Starts the thread that reads stdin. `answer` gets each message first and returns those it
+    /// does not answer.
     pub fn start<F>(answer: F) -> Arc<Inbox>
     where
         F: FnMut(Message) -> Result<Option<Message>, String> + Send + 'static,
@@ -116,17 +115,17 @@ impl Inbox {
         Ok(())
     }
 
-    /// Notes that a request with this id is about to be sent.
+    /// Registers a request before it is sent.
     pub fn ask(&self, id: &Value) {
         self.lock().open.insert(id.to_string());
     }
 
-    /// Stops reading: the client's pipe fills up.
+    /// Stops reading, so that the client's pipe fills up.
     pub fn deafen(&self) {
         self.lock().deaf = true;
     }
 
-    /// Waits for the first message for which `pick` holds and takes it out of the queue.
+    /// Waits for a message that satisfies `pick` and takes it out of the queue.
     pub fn take(
         &self,
         within: Duration,
@@ -138,7 +137,8 @@ impl Inbox {
         })
     }
 
-    /// Waits for the next message and takes it, if `pick` holds; else leaves it and returns it.
+    /// Waits for the next message. Takes it if it satisfies `pick`, else leaves it in the queue and
+    /// returns it as the inner error.
     pub fn next(
         &self,
         within: Duration,
@@ -172,12 +172,12 @@ impl Inbox {
         }
     }
 
-    /// Waits for the end of stdin or a message, however long it takes.
+    /// Waits for a message or the end of stdin, without a time limit.
     pub fn idle(&self) -> Result<Message, Ended> {
         self.wait(Duration::MAX, |state| state.queue.pop_front())
     }
 
-    /// Sleeps for `time`; ends early when stdin does.
+    /// Sleeps for `time`; fails early when stdin ends.
     pub fn sleep(&self, time: Duration) -> Result<(), Ended> {
         match self.wait(time, |_| None::<()>) {
             Err(Ended::TimedOut) => Ok(()),
@@ -185,7 +185,7 @@ impl Inbox {
         }
     }
 
-    /// What lies in the queue, in words, for a mismatch.
+    /// Describes the queue, for the text of a mismatch.
     pub fn waiting(&self) -> String {
         let state = self.lock();
         let names: Vec<&str> = state.queue.iter().map(|m| m.method.as_str()).collect();
@@ -241,7 +241,7 @@ enum Incoming {
 fn classify(line: &[u8]) -> Result<Incoming, String> {
     let whole: Value = serde_json::from_slice(line).map_err(|why| {
         let text: String = String::from_utf8_lossy(line).chars().take(200).collect();
-        format!("a line that is no JSON ({why}): {text}")
+        format!("a line that is not JSON ({why}): {text}")
     })?;
     if whole.get("jsonrpc") != Some(&json!("2.0")) {
         return Err(format!("a message without \"jsonrpc\":\"2.0\": {whole}"));
@@ -266,7 +266,7 @@ fn classify(line: &[u8]) -> Result<Incoming, String> {
     }
 }
 
-/// Writes to stdout; an error means that the client closed its end.
+/// Writes to stdout; an error means that the client has closed its end.
 #[derive(Clone, Copy)]
 pub struct Out;
 

@@ -1,7 +1,7 @@
 -- A practice file: change it, break it, delete it.
 local M = {}
 
---- Greets somebody.
+--- Returns a greeting.
 function M.greet(name)
   return "Hello " .. name
 end

@@ -1,18 +1,14 @@
-//! The lessons about the other two ways into a file: proposed before it is written, and written
-//! straight to disk.
+//! Lessons about two more ways to change a file: a proposal first, or a write straight to disk.
 
 use serde_json::{Value, json};
 
-use crate::files::{NO_READ, NO_WRITE, create, existing};
+use crate::files::{NO_READ, NO_WRITE, NOTHING_LEFT, create, existing};
 use crate::practice::{self, Edit, HUNKS, Review};
 use crate::prompt::Prompt;
-use crate::turn::{Choice, Step, Stop, Turn};
+use crate::turn::{Choice, Flow, Stop, Turn};
 
-const NOTHING_LEFT: &str = "You have rewritten every line I know, so there is nothing left for me to change. Delete the \
-     file, and `edit` makes a new one.\n";
-
-/// Asks before it writes, with the whole change in the question.
-pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+/// Shows the whole change in a permission request before writing it.
+pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say("## A proposal\n\n")?;
     match turn.abilities() {
         (true, true) => {}
@@ -28,10 +24,10 @@ pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         return turn.say(NOTHING_LEFT);
     }
     turn.say(&format!(
-        "I would like to change `{}` in three places, and ask first. Look into the file while the \
-         question is open: what I want stands there as a proposal, and not a letter of yours has \
-         changed. Answer for all of it in the window, or go to the file (`:Acp next`) and \
-         `:Acp accept` or `:Acp reject` each place.\n\n",
+        "I would like to change `{}` in three places, and I am asking first. Look at the file \
+         while the question is open: it shows my proposal, but your text has not changed. Answer \
+         for all three in the window, or go to the file (`:Acp next`) and decide each one with \
+         `:Acp accept` or `:Acp reject`.\n\n",
         practice::NAME
     ))?;
     let title = format!("Edit {}", practice::NAME);
@@ -47,7 +43,7 @@ pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         Choice::AllowOnce | Choice::AllowAlways => {}
         Choice::RejectOnce | Choice::RejectAlways => {
             turn.tool_end(&tool, "failed", "Not changed.");
-            return turn.say("Then it stays as it was. Say `next` to go on.\n");
+            return turn.say("Then the file stays as it was. Say `next` to go on.\n");
         }
     }
     turn.tool_update(&tool, json!({"status": "in_progress"}));
@@ -55,13 +51,13 @@ pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.session(|session| session.review = Some(Review { path, edits }));
     turn.say(
-        "It is written, less what you rejected. What you have not decided on yet waits in the file. \
-         Then come back and say `done`.\n",
+        "The change is written, without what you rejected. Anything you have not decided yet is \
+         waiting in the file. When you are finished, come back and say `done`.\n",
     )
 }
 
-/// Writes to the disk without a word to the client, as a shell command would.
-pub fn disk(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+/// Writes to disk without telling the client, as a shell command would.
+pub fn disk(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say("## Behind your back\n\n")?;
     let path = turn.cwd().join(practice::NAME);
     if !path.exists() {
@@ -77,8 +73,8 @@ pub fn disk(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         return turn.say(NOTHING_LEFT);
     }
     turn.say(
-        "Many agents do not ask the editor: they write to the disk themselves, or run a command \
-         that does. I do that now.\n\n",
+        "Many agents bypass the editor: they write to disk themselves, or run a command that does. \
+         I am doing that now.\n\n",
     )?;
     let title = format!("Rewrite {} on disk", practice::NAME);
     let fields = json!({"status": "in_progress", "locations": [{"path": path, "line": line}]});
@@ -88,16 +84,16 @@ pub fn disk(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.session(|session| session.review = Some(Review { path, edits }));
     turn.say(
-        "Done. If the file is open, its buffer has it already, without a question and without \
-         losing what you had not saved, and the hunks are there as before.\n\n\
-         - `:Acp review` lists all files and hunks, and shows each\n\
-         - `:Acp undo-turn` takes back all that I did in this turn, and `:Acp undo-turn!` brings it \
-         again\n\n\
-         Then come back and say `done`.\n",
+        "Done. If the file is open, its buffer already shows the change. You did not have to \
+         answer anything, your unsaved edits are kept, and the hunks are marked as usual.\n\n\
+         - `:Acp review` lists all files and hunks, with a preview\n\
+         - `:Acp undo-turn` takes back everything I did in this turn, and `:Acp undo-turn!` brings \
+         it back\n\n\
+         When you are finished, come back and say `done`.\n",
     )
 }
 
-/// Returns a text with the three edits made, the edits, and the line of the first one.
+/// Makes the three edits; returns the new text, the edits, and the line of the first one.
 fn edited(text: &str) -> (String, Vec<Option<Edit>>, usize) {
     let mut new = text.to_owned();
     let mut first = None;
@@ -126,10 +122,7 @@ mod tests {
             path: std::path::PathBuf::new(),
             edits,
         };
-        assert_eq!(review.fates(&new), [practice::Fate::Kept; 3]);
-        assert_eq!(
-            edited("nothing that is known\n").0,
-            "nothing that is known\n"
-        );
+        assert_eq!(review.decisions(&new), [practice::Decision::Kept; 3]);
+        assert_eq!(edited("no known line\n").0, "no known line\n");
     }
 }

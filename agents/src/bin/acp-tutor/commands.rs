@@ -1,25 +1,26 @@
-//! The lesson about commands: one runs in a terminal of the editor's.
+//! The lesson about commands: the tutor runs one in a terminal of the client.
 //!
-//! Invariant: a terminal that was made is released, unless the turn is cancelled: then the client
-//! ends what runs in it.
+//! Invariant: every terminal is released, unless the turn is cancelled: then the client ends its
+//! command.
 
 use serde_json::{Value, json};
 
 use crate::prompt::Prompt;
-use crate::turn::{Step, Stop, Turn};
+use crate::turn::{Flow, Stop, Turn};
 
 const NO_TERMINALS: &str =
-    "This client runs no commands for agents (`terminal`), so I cannot show this.\n";
+    "This client does not run commands for agents (`terminal`), so I cannot show you this.\n";
 
-pub fn terminal(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn terminal(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say("## A terminal\n\n")?;
     if !turn.runs_commands() {
         return turn.say(NO_TERMINALS);
     }
     turn.say(
-        "Tests, builds, servers: agents run commands, and may run them in a terminal of yours. It \
-         is a real one, so programs show their colours and their progress. The last lines stand \
-         here; `:Acp terminal` shows it whole, and what you type in there reaches the command.\n\n",
+        "Tests, builds, servers: agents run commands, and can run them in one of your terminals. \
+         It is a real terminal, so programs show their colours and progress. The last lines \
+         appear here; `:Acp terminal` shows the whole terminal, and the command receives what you \
+         type there.\n\n",
     )?;
     let script = script(turn.time(20).as_secs_f64());
     let cwd = turn.cwd();
@@ -41,10 +42,10 @@ pub fn terminal(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     turn.tool_update(&tool, json!({"status": status}));
     let output = output.get("output").and_then(Value::as_str);
     let output = output.ok_or_else(|| Stop::Failed("I got no output.".to_owned()))?;
-    turn.say(&told(&exit, output))
+    turn.say(&summary(&exit, output))
 }
 
-/// Returns a script that prints eight lines, each in another colour, every `pause` seconds.
+/// Returns a script that prints eight lines in different colours, one every `pause` seconds.
 fn script(pause: f64) -> String {
     format!(
         "for n in 1 2 3 4 5 6 7 8; do printf '\\033[1;3%dmline %d\\033[0m of 8\\n' \
@@ -52,12 +53,12 @@ fn script(pause: f64) -> String {
     )
 }
 
-/// Returns what there is to say of a command that has ended.
-fn told(exit: &Value, output: &str) -> String {
+/// Describes how the command ended.
+fn summary(exit: &Value, output: &str) -> String {
     let end = match (exit.get("exitCode"), exit.get("signal")) {
-        (Some(Value::Number(code)), _) => format!("It has ended with exit code {code}"),
-        (_, Some(Value::String(signal))) => format!("It was ended by {signal}"),
-        _ => "It has ended".to_owned(),
+        (Some(Value::Number(code)), _) => format!("The command ended with exit code {code}"),
+        (_, Some(Value::String(signal))) => format!("The command was ended by {signal}"),
+        _ => "The command ended".to_owned(),
     };
     let last = output.lines().rfind(|line| !line.is_empty());
     let seen = match last {
@@ -67,9 +68,9 @@ fn told(exit: &Value, output: &str) -> String {
         None => "I see no output".to_owned(),
     };
     format!(
-        "{end}, and {seen}. I have released the terminal now: what it printed stays.\n\n\
-         A command that still runs when you cancel a turn is ended, with all it has started. In \
-         its window `<C-c>` ends one by hand. Say `next` to go on.\n"
+        "{end}, and {seen}. I have released the terminal, but its output stays in the chat.\n\n\
+         When you cancel a turn, its commands are ended too, with everything they started. To end \
+         one yourself, press `<C-c>` in its window. Say `next` to go on.\n"
     )
 }
 
@@ -78,21 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_command_is_told() {
+    fn the_summary_says_how_the_command_ended() {
         let check = |exit: Value, output: &str, expected: &str| {
-            let told = told(&exit, output);
-            assert!(told.starts_with(expected), "{told}");
+            let summary = summary(&exit, output);
+            assert!(summary.starts_with(expected), "{summary}");
         };
         check(
             json!({"exitCode": 0, "signal": null}),
             "one\ntwo\n\n",
-            "It has ended with exit code 0, and the last line I see is `two`:",
+            "The command ended with exit code 0, and the last line I see is `two`:",
         );
         check(
             json!({"exitCode": null, "signal": "SIGHUP"}),
             "",
-            "It was ended by SIGHUP, and I see no output.",
+            "The command was ended by SIGHUP, and I see no output.",
         );
-        check(json!({}), "", "It has ended, and I see no output.");
+        check(json!({}), "", "The command ended, and I see no output.");
     }
 }

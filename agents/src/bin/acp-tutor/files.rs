@@ -1,19 +1,21 @@
-//! The lessons about files: reading what is not saved, three hunks to review, following.
+//! Lessons about files: reading unsaved lines, reviewing three hunks, following.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::practice::{self, Edit, Fate, HUNKS, Review};
+use crate::practice::{self, Decision, Edit, HUNKS, Review};
 use crate::prompt::Prompt;
-use crate::turn::{Choice, Step, Stop, Turn};
+use crate::turn::{Choice, Flow, Stop, Turn};
 
 pub const NO_READ: &str =
-    "This client does not let agents read its files (`fs.readTextFile`), so I cannot show this.\n";
-pub const NO_WRITE: &str =
-    "This client does not let agents write files (`fs.writeTextFile`), so I cannot show this.\n";
+    "This client does not let agents read files (`fs.readTextFile`), so I cannot show you this.\n";
+pub const NO_WRITE: &str = "This client does not let agents write files (`fs.writeTextFile`), so I cannot show you \
+     this.\n";
+pub const NOTHING_LEFT: &str = "You have rewritten every line I know, so there is nothing left for me to change. Delete the \
+     file, and `edit` will make a new one.\n";
 
-pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
+pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
     turn.say("## Reading\n\n")?;
     if !turn.abilities().0 {
         return turn.say(NO_READ);
@@ -35,26 +37,26 @@ pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     turn.say(&match unsaved(&buffer, disk.as_deref().unwrap_or_default()) {
         Unsaved::Line(number, line) => format!(
-            "Line {number} of `{name}` says:\n\n````\n{line}\n````\n\nYet on disk there is no such \
-             line. You have not saved it, and I know it all the same: an agent sees your buffers \
-             as **you** see them. Say `next` to go on.\n"
+            "Line {number} of `{name}` says:\n\n````\n{line}\n````\n\nThe file on disk has no \
+             such line, because you have not saved it. I can read it anyway: agents see your \
+             buffers as **you** see them. Say `next` to go on.\n"
         ),
         Unsaved::Gone(line) => format!(
-            "`{name}` still has this line on disk:\n\n````\n{line}\n````\n\nYou took it out and \
-             have not saved yet, and I see that: an agent reads your **buffers**. Say `next` to go \
-             on.\n"
+            "On disk, `{name}` still has this line:\n\n````\n{line}\n````\n\nYou deleted it and \
+             have not saved yet, but I can tell: agents read your **buffers**. Say `next` to \
+             go on.\n"
         ),
         Unsaved::Nothing => format!(
-            "I read `{name}`, {count} lines of it, and all of them are saved. Now go there, type \
-             something **without saving**, come back and say `again`.\n"
+            "I read all {count} lines of `{name}`, and they are all saved. Now go there, type \
+             something **without saving it**, then come back and say `again`.\n"
         ),
     })
 }
 
-/// What tells a buffer from its file.
+/// The first difference between a buffer and its file.
 #[derive(Debug, PartialEq, Eq)]
 enum Unsaved<'a> {
-    /// A line of the buffer, with its number from 1.
+    /// A line that only the buffer has, with its number from 1.
     Line(usize, &'a str),
     /// A line that only the file still has.
     Gone(&'a str),
@@ -79,7 +81,7 @@ fn unsaved<'a>(buffer: &'a str, disk: &'a str) -> Unsaved<'a> {
     missing(disk, buffer).map_or(Unsaved::Nothing, |(_, line)| Unsaved::Gone(line))
 }
 
-pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say("## Three hunks\n\n")?;
     match turn.abilities() {
         (true, true) => {}
@@ -91,7 +93,7 @@ pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         return create(turn, &path).map(drop);
     }
     turn.say(&format!(
-        "I change `{}` in three places now.\n\n",
+        "I am changing `{}` in three places.\n\n",
         practice::NAME
     ))?;
     let mut edits = Vec::new();
@@ -102,24 +104,21 @@ pub fn edit(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     let made = edits.iter().flatten().count();
     turn.session(|session| session.review = Some(Review { path, edits }));
     if made == 0 {
-        return turn.say(
-            "You have rewritten every line I know, so there is nothing left for me to change. \
-             Delete the file, and `edit` makes a new one.\n",
-        );
+        return turn.say(NOTHING_LEFT);
     }
     turn.say(
-        "Done, and nothing is settled: you decide, hunk by hunk.\n\n\
-         - `:Acp next` takes you to the first hunk, and on from there; `:Acp prev` back\n\
-         - `:Acp accept` keeps the one at the cursor\n\
-         - `:Acp reject` brings your lines back, and `u` takes that back\n\
-         - `:Acp accept all` and `:Acp reject all` do what they say\n\n\
-         In the file there are keys for it: behind each hunk stands which. Keep one, reject one, \
-         do as you like with the third. Then come back and say `done`.\n",
+        "Done. Now you decide, hunk by hunk.\n\n\
+         - `:Acp next` and `:Acp prev` take you from hunk to hunk\n\
+         - `:Acp accept` keeps the hunk at the cursor\n\
+         - `:Acp reject` brings your lines back, and `u` undoes that\n\
+         - `:Acp accept all` and `:Acp reject all` decide all of them\n\n\
+         In the file there are keys for this, shown after each hunk. Keep one, reject one, and do \
+         what you like with the third. Then come back and say `done`.\n",
     )
 }
 
-/// Makes one edit, or none where the user has rewritten the place.
-fn edit_one(turn: &mut Turn<'_>, path: &Path, hunk: &practice::Hunk) -> Step<Option<Edit>> {
+/// Makes one edit; `None` when the user has rewritten those lines.
+fn edit_one(turn: &mut Turn<'_>, path: &Path, hunk: &practice::Hunk) -> Flow<Option<Edit>> {
     let text = existing(turn, path)?.unwrap_or_default();
     let Some(edit) = hunk.edit(&text) else {
         return Ok(None);
@@ -136,33 +135,36 @@ fn edit_one(turn: &mut Turn<'_>, path: &Path, hunk: &practice::Hunk) -> Step<Opt
     Ok(Some(edit))
 }
 
-/// Looks at what the user did with the three hunks, if they were not looked at before; says so.
-pub fn check(turn: &Turn<'_>) -> Step<bool> {
+/// Tells the user how they decided the three hunks, once; returns whether there was a review.
+pub fn report_review(turn: &Turn<'_>) -> Flow<bool> {
     let Some(review) = turn.session(|session| session.review.take()) else {
         return Ok(false);
     };
-    // A file that is gone has none of the edits: that is an answer too.
+    // A deleted file has none of the edits, and is reported as such.
     let text = turn.read(&review.path)?.unwrap_or_default();
-    let fates = review.fates(&text);
-    if fates.iter().all(|fate| *fate == Fate::Skipped) {
+    let decisions = review.decisions(&text);
+    if decisions
+        .iter()
+        .all(|decision| *decision == Decision::Skipped)
+    {
         return Ok(false);
     }
-    let mut said = format!("I looked into `{}` again:\n\n", name_of(&review.path));
-    for (hunk, fate) in HUNKS.iter().zip(&fates) {
-        let fate = match fate {
-            Fate::Kept => "**kept**, or still open",
-            Fate::Rejected => "**rejected**, your lines are back",
-            Fate::Rewritten => "**rewritten** by you",
-            Fate::Skipped => "not touched",
+    let mut said = format!("I looked at `{}` again:\n\n", name_of(&review.path));
+    for (hunk, decision) in HUNKS.iter().zip(&decisions) {
+        let decision = match decision {
+            Decision::Kept => "**kept**, or not decided yet",
+            Decision::Rejected => "**rejected**, your lines are back",
+            Decision::Rewritten => "**rewritten** by you",
+            Decision::Skipped => "not changed",
         };
-        said.push_str(&format!("- {}: {fate}\n", hunk.title));
+        said.push_str(&format!("- {}: {decision}\n", hunk.title));
     }
     said.push('\n');
     turn.say(&said)?;
     Ok(true)
 }
 
-pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
+pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
     turn.say("## Following\n\n")?;
     if !turn.abilities().0 {
         return turn.say(NO_READ);
@@ -175,7 +177,7 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
         .read(&path)?
         .map_err(|why| Stop::Failed(format!("I could not read `{name}`: {why}.")))?;
     turn.say(&format!(
-        "I walk through `{name}` and name each line I look at.\n\n"
+        "I am walking through `{name}`, and I report each line I look at.\n\n"
     ))?;
     let title = format!("Walk through {name}");
     let tool = turn.tool(&title, "read", json!({"status": "in_progress"}));
@@ -183,15 +185,15 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
         turn.tool_update(&tool, json!({"locations": [{"path": path, "line": line}]}));
         turn.beat(66)?;
     }
-    turn.tool_end(&tool, "completed", "Back where we began.");
+    turn.tool_end(&tool, "completed", "Reached the end.");
     turn.say(
-        "That was the whole file. In it you saw a mark where I was. With `:Acp follow` a window goes \
-         along with me, whenever you rest in normal mode outside of it; say `again` to see that, \
-         or `next` to go on.\n",
+        "That was the whole file. A mark in it showed you where I was. With `:Acp follow`, a window \
+         moves along with me while you rest in normal mode in another one. Turn it on and say \
+         `again` to see that, or say `next` to go on.\n",
     )
 }
 
-/// Returns the lines to stop at, from 1: five at most, spread over the file, none of them blank.
+/// Returns the lines to stop at, from 1: at most five, spread over the file, never blank ones.
 fn stops(text: &str) -> Vec<usize> {
     let lines: Vec<usize> = text
         .lines()
@@ -203,8 +205,8 @@ fn stops(text: &str) -> Vec<usize> {
     lines.into_iter().step_by(step).collect()
 }
 
-/// Returns the file the prompt came with, else the practice file, made if it is not there.
-fn file(turn: &mut Turn<'_>, prompt: &Prompt) -> Step<Option<PathBuf>> {
+/// Returns the file attached to the prompt, else the practice file; creates it when it is missing.
+fn file(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow<Option<PathBuf>> {
     if let Some(path) = prompt.files.first() {
         return Ok(Some(path.clone()));
     }
@@ -212,17 +214,17 @@ fn file(turn: &mut Turn<'_>, prompt: &Prompt) -> Step<Option<PathBuf>> {
     if existing(turn, &path)?.is_some() {
         return Ok(Some(path));
     }
-    turn.say("No file came with your words, so we need one to practise on.\n\n")?;
+    turn.say("You attached no file, so we need one to practise on.\n\n")?;
     if !turn.abilities().1 {
         return turn.say(NO_WRITE).map(|()| None);
     }
     create(turn, &path)
 }
 
-/// Returns the text of the practice file; `None` where there is no such file yet.
-pub fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
+/// Returns the text of the practice file, `None` when it does not exist.
+pub fn existing(turn: &Turn<'_>, path: &Path) -> Flow<Option<String>> {
     match turn.read(path)? {
-        // Some clients say "" for a file that is not there.
+        // Some clients answer "" for a file that does not exist.
         Ok(text) if text.is_empty() && !path.exists() => Ok(None),
         Ok(text) => Ok(Some(text)),
         Err(_) if !path.exists() => Ok(None),
@@ -233,8 +235,8 @@ pub fn existing(turn: &Turn<'_>, path: &Path) -> Step<Option<String>> {
     }
 }
 
-/// Writes the practice file, if the user lets it; its review is the user's first one.
-pub fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
+/// Writes the practice file if the user allows it; it becomes the user's first review.
+pub fn create(turn: &mut Turn<'_>, path: &Path) -> Flow<Option<PathBuf>> {
     let name = practice::NAME;
     let title = format!("Write {name}");
     let diff: Value = json!([
@@ -252,8 +254,8 @@ pub fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
         Choice::RejectOnce | Choice::RejectAlways => {
             turn.tool_end(&tool, "failed", "Not written.");
             turn.say(
-                "Then I leave your folder alone, and nothing was written. Select some lines of a \
-                 file and prompt with `:'<,'>AcpChat`, and I read that one.\n",
+                "All right, nothing was written. If you select lines of a file and attach them with \
+                 `:'<,'>AcpChat`, I will read that file instead.\n",
             )?;
             return Ok(None);
         }
@@ -262,8 +264,8 @@ pub fn create(turn: &mut Turn<'_>, path: &Path) -> Step<Option<PathBuf>> {
     turn.write(path, practice::TEXT)?;
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.say(&format!(
-        "`{name}` is there. All of it is new, so it is one big hunk: `:Acp next` takes you there, \
-         `:Acp accept` keeps it. Then come back and say `again`, and we begin.\n"
+        "`{name}` is written. All of it is new, so it is one big hunk: `:Acp next` takes you there, \
+         and `:Acp accept` keeps it. Then come back and say `again` to start the lesson.\n"
     ))?;
     Ok(None)
 }
@@ -287,7 +289,7 @@ mod tests {
     fn an_unsaved_line_is_found() {
         check("a\nb\n", "a\nb\n", Unsaved::Nothing);
         check("a\nx\nb\n", "a\nb\n", Unsaved::Line(2, "x"));
-        // A second copy of a line is new too; a blank line says nothing.
+        // A second copy of a line counts, a blank line does not.
         check("a\n\na\n", "a\n", Unsaved::Line(3, "a"));
         check("a\n", "a\nb\n", Unsaved::Gone("b"));
         check("a\r\nb\r\n", "a\nb\n", Unsaved::Nothing);

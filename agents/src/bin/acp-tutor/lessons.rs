@@ -1,18 +1,18 @@
-//! The list of lessons, and which of them a prompt asks for.
+//! Lists the lessons, and finds the one a prompt asks for.
 //!
-//! Invariant: every prompt gets an answer in words, unless it was cancelled.
+//! Invariant: every prompt gets an answer in words, unless the user cancels it.
 
 use serde_json::{Value, json};
 
 use crate::prompt::Prompt;
-use crate::turn::{Step, Stop, Turn};
+use crate::turn::{Flow, Stop, Turn};
 use crate::{changes, commands, files, talk, tools};
 
 /// One lesson: its name is also its command (`/name`).
 struct Lesson {
     name: &'static str,
     about: &'static str,
-    give: fn(&mut Turn<'_>, &Prompt) -> Step,
+    give: fn(&mut Turn<'_>, &Prompt) -> Flow,
 }
 
 const LESSONS: [Lesson; 12] = [
@@ -23,12 +23,12 @@ const LESSONS: [Lesson; 12] = [
     },
     Lesson {
         name: "plan",
-        about: "see a plan, and see it being worked off",
+        about: "watch a plan being made and carried out",
         give: talk::plan,
     },
     Lesson {
         name: "read",
-        about: "I read your buffer, the unsaved lines too",
+        about: "I read your buffer, unsaved lines included",
         give: files::read,
     },
     Lesson {
@@ -38,37 +38,37 @@ const LESSONS: [Lesson; 12] = [
     },
     Lesson {
         name: "edit",
-        about: "I change a file in three places, you keep what you like",
+        about: "I change a file in three places, and you keep what you like",
         give: files::edit,
     },
     Lesson {
         name: "propose",
-        about: "I ask before I change a file, and you see the change where it would be",
+        about: "I ask before I change a file, and you see the change in place",
         give: changes::propose,
     },
     Lesson {
         name: "disk",
-        about: "I change a file behind the editor's back, and you review it all the same",
+        about: "I change a file behind the editor's back, and you can still review it",
         give: changes::disk,
     },
     Lesson {
         name: "terminal",
-        about: "I run a command in a terminal of yours, and you watch it",
+        about: "I run a command in one of your terminals, and you watch",
         give: commands::terminal,
     },
     Lesson {
         name: "follow",
-        about: "I name each line I look at",
+        about: "I show you each line I look at",
         give: files::follow,
     },
     Lesson {
         name: "tools",
-        about: "I call tools of your editor's, and one of them asks you",
+        about: "I call your editor's tools, and one of them asks you a question",
         give: tools::tools,
     },
     Lesson {
         name: "cancel",
-        about: "stop me in the middle of something",
+        about: "stop me halfway through",
         give: talk::cancel,
     },
     Lesson {
@@ -80,11 +80,11 @@ const LESSONS: [Lesson; 12] = [
 
 /// What a prompt asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Wish {
+enum Request {
     Lesson(usize),
     Help,
     Hello,
-    /// A word of agreement: the check of the last lesson is the answer.
+    /// The user says that a task is done: the review of the last lesson is the answer.
     Done,
     Other,
 }
@@ -98,13 +98,13 @@ pub fn run(mut turn: Turn<'_>, prompt: &Prompt) -> &'static str {
             let Stop::Failed(why) = stop else {
                 return "cancelled";
             };
-            let told = turn.say(&format!("\n\n{why} The log has more: `:Acp log`.\n"));
-            told.map_or("cancelled", |()| "end_turn")
+            let said = turn.say(&format!("\n\n{why} See `:Acp log` for details.\n"));
+            said.map_or("cancelled", |()| "end_turn")
         }
     }
 }
 
-/// Returns what a new session begins with: the lessons as commands, a title, a greeting.
+/// Returns the first updates of a session: the lessons as commands, a title, a greeting.
 pub fn welcome() -> [Value; 3] {
     let text = json!({"type": "text", "text": talk::GREETING});
     [
@@ -115,7 +115,7 @@ pub fn welcome() -> [Value; 3] {
 }
 
 fn commands() -> Value {
-    let help = json!({"name": "help", "description": "lists the lessons"});
+    let help = json!({"name": "help", "description": "list the lessons"});
     let lessons = LESSONS
         .iter()
         .map(|lesson| json!({"name": lesson.name, "description": lesson.about}));
@@ -123,11 +123,11 @@ fn commands() -> Value {
     json!({"sessionUpdate": "available_commands_update", "availableCommands": all})
 }
 
-fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
-    let checked = files::check(turn)?;
+fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
+    let reviewed = files::report_review(turn)?;
     let last = turn.session(|session| session.lesson);
-    match wish(&prompt.name(), last) {
-        Wish::Lesson(index) => {
+    match request(&prompt.name(), last) {
+        Request::Lesson(index) => {
             let Some(lesson) = LESSONS.get(index) else {
                 return Ok(());
             };
@@ -135,17 +135,18 @@ fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Step {
             turn.title(&format!("Lesson {}: {}", index + 1, lesson.name));
             (lesson.give)(turn, prompt)
         }
-        Wish::Done if checked => turn.say("\nSay `next` to go on.\n"),
-        Wish::Help => turn.say(&format!(
+        Request::Done if reviewed => turn.say("\nSay `next` to go on.\n"),
+        Request::Help => turn.say(&format!(
             "Pick a lesson, by number or by name.\n\n{}",
             list()
         )),
-        Wish::Hello => talk::hello(turn, &list()),
-        Wish::Done | Wish::Other => talk::other(turn, &prompt.text),
+        Request::Hello => talk::hello(turn, &list()),
+        Request::Done | Request::Other => talk::other(turn, &prompt.text),
     }
 }
 
-fn wish(name: &str, last: usize) -> Wish {
+/// Returns what the prompt `name` asks for when lesson `last` (from 1) was the last one given.
+fn request(name: &str, last: usize) -> Request {
     let by_name = LESSONS
         .iter()
         .position(|lesson| name == lesson.name || name.strip_suffix('s') == Some(lesson.name));
@@ -155,12 +156,14 @@ fn wish(name: &str, last: usize) -> Wish {
         .and_then(|number| number.checked_sub(1))
         .filter(|index| *index < LESSONS.len());
     match name {
-        "next" | "go on" => Wish::Lesson(last.min(LESSONS.len() - 1)),
-        "again" => Wish::Lesson(last.saturating_sub(1)),
-        "help" | "lessons" | "list" | "h" => Wish::Help,
-        "" | "hello" | "hi" | "hey" | "good morning" => Wish::Hello,
-        "done" | "check" | "ok" | "ready" => Wish::Done,
-        _ => by_name.or(by_number).map_or(Wish::Other, Wish::Lesson),
+        "next" | "go on" => Request::Lesson(last.min(LESSONS.len() - 1)),
+        "again" => Request::Lesson(last.saturating_sub(1)),
+        "help" | "lessons" | "list" | "h" => Request::Help,
+        "" | "hello" | "hi" | "hey" | "good morning" => Request::Hello,
+        "done" | "check" | "ok" | "ready" => Request::Done,
+        _ => by_name
+            .or(by_number)
+            .map_or(Request::Other, Request::Lesson),
     }
 }
 
@@ -175,24 +178,24 @@ fn list() -> String {
 mod tests {
     use super::*;
 
-    fn check(name: &str, last: usize, expected: Wish) {
-        assert_eq!(wish(name, last), expected, "{name}");
+    fn check(name: &str, last: usize, expected: Request) {
+        assert_eq!(request(name, last), expected, "{name}");
     }
 
     #[test]
-    fn a_wish_is_a_number_or_a_name() {
-        check("1", 0, Wish::Lesson(0));
-        check("12", 0, Wish::Lesson(11));
-        check("13", 0, Wish::Other);
-        check("0", 0, Wish::Other);
-        check("plan", 0, Wish::Lesson(1));
-        check("streams", 0, Wish::Lesson(0));
-        check("next", 0, Wish::Lesson(0));
-        check("next", 3, Wish::Lesson(3));
-        check("next", 12, Wish::Lesson(11));
-        check("again", 3, Wish::Lesson(2));
-        check("help", 0, Wish::Help);
-        check("", 0, Wish::Hello);
-        check("write me an editor", 0, Wish::Other);
+    fn a_lesson_is_found_by_its_number_or_name() {
+        check("1", 0, Request::Lesson(0));
+        check("12", 0, Request::Lesson(11));
+        check("13", 0, Request::Other);
+        check("0", 0, Request::Other);
+        check("plan", 0, Request::Lesson(1));
+        check("streams", 0, Request::Lesson(0));
+        check("next", 0, Request::Lesson(0));
+        check("next", 3, Request::Lesson(3));
+        check("next", 12, Request::Lesson(11));
+        check("again", 3, Request::Lesson(2));
+        check("help", 0, Request::Help);
+        check("", 0, Request::Hello);
+        check("write me an editor", 0, Request::Other);
     }
 }

@@ -1,10 +1,10 @@
-//! A small agent that teaches the plugin by doing: no network, no account, no model.
+//! The tutor: a small agent that teaches the plugin by doing. No network, no account, no model.
 //!
-//! It speaks the Agent Client Protocol, version 1, on stdio. `:AcpChat tutor` starts it.
-//! `ACP_TUTOR_DELAY_MS` sets the time between two words (15); every other pause is a multiple.
+//! It speaks version 1 of the Agent Client Protocol on stdio; `:AcpChat tutor` starts it.
+//! `ACP_TUTOR_DELAY_MS` sets the pause between two words (15 ms); all other pauses scale with it.
 //!
-//! Invariant: stdin is read on the main thread and nothing there waits, so a cancel, an answer and
-//! the end of stdin are seen at once, whatever the turns are doing.
+//! Invariant: the main thread reads stdin and never waits for a turn, so it sees a cancel, an
+//! answer and the end of stdin at once.
 
 mod changes;
 mod commands;
@@ -39,7 +39,7 @@ const PARSE_ERROR: i64 = -32700;
 fn main() -> ExitCode {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        println!("acp-tutor speaks the Agent Client Protocol, not to people directly.");
+        println!("acp-tutor talks to editors, in the Agent Client Protocol.");
         println!("Start it in Neovim: :AcpChat tutor");
         return ExitCode::SUCCESS;
     }
@@ -58,11 +58,11 @@ fn main() -> ExitCode {
             Err(why) => wire.refuse(&Value::Null, PARSE_ERROR, &why.to_string()),
         }
     }
-    // The client is gone: so are the turns, whatever they wait for.
+    // The client is gone; exiting ends the running turns too.
     ExitCode::SUCCESS
 }
 
-/// Handles one message of the client's.
+/// Handles one message from the client.
 fn receive(wire: &Arc<Wire>, message: &Value) {
     let id = message.get("id");
     let Some(method) = message.get("method").and_then(Value::as_str) else {
@@ -140,7 +140,7 @@ fn new_session(wire: &Wire, id: &Value, params: &Value) {
     }
 }
 
-/// Starts a turn on a thread of its own, which answers the request.
+/// Runs the turn on a new thread, which answers the request.
 fn prompt(wire: &Arc<Wire>, id: &Value, params: &Value) -> Result<(), Refusal> {
     let session = params
         .get("sessionId")
@@ -155,7 +155,7 @@ fn prompt(wire: &Arc<Wire>, id: &Value, params: &Value) -> Result<(), Refusal> {
         Start::Begun => {}
         Start::Unknown => return Err(invalid(&format!("sessionId {session} is not known"))),
         Start::Busy => {
-            let why = "A turn is running in this session. Wait for its end, or cancel it.";
+            let why = "A turn is running in this session: wait until it ends, or cancel it.";
             return Err((INVALID_REQUEST, why.to_owned()));
         }
     }

@@ -1,7 +1,6 @@
-//! A client of one MCP server, as small as it can be: it starts the server's command, and calls
-//! its tools one after the other.
+//! A minimal MCP client: starts one server's command and calls its tools, one call at a time.
 //!
-//! Invariant: the command ends with the client, and whoever waits for it can be cancelled.
+//! Invariant: the command ends with the client, and cancelling the turn ends every wait for it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,15 +9,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::turn::{Step, Stop, Turn};
+use crate::turn::{Flow, Stop, Turn};
 
-/// How long a wait goes on before somebody looks whether the turn was cancelled.
-const LOOK: Duration = Duration::from_millis(50);
+/// The interval at which a wait checks whether the turn was cancelled.
+const CANCEL_CHECK: Duration = Duration::from_millis(50);
 
-/// How long the client has to read what was said before a tool is called.
+/// The time the client gets to read the chat before a tool is called.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How to start a server, as `session/new` tells it.
+/// The command that starts a server, from `session/new`.
 #[derive(Debug, Clone, Default)]
 pub struct Server {
     command: String,
@@ -27,7 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Finds the server of this name among a session's, if a command starts it.
+    /// Finds the server with this name in the session's list, if it is started by a command.
     pub fn find(servers: &Value, name: &str) -> Option<Self> {
         let mut servers = servers.as_array()?.iter();
         let server = servers.find(|server| server.get("name") == Some(&json!(name)))?;
@@ -52,16 +51,16 @@ pub struct Client {
     next: u64,
 }
 
-/// What a call came to.
+/// The result of a call.
 pub struct Answer {
-    /// The texts, one below the other.
+    /// The text blocks, joined by line feeds.
     pub text: String,
     pub structured: Value,
 }
 
 impl Client {
-    /// Starts the server and says hello.
-    pub fn start(server: &Server, turn: &Turn<'_>) -> Step<Self> {
+    /// Starts the server and initializes the connection.
+    pub fn start(server: &Server, turn: &Turn<'_>) -> Flow<Self> {
         let failed = |why: std::io::Error| {
             let command = &server.command;
             Stop::Failed(format!("I could not start `{command}`: {why}."))
@@ -74,7 +73,9 @@ impl Client {
             .spawn()
             .map_err(failed)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Stop::Failed("It has no pipes.".to_owned()));
+            return Err(Stop::Failed(
+                "The server of your tools has no pipes.".to_owned(),
+            ));
         };
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -101,8 +102,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Returns the names of the tools there are.
-    pub fn tools(&mut self, turn: &Turn<'_>) -> Step<Vec<String>> {
+    /// Returns the names of the server's tools.
+    pub fn tools(&mut self, turn: &Turn<'_>) -> Flow<Vec<String>> {
         let list = self.ask("tools/list", json!({}), turn)?;
         let tools = list.get("tools").and_then(Value::as_array);
         let names = tools.into_iter().flatten().filter_map(|tool| {
@@ -112,9 +113,9 @@ impl Client {
         Ok(names.collect())
     }
 
-    /// Calls a tool, and waits for what it says.
-    pub fn call(&mut self, name: &str, arguments: Value, turn: &Turn<'_>) -> Step<Answer> {
-        // The call goes another way than what was said before it: that shall be read first.
+    /// Calls a tool and waits for its result.
+    pub fn call(&mut self, name: &str, arguments: Value, turn: &Turn<'_>) -> Flow<Answer> {
+        // The call does not travel with the chat: without a pause it could overtake the last words.
         std::thread::sleep(PAUSE);
         let params = json!({"name": name, "arguments": arguments});
         let result = self.ask("tools/call", params, turn)?;
@@ -125,7 +126,7 @@ impl Client {
             .collect();
         let text = texts.join("\n");
         if result.get("isError") == Some(&json!(true)) {
-            return Err(Stop::Failed(format!("`{name}` says: {text}")));
+            return Err(Stop::Failed(format!("The tool `{name}` failed: {text}")));
         }
         Ok(Answer {
             text,
@@ -133,12 +134,12 @@ impl Client {
         })
     }
 
-    fn ask(&mut self, method: &str, params: Value, turn: &Turn<'_>) -> Step<Value> {
+    fn ask(&mut self, method: &str, params: Value, turn: &Turn<'_>) -> Flow<Value> {
         self.next += 1;
         let id = json!(self.next);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
         loop {
-            let mut message = match self.lines.recv_timeout(LOOK) {
+            let mut message = match self.lines.recv_timeout(CANCEL_CHECK) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => {
                     turn.beat(0)?;
@@ -160,7 +161,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, message: &Value) -> Step {
+    fn send(&mut self, message: &Value) -> Flow {
         let line = format!("{message}\n");
         let sent = self.stdin.write_all(line.as_bytes());
         sent.and_then(|()| self.stdin.flush()).map_err(|_| gone())
@@ -168,12 +169,12 @@ impl Client {
 }
 
 fn gone() -> Stop {
-    Stop::Failed("The server of your tools is gone.".to_owned())
+    Stop::Failed("The server of your tools has ended.".to_owned())
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It ends by itself when its stdin does; a lesson need not wait for that.
+        // It would end with its stdin, but the lesson does not wait for that.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,21 +1,20 @@
 //! The practice file and its three hunks: plain text in, plain text out.
 //!
-//! Invariant: whatever the file looks like, an edit changes one known block of lines into the
-//! other, and every other line stays.
+//! Invariant: an edit replaces one known block of lines and leaves every other line as it is.
 
 use std::path::PathBuf;
 
 pub const NAME: &str = "acp-practice.lua";
 
-/// The file as the tutor writes it, and as `make try` has it.
+/// The file that the tutor writes and that `make try` opens.
 pub const TEXT: &str = include_str!("acp-practice.lua");
 
-/// A place of the file that the tutor changes, and what can stand there: blocks of whole lines.
+/// A place in the file that the tutor changes, and the blocks of whole lines it knows for it.
 ///
-/// There are three, so that a change of a change that nobody has decided on is still a change.
+/// Three blocks, so that changing an undecided hunk again does not restore the original.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// What it is about, in a few words.
+    /// A short description of the change.
     pub title: &'static str,
     blocks: [&'static str; 3],
 }
@@ -47,34 +46,34 @@ pub const HUNKS: [Hunk; 3] = [
     },
 ];
 
-/// An edit to make: `old` lines become `new` lines.
+/// Replaces the lines `old` with the lines `new`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edit {
     pub old: &'static str,
     pub new: &'static str,
 }
 
-/// The three edits the user is to decide on; `None` where the file had neither block.
+/// The three edits under review; `None` where the file had no known block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     pub path: PathBuf,
     pub edits: Vec<Option<Edit>>,
 }
 
-/// What became of an edit.
+/// The user's decision about an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// The tutor's lines are there: accepted, or not decided yet.
+pub enum Decision {
+    /// The file has the tutor's lines: accepted, or not decided yet.
     Kept,
     Rejected,
-    /// Neither version is there.
+    /// The file has neither version.
     Rewritten,
-    /// The tutor could not make this edit at all.
+    /// The tutor could not make this edit.
     Skipped,
 }
 
 impl Hunk {
-    /// Returns the edit that puts the next block where `text` has one of the three.
+    /// Returns the edit that replaces the block found in `text` with the next of the three.
     pub fn edit(&self, text: &str) -> Option<Edit> {
         let [one, two, three] = self.blocks;
         [(one, two), (two, three), (three, one)]
@@ -85,7 +84,7 @@ impl Hunk {
 }
 
 impl Edit {
-    /// Returns `text` with the edit made, and the line (from 1) where it begins.
+    /// Returns the edited text and the line (from 1) where the edit begins.
     pub fn apply(&self, text: &str) -> Option<(String, usize)> {
         let at = find(text, self.old)?;
         let (before, rest) = text.split_at_checked(at)?;
@@ -96,19 +95,19 @@ impl Edit {
 }
 
 impl Review {
-    /// Returns what became of each edit in `text`.
-    pub fn fates(&self, text: &str) -> Vec<Fate> {
-        let fate = |edit: &Option<Edit>| match edit {
-            None => Fate::Skipped,
-            Some(edit) if find(text, edit.new).is_some() => Fate::Kept,
-            Some(edit) if find(text, edit.old).is_some() => Fate::Rejected,
-            Some(_) => Fate::Rewritten,
+    /// Returns the user's decision about each edit, as `text` shows it.
+    pub fn decisions(&self, text: &str) -> Vec<Decision> {
+        let decision = |edit: &Option<Edit>| match edit {
+            None => Decision::Skipped,
+            Some(edit) if find(text, edit.new).is_some() => Decision::Kept,
+            Some(edit) if find(text, edit.old).is_some() => Decision::Rejected,
+            Some(_) => Decision::Rewritten,
         };
-        self.edits.iter().map(fate).collect()
+        self.edits.iter().map(decision).collect()
     }
 }
 
-/// Finds a block of whole lines.
+/// Finds a block of whole lines and returns its byte offset.
 fn find(text: &str, block: &str) -> Option<usize> {
     text.match_indices(block).map(|(at, _)| at).find(|at| {
         text.get(..*at)
@@ -131,14 +130,14 @@ mod tests {
         (text, review)
     }
 
-    fn check(text: &str, expected: [Fate; 3]) {
+    fn check(text: &str, expected: [Decision; 3]) {
         let (_, review) = edited(TEXT);
-        assert_eq!(review.fates(text), expected);
+        assert_eq!(review.decisions(text), expected);
     }
 
     #[test]
-    fn what_the_user_kept_is_seen() {
-        use Fate::{Kept, Rejected, Rewritten};
+    fn the_text_shows_which_hunks_the_user_kept() {
+        use Decision::{Kept, Rejected, Rewritten};
         let (new, review) = edited(TEXT);
         check(&new, [Kept; 3]);
         check(TEXT, [Rejected; 3]);
@@ -152,17 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn every_round_has_three_hunks() {
+    fn each_round_of_edits_has_three_hunks() {
         let (second, _) = edited(TEXT);
         let (third, review) = edited(&second);
-        assert_eq!(review.fates(&second), [Fate::Rejected; 3]);
+        assert_eq!(review.decisions(&second), [Decision::Rejected; 3]);
         assert_eq!(edited(&third).0, TEXT);
         let mixed = second.replace("ipairs", "pairs");
         assert_eq!(edited(&mixed).1.edits.iter().flatten().count(), 3);
     }
 
     #[test]
-    fn the_hunks_stand_apart() {
+    fn the_hunks_do_not_touch_each_other() {
         let (new, _) = edited(TEXT);
         let rows: Vec<usize> = HUNKS
             .iter()
@@ -176,6 +175,6 @@ mod tests {
     fn a_file_without_the_block_is_left_alone() {
         let text = TEXT.replace("Hello ", "Hi ");
         assert_eq!(HUNKS[0].edit(&text), None);
-        assert_eq!(edited(&text).1.fates(&text)[0], Fate::Skipped);
+        assert_eq!(edited(&text).1.decisions(&text)[0], Decision::Skipped);
     }
 }

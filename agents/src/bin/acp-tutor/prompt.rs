@@ -1,15 +1,15 @@
-//! What the user sent: the words, and the files that came along.
+//! The user's prompt: its text and the attached files.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// A prompt, read.
+/// A decoded prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// The user's words, trimmed: the first text block. Others only go along.
+    /// The first text block, trimmed. Later ones are attachments.
     pub text: String,
-    /// The files of resources and resource links, in order.
+    /// The files of all resources and resource links, in order.
     pub files: Vec<PathBuf>,
 }
 
@@ -17,7 +17,7 @@ impl Prompt {
     /// Reads the content blocks of a prompt.
     ///
     /// # Errors
-    /// The field that is missing.
+    /// Names the missing field.
     pub fn read(blocks: &[Value]) -> Result<Prompt, String> {
         let mut text = None;
         let mut files = Vec::new();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_in_what_was_typed() {
+    fn a_name_is_found_however_it_is_typed() {
         for typed in [
             "plan",
             "/plan",

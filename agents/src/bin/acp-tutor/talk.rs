@@ -1,33 +1,33 @@
-//! The lessons that need no file: streaming, the plan, the permission, cancelling, the summary.
+//! Lessons without a file: streaming, plans, permissions, cancelling, the summary.
 
 use serde_json::json;
 
 use crate::prompt::Prompt;
-use crate::turn::{Choice, Step, Stop, Tool, Turn};
+use crate::turn::{Choice, Flow, Stop, Tool, Turn};
 use crate::wire::Remembered;
 
-/// What stands in a new chat before anything was asked.
+/// The first message of a new chat.
 pub const GREETING: &str = "# Hello!\n\n\
-    I am the tutor: a small agent that lives in this plugin. No network, no account, no model. \
-    What I do here, any agent can do.\n\n\
-    Write `help` in the window below and send it with `<CR>`: there are twelve short lessons. \
-    `next` takes you from one to the next.\n";
+    I am the tutor, a small agent that comes with this plugin: no network, no account, no model. \
+    Whatever I do here, any agent can do.\n\n\
+    Write `help` in the window below and send it with `<CR>` to see the twelve short lessons. \
+    `next` takes you through them one by one.\n";
 
-/// Lists the lessons to somebody who says hello.
-pub fn hello(turn: &Turn<'_>, lessons: &str) -> Step {
+/// Returns the user's greeting, with the list of lessons.
+pub fn hello(turn: &Turn<'_>, lessons: &str) -> Flow {
     turn.say(&format!(
-        "Hello! This is what I can show you:\n\n{lessons}\n\
-         Type a number or a name, or `next` for one after the other.\n"
+        "Hello! Here is what I can show you:\n\n{lessons}\n\
+         Type a number or a name, or `next` to go through them in order.\n"
     ))
 }
 
 /// Answers a prompt that names no lesson.
-pub fn other(turn: &Turn<'_>, text: &str) -> Step {
+pub fn other(turn: &Turn<'_>, text: &str) -> Flow {
     turn.think("No lesson has that name.")?;
     turn.say(&format!(
         "You wrote:\n\n{}\n\nA real agent would get to work now. I am only the tutor: I can show you \
          how an agent **reads** your buffers, **asks** you, **edits** files and **stops** when you \
-         say so. Type `help` for the lessons, `next` for the next one.\n",
+         tell it to. Type `help` for the lessons, or `next` for the next one.\n",
         quoted(text)
     ))
 }
@@ -42,16 +42,16 @@ fn quoted(text: &str) -> String {
     format!("> {}{more}", lines.join("\n> "))
 }
 
-pub fn stream(turn: &mut Turn<'_>, _: &Prompt) -> Step {
-    turn.think("This is a thought. Agents think before they speak, and you may look.")?;
+pub fn stream(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
+    turn.think("This is a thought. Agents think before they speak, and you can read along.")?;
     turn.say(
-        "## Text comes in a stream\n\n\
+        "## Text is streamed\n\n\
          It arrives word by word, and the window follows it **only while its cursor is at the \
-         end**. Go up (`<C-w>k`) and read in peace; `G` follows again, `i` takes you back to \
-         writing.\n\n\
-         - A thought, like the one above, stays folded: `<CR>` on it opens and closes it.\n\
-         - Markdown is drawn as it comes: **bold**, `code`, lists.\n\
-         - So is code, in its own colours:\n\n\
+         end**. Go up (`<C-w>k`) and read in peace; `G` follows again, and `i` takes you back to \
+         your prompt.\n\n\
+         - A thought, like the one above, is folded: press `<CR>` on it to open or close it.\n\
+         - Markdown is drawn as it arrives: **bold**, `code`, lists.\n\
+         - So is code, with syntax highlighting:\n\n\
          ```rust\n\
          fn main() {\n    \
              let words = [\"one\", \"at\", \"a\", \"time\"];\n    \
@@ -59,40 +59,42 @@ pub fn stream(turn: &mut Turn<'_>, _: &Prompt) -> Step {
          }\n\
          ```\n\n\
          ```lua\n\
-         -- Neovim's own tongue\n\
+         -- Neovim's own language\n\
          vim.notify((\"Hello from %s\"):format(\"Lua\"))\n\
          ```\n\n\
-         It is a plain buffer: search it, yank from it. Say `next` to go on.\n",
+         The chat is an ordinary buffer: search it, yank from it. Say `next` to go on.\n",
     )
 }
 
-pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     const ENTRIES: [(&str, &str); 4] = [
         ("Look at the task", "high"),
         ("Make a plan", "high"),
-        ("Work it off", "medium"),
-        ("Tell you about it", "low"),
+        ("Carry it out", "medium"),
+        ("Report back", "low"),
     ];
-    turn.say("## A plan\n\nAgents with much to do say so first. Watch the marks change.\n\n")?;
+    turn.say(
+        "## A plan\n\nAn agent with a lot to do makes a plan first. Watch the marks change.\n\n",
+    )?;
     for done in 0..ENTRIES.len() {
         turn.plan(&ENTRIES, done);
         turn.beat(40)?;
     }
     turn.say(
-        "Each entry went from *pending* over *in progress* to *completed*; a `!` marks what \
-         matters most. A plan is the agent's own; it may change its mind, and the list changes \
-         with it. Say `next` to go on.\n",
+        "Each entry went from *pending* through *in progress* to *completed*; a `!` marks the \
+         most important ones. The plan belongs to the agent: when it changes its mind, the list \
+         changes too. Say `next` to go on.\n",
     )?;
     turn.plan(&ENTRIES, ENTRIES.len());
     Ok(())
 }
 
-pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     const COMMAND: &str = "echo 'Hello from the tutor'";
     turn.say(
-        "## A permission\n\nI would like to run a command, and I do not before you say so: a window \
-         asks you. It never takes a key that you meant for your text. So leave insert mode \
-         (`<Esc>`), and then press the key beside your answer.\n\n",
+        "## A permission\n\nI would like to run a command, but not without your permission: a window \
+         asks for it. It never takes a key that you meant for your text, so leave insert mode \
+         first (`<Esc>`), then press the key beside your answer.\n\n",
     )?;
     let input = json!({"command": COMMAND, "description": "Says hello"});
     let tool = turn.tool(COMMAND, "execute", json!({"rawInput": input}));
@@ -124,27 +126,27 @@ pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Step {
         Choice::AllowAlways => (
             "completed",
             "Hello from the tutor",
-            "*always*, so I just did it",
+            "*always*, so I just ran it",
         ),
         _ => ("failed", "Not run.", "*never*, so I did not even ask"),
     };
     turn.tool_end(&tool, end.0, end.1);
     turn.say(&format!(
-        "Last time you said {}. Now I have forgotten it: ask for `permission` again, and I ask \
-         you again.\n",
+        "Last time you said {}. I have now forgotten that: say `permission` once more, and I will \
+         ask again.\n",
         end.2
     ))
 }
 
-fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Step {
+fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Flow {
     let text = match choice {
-        Choice::AllowOnce => "You said **once**: I did it, and the next time I ask again.",
+        Choice::AllowOnce => "You said **once**: I ran it, and next time I will ask again.",
         Choice::AllowAlways => {
-            "You said **always**: I did it. Ask for `permission` again, and see what I do."
+            "You said **always**: I ran it. Say `permission` again to see what I do next time."
         }
-        Choice::RejectOnce => "You said **no**: nothing was run. That is that, no hard feelings.",
+        Choice::RejectOnce => "You said **no**: nothing was run. No hard feelings.",
         Choice::RejectAlways => {
-            "You said **never**: nothing was run. Ask for `permission` again, and see what I do."
+            "You said **never**: nothing was run. Say `permission` again to see what I do next time."
         }
     };
     match choice {
@@ -156,15 +158,15 @@ fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Step {
         Choice::RejectOnce | Choice::RejectAlways => turn.tool_end(tool, "failed", "Not run."),
     }
     turn.say(&format!(
-        "{text}\n\nA question waits as long as you like: `q` leaves its window, `:Acp permission` goes \
-         back to it. Say `next` to go on.\n"
+        "{text}\n\nA question waits as long as you like: `q` closes its window, and `:Acp permission` \
+         opens it again. Say `next` to go on.\n"
     ))
 }
 
-pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say(
-        "## Stop me\n\nI count to sixty, slowly. Press `<C-c>` in the chat, or type `:Acp cancel` \
-         anywhere, when you have had enough. Then say `next`.\n\n",
+        "## Stop me\n\nI am counting to sixty, slowly. When you have had enough, press `<C-c>` in the chat or \
+         type `:Acp cancel` anywhere. Then say `next`.\n\n",
     )?;
     let tool = turn.tool(
         "Counting to sixty",
@@ -174,43 +176,44 @@ pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Step {
     for number in 1..=60 {
         if let Err(stop) = count(turn, number) {
             if stop == Stop::Cancelled {
-                // It comes after the cancel, and counts all the same: so do real agents.
+                // Real agents also send updates after the cancel, and clients accept them.
                 turn.tool_stop(&tool, &format!("Stopped before {number}."));
             }
             return Err(stop);
         }
     }
     turn.tool_end(&tool, "completed", "Sixty.");
-    turn.say("\n\nSixty. You are patient. Ask for `cancel` again when you are not.\n")
+    turn.say("\n\nSixty. You are very patient! Say `cancel` again to try stopping me.\n")
 }
 
-fn count(turn: &Turn<'_>, number: u32) -> Step {
+fn count(turn: &Turn<'_>, number: u32) -> Flow {
     turn.beat(66)?;
     turn.say(&format!("{number} "))
 }
 
-pub fn finish(turn: &mut Turn<'_>, _: &Prompt) -> Step {
+pub fn finish(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say(
-        "## On one page\n\n\
-         - `:AcpChat` opens the chat; with a range, the lines go along\n\
-         - `:Acp next`, `:Acp prev`: from hunk to hunk\n\
-         - `:Acp accept`, `:Acp reject`: the hunk at the cursor; `file` and `all` take more\n\
-         - `:Acp review`: all hunks, in the quickfix list\n\
-         - `:Acp permission`: to the open question\n\
-         - `:Acp terminal`: to the commands that agents run\n\
-         - `:Acp tools`: what of Neovim's own agents may call\n\
-         - `:Acp cancel`, or `<C-c>` in the chat: stop\n\
-         - `:Acp log`, `:checkhealth acp`: when something is odd\n\n\
+        "## All on one page\n\n\
+         - `:AcpChat` opens the chat; with a range, it attaches those lines\n\
+         - `:Acp next`, `:Acp prev`: go to the next or previous hunk\n\
+         - `:Acp accept`, `:Acp reject`: decide the hunk at the cursor; add `file` or `all` for more\n\
+         - `:Acp review`: list all files and hunks\n\
+         - `:Acp undo-turn`: take back everything the last turn changed\n\
+         - `:Acp permission`: go to the open question\n\
+         - `:Acp terminal`: show the commands that agents run\n\
+         - `:Acp tools`: choose which of Neovim's tools agents may call\n\
+         - `:Acp cancel`, or `<C-c>` in the chat: stop the agent\n\
+         - `:Acp log`, `:checkhealth acp`: find out what went wrong\n\n\
          ## A real agent\n\n\
-         `:Acp agents` lists those the plugin knows, and how to get each. Once its program is \
-         there, for example:\n\n\
+         `:Acp agents` lists the agents that the plugin knows, and how to install each. Once one \
+         is installed, start it by name:\n\n\
          ```vim\n\
          :AcpChat claude\n\
          ```\n\n\
-         And to make it the one that `:AcpChat` starts, in your `init.lua`:\n\n\
+         To make it the default for `:AcpChat`, add this to your `init.lua`:\n\n\
          ```lua\n\
          vim.g.acp = { default_agent = \"claude\" }\n\
          ```\n\n\
-         The rest is in `:help acp`. It was a pleasure.\n",
+         The rest is in `:help acp`. Have fun!\n",
     )
 }

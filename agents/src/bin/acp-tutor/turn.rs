@@ -1,7 +1,7 @@
-//! What a lesson can do in a turn: talk, think, plan, call tools, ask.
+//! The actions of a lesson during a turn: talk, think, plan, call tools, ask.
 //!
-//! Invariant: when a turn is cancelled, each of its tool calls that is not done gets one last
-//! update, and nothing else is said.
+//! Invariant: when a turn is cancelled, each unfinished tool call gets one last update, and the
+//! turn sends nothing else.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::{Cancelled, Session, Wire};
 
-/// Why a lesson ends before its end.
+/// Why a lesson ends early.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
     Cancelled,
-    /// What went wrong, as a sentence for the user.
+    /// The failure, as a sentence for the user.
     Failed(String),
 }
 
@@ -24,8 +24,8 @@ impl From<Cancelled> for Stop {
     }
 }
 
-/// How a lesson goes on.
-pub type Step<T = ()> = Result<T, Stop>;
+/// The result of an action; an error ends the lesson.
+pub type Flow<T = ()> = Result<T, Stop>;
 
 /// The id of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Reads or changes what is remembered of the session.
+    /// Gives access to the session's state.
     pub fn session<T: Default>(&self, look: impl FnOnce(&mut Session) -> T) -> T {
         self.wire.with(self.session, look)
     }
@@ -77,27 +77,27 @@ impl<'a> Turn<'a> {
         self.session(|session| session.cwd.clone())
     }
 
-    /// Whether the client reads and writes files.
+    /// Returns whether the client reads and whether it writes files.
     pub fn abilities(&self) -> (bool, bool) {
         self.wire.abilities()
     }
 
-    /// Whether the client runs commands.
+    /// Returns whether the client runs commands.
     pub fn runs_commands(&self) -> bool {
         self.wire.runs_commands()
     }
 
-    /// Streams markdown, word by word.
-    pub fn say(&self, text: &str) -> Step {
+    /// Streams a message in markdown, word by word.
+    pub fn say(&self, text: &str) -> Flow {
         self.stream("agent_message_chunk", text)
     }
 
-    /// Streams a thought.
-    pub fn think(&self, text: &str) -> Step {
+    /// Streams a thought, word by word.
+    pub fn think(&self, text: &str) -> Flow {
         self.stream("agent_thought_chunk", text)
     }
 
-    fn stream(&self, kind: &str, text: &str) -> Step {
+    fn stream(&self, kind: &str, text: &str) -> Flow {
         for word in words(text) {
             self.beat(1)?;
             let content = json!({"type": "text", "text": word});
@@ -106,13 +106,13 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Pauses for the time of so many words.
-    pub fn beat(&self, words: u32) -> Step {
+    /// Pauses for as long as streaming this many words takes.
+    pub fn beat(&self, words: u32) -> Flow {
         self.wire.pause(self.session, self.time(words))?;
         Ok(())
     }
 
-    /// Returns the time of so many words.
+    /// Returns the time that streaming this many words takes.
     pub fn time(&self, words: u32) -> Duration {
         let time = self.wire.delay.checked_mul(words);
         time.unwrap_or(Duration::MAX)
@@ -122,7 +122,7 @@ impl<'a> Turn<'a> {
         self.update(&json!({"sessionUpdate": "session_info_update", "title": title}));
     }
 
-    /// Shows a plan of which the first `done` entries are done and the next one is being done.
+    /// Sends a plan whose first `done` entries are completed and whose next one is in progress.
     pub fn plan(&self, entries: &[(&str, &str)], done: usize) {
         let entries: Vec<Value> = entries
             .iter()
@@ -139,7 +139,7 @@ impl<'a> Turn<'a> {
         self.update(&json!({"sessionUpdate": "plan", "entries": entries}));
     }
 
-    /// Announces a tool call; `fields` are those of ACP's `ToolCall`.
+    /// Announces a tool call; `fields` are more fields of ACP's `ToolCall`.
     pub fn tool(&mut self, title: &str, kind: &str, fields: Value) -> Tool {
         let number = self.session(|session| {
             session.tools += 1;
@@ -161,7 +161,7 @@ impl<'a> Turn<'a> {
         tool
     }
 
-    /// Changes fields of a tool call.
+    /// Updates fields of a tool call.
     pub fn tool_update(&mut self, tool: &Tool, fields: Value) {
         let status = fields.get("status").and_then(Value::as_str);
         if matches!(status, Some("completed" | "failed")) {
@@ -177,27 +177,27 @@ impl<'a> Turn<'a> {
         self.update(&Value::Object(update));
     }
 
-    /// Ends a tool call with a word on how it went.
+    /// Ends a tool call with a status and a text about the outcome.
     pub fn tool_end(&mut self, tool: &Tool, status: &str, text: &str) {
         let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
         self.tool_update(tool, json!({"status": status, "content": content}));
     }
 
-    /// Leaves a tool call as it is, with a word on how far it came: it is the client that marks
-    /// the tool calls of a cancelled turn.
+    /// Adds a last text to a tool call without changing its status: the client marks the tool
+    /// calls of a cancelled turn itself.
     pub fn tool_stop(&mut self, tool: &Tool, text: &str) {
         self.open.retain(|open| open != tool);
         let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
         self.tool_update(tool, json!({"content": content}));
     }
 
-    /// Asks for permission, with these options; `cancelled` as the answer ends the turn.
+    /// Asks for permission with these options; the outcome `cancelled` ends the turn.
     pub fn permission(
         &self,
         tool: &Tool,
         fields: Value,
         offered: &[(Choice, &str)],
-    ) -> Step<Choice> {
+    ) -> Flow<Choice> {
         let mut call = Map::from_iter([("toolCallId".to_owned(), json!(tool.0))]);
         if let Value::Object(fields) = fields {
             call.extend(fields);
@@ -215,7 +215,7 @@ impl<'a> Turn<'a> {
             .ask(self.session, "session/request_permission", &params)?;
         let outcome = answer.pointer("/result/outcome").ok_or_else(|| {
             Stop::Failed(format!(
-                "I asked, and the answer was {}.",
+                "I asked for permission and got this answer: {}.",
                 error_of(&answer)
             ))
         })?;
@@ -227,11 +227,16 @@ impl<'a> Turn<'a> {
             .iter()
             .map(|(choice, _)| *choice)
             .find(|choice| Some(choice.kind()) == id)
-            .ok_or_else(|| Stop::Failed(format!("I never offered the option {outcome}.")))
+            .ok_or_else(|| {
+                Stop::Failed(format!(
+                    "I never offered the option that was chosen: {outcome}."
+                ))
+            })
     }
 
-    /// Reads a file through the client. The outer error ends the turn, the inner is the client's.
-    pub fn read(&self, path: &Path) -> Step<Result<String, String>> {
+    /// Reads a file through the client. The outer error ends the lesson, the inner one is the
+    /// client's refusal.
+    pub fn read(&self, path: &Path) -> Flow<Result<String, String>> {
         let params = json!({"sessionId": self.session, "path": path});
         let answer = self.wire.ask(self.session, "fs/read_text_file", &params)?;
         let content = answer.pointer("/result/content").and_then(Value::as_str);
@@ -239,7 +244,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Writes a file through the client.
-    pub fn write(&self, path: &Path, content: &str) -> Step {
+    pub fn write(&self, path: &Path, content: &str) -> Flow {
         let params = json!({"sessionId": self.session, "path": path, "content": content});
         let answer = self.wire.ask(self.session, "fs/write_text_file", &params)?;
         if answer.get("error").is_some() {
@@ -250,8 +255,8 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Asks the client for something of this session that must not fail, and returns its result.
-    pub fn request(&self, method: &str, params: Value) -> Step<Value> {
+    /// Sends a request about this session and returns its result; a refusal ends the lesson.
+    pub fn request(&self, method: &str, params: Value) -> Flow<Value> {
         let mut asked = Map::from_iter([("sessionId".to_owned(), json!(self.session))]);
         if let Value::Object(params) = params {
             asked.extend(params);
@@ -261,12 +266,14 @@ impl<'a> Turn<'a> {
             Some(result) => Ok(result.take()),
             None => {
                 let why = error_of(&answer);
-                Err(Stop::Failed(format!("`{method}` was refused: {why}.")))
+                Err(Stop::Failed(format!(
+                    "The client refused `{method}`: {why}."
+                )))
             }
         }
     }
 
-    /// Gives the tool calls that are not done their last update.
+    /// Sends the last update of each unfinished tool call.
     pub fn leave(&mut self, stop: &Stop) {
         for tool in std::mem::take(&mut self.open) {
             match stop {
@@ -291,7 +298,7 @@ fn error_of(answer: &Value) -> String {
         )
 }
 
-/// Cuts a text behind each run of white space.
+/// Splits a text after each run of white space.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,7 +1,6 @@
-//! What all turns share: stdout, the sessions, and the client's answers.
+//! The state that all turns share: stdout, the sessions, and the client's answers.
 //!
-//! Invariant: a turn that waits is woken by an answer, a cancel, or its own deadline, and by
-//! nothing else does it go on.
+//! Invariant: only an answer, a cancel or its own deadline ends the wait of a turn.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -33,18 +32,18 @@ struct State {
     answers: HashMap<u64, Value>,
 }
 
-/// What the tutor remembers of a session.
+/// The state of a session.
 #[derive(Debug, Default)]
 pub struct Session {
     pub cwd: PathBuf,
-    /// The number of the lesson given last.
+    /// The number of the last lesson, from 1; 0 before the first.
     pub lesson: usize,
-    /// The three hunks the user is to decide on.
+    /// The hunks that wait for the user's decision.
     pub review: Option<Review>,
-    /// "Always" or "never" was the answer to the permission lesson.
+    /// The answer to the permission lesson, if it was "always" or "never".
     pub remembered: Option<Remembered>,
     pub tools: u64,
-    /// What the editor's own tools are reached by.
+    /// The server of the editor's tools.
     pub server: Option<Server>,
     running: bool,
     cancelled: bool,
@@ -56,7 +55,7 @@ pub enum Remembered {
     Never,
 }
 
-/// What came of starting a turn.
+/// The result of starting a turn.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Start {
     Begun,
@@ -98,12 +97,12 @@ impl Wire {
         state.runs_commands = run;
     }
 
-    /// Whether the client runs commands for the agent.
+    /// Returns whether the client runs commands for agents.
     pub fn runs_commands(&self) -> bool {
         self.lock().runs_commands
     }
 
-    /// Whether the client reads and writes files for the agent.
+    /// Returns whether the client reads and whether it writes files for agents.
     pub fn abilities(&self) -> (bool, bool) {
         let state = self.lock();
         (state.reads, state.writes)
@@ -112,7 +111,7 @@ impl Wire {
     /// Adds a session and returns its id.
     pub fn open(&self, session: Session) -> String {
         let mut state = self.lock();
-        // No two processes shall use the same: clients remember sessions by it.
+        // Unique across processes: clients remember sessions by this id.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.unwrap_or_default().as_millis();
         let id = format!("tutor-{}-{now:x}", state.sessions.len() + 1);
@@ -120,7 +119,7 @@ impl Wire {
         id
     }
 
-    /// Begins a turn, if the session has none.
+    /// Starts a turn unless the session has one running.
     pub fn start(&self, session: &str) -> Start {
         match self.lock().sessions.get_mut(session) {
             None => Start::Unknown,
@@ -139,7 +138,7 @@ impl Wire {
         }
     }
 
-    /// Cancels the session's turn; without one nothing happens.
+    /// Cancels the session's turn; does nothing without one.
     pub fn cancel(&self, session: &str) {
         if let Some(session) = self.lock().sessions.get_mut(session) {
             session.cancelled = true;
@@ -147,7 +146,7 @@ impl Wire {
         self.changed.notify_all();
     }
 
-    /// Reads or changes what is remembered of a session.
+    /// Gives access to a session's state.
     pub fn with<T: Default>(&self, session: &str, look: impl FnOnce(&mut Session) -> T) -> T {
         self.lock()
             .sessions
@@ -162,7 +161,7 @@ impl Wire {
             .map(|_| ())
     }
 
-    /// Sends a request and waits for its answer, the whole message.
+    /// Sends a request, waits for the answer and returns the whole message.
     pub fn ask(&self, session: &str, method: &str, params: &Value) -> Result<Value, Cancelled> {
         let id = {
             let mut state = self.lock();
@@ -173,14 +172,14 @@ impl Wire {
         };
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let answer = self.wait(session, None, |state| state.answers.remove(&id));
-        // An answer that comes after a cancel is nobody's.
+        // Drops an answer that arrives after a cancel.
         let mut state = self.lock();
         state.open.remove(&id);
         state.answers.remove(&id);
         answer.map(Option::unwrap_or_default)
     }
 
-    /// Takes in an answer of the client's.
+    /// Hands an answer of the client to the turn that waits for it.
     pub fn answered(&self, id: &Value, message: &Value) {
         let mut state = self.lock();
         if let Some(id) = id.as_u64().filter(|id| state.open.contains(id)) {
@@ -243,7 +242,7 @@ impl Wire {
     fn send(&self, message: &Value) {
         let mut out = std::io::stdout().lock();
         let line = format!("{message}\n");
-        // A client that no longer reads also closes stdin, and that ends the process.
+        // A client that has stopped reading also closes stdin, and that ends the process.
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 }

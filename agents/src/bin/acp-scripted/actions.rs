@@ -1,6 +1,6 @@
-//! The steps that are no conversation: bytes, files, processes, time.
+//! The steps outside the protocol: raw bytes, files, processes, time.
 //!
-//! Invariant: a deed that cannot be done is a mismatch, never passed over.
+//! Invariant: a step that cannot be carried out is a mismatch; none is skipped.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::runner::{Runner, Stop};
 use crate::script::{BigSay, Disk, Flood, Kind, MeasureRead, Verb};
 use crate::wire::Out;
 
-/// Does one of the steps that are no conversation.
+/// Carries out one step outside the protocol.
 pub fn run(runner: &mut Runner<'_>, verb: &Verb) -> Result<(), Stop> {
     match verb {
         Verb::Raw { it, newline } => {
@@ -50,7 +50,7 @@ pub fn run(runner: &mut Runner<'_>, verb: &Verb) -> Result<(), Stop> {
             Ok(())
         }
         Verb::MeasureRead { it } => measure_read(runner, it),
-        other => Err(format!("nobody does {other:?}").into()),
+        other => Err(format!("{other:?} is not carried out here").into()),
     }
 }
 
@@ -62,7 +62,7 @@ fn bytes(runner: &Runner<'_>, bytes: &[u8], newline: bool) -> Result<(), Stop> {
 
 fn flood(runner: &Runner<'_>, it: &Flood) -> Result<(), Stop> {
     let [byte] = it.byte.as_bytes() else {
-        return Err("flood: \"byte\" is one byte".to_owned().into());
+        return Err("flood: \"byte\" must be one byte".to_owned().into());
     };
     let block = [*byte; 65_536];
     let mut left = it.bytes;
@@ -83,7 +83,7 @@ fn big_say(runner: &mut Runner<'_>, it: &BigSay) -> Result<(), Stop> {
         Kind::Code => CODE.to_owned(),
         Kind::Mixed => [PROSE, CODE].concat(),
     };
-    // The patterns are ASCII: any cut is a character's end. `$` begins no placeholder in them.
+    // The patterns are ASCII, so every byte ends a character, and have no `$`, so no placeholder.
     let text: Vec<u8> = pattern.bytes().cycle().take(it.bytes).collect();
     let start = Instant::now();
     for (i, part) in text.chunks(it.chunk.unwrap_or(it.bytes).max(1)).enumerate() {
@@ -103,12 +103,12 @@ fn big_say(runner: &mut Runner<'_>, it: &BigSay) -> Result<(), Stop> {
 fn abort(signal: &str) -> Result<(), Stop> {
     let name = signal.strip_prefix("SIG").unwrap_or(signal);
     let pid = std::process::id().to_string();
-    // The shell's own kill: not every machine has the program.
+    // The shell's builtin: some machines lack the program `kill`.
     Command::new("sh")
         .args(["-c", "kill -s \"$1\" \"$2\"", "sh", name, &pid])
         .status()
         .map_err(|why| format!("abort {signal}: {why}"))?;
-    // A signal that does not end this process leaves it waiting for one that does.
+    // After a signal that does not end the process, waits for one that does.
     loop {
         std::thread::park();
     }
@@ -151,7 +151,7 @@ fn spawn_child(
     let child = command
         .spawn()
         .map_err(|why| format!("spawn_child {program}: {why}"))?;
-    // It is left to itself: whoever ends the process group ends it.
+    // Not waited for: the child ends with the process group.
     runner.vars.set("child_pid", json!(child.id().to_string()));
     match pid_file {
         Some(file) => write(&runner.vars.text(file)?, &child.id().to_string()),
@@ -159,7 +159,7 @@ fn spawn_child(
     }
 }
 
-/// Writes beside `path` and renames, so that a reader never sees a half of it.
+/// Writes a temporary file and renames it to `path`, so that readers never see half of it.
 fn write(path: &str, content: &str) -> Result<(), Stop> {
     let path = Path::new(path);
     let part = path.with_extension("part-of-script");
@@ -175,7 +175,7 @@ fn disk(runner: &Runner<'_>, it: &Disk) -> Result<(), Stop> {
     let path = runner.vars.text(&it.path)?;
     match (&it.content, fs::read(&path)) {
         (None, Err(_)) => Ok(()),
-        (None, Ok(_)) => Err(format!("{path} is there").into()),
+        (None, Ok(_)) => Err(format!("{path} exists").into()),
         (Some(_), Err(why)) => Err(format!("reading {path}: {why}").into()),
         (Some(pattern), Ok(bytes)) => {
             let text = Value::String(String::from_utf8_lossy(&bytes).into_owned());
@@ -270,7 +270,7 @@ fn base64(text: &str) -> Result<Vec<u8>, String> {
             b'0'..=b'9' => byte - b'0' + 52,
             b'+' => 62,
             b'/' => 63,
-            _ => return Err(format!("raw_b64: {:?} is no base64", char::from(byte))),
+            _ => return Err(format!("raw_b64: {:?} is not base64", char::from(byte))),
         };
         bits = (bits << 6 | u32::from(six)) & 0xffff;
         held += 6;
@@ -297,6 +297,6 @@ mod tests {
         check("/w==", Ok(b"\xff"));
         check("aGk=", Ok(b"hi"));
         check("aGVsbG8gd29ybGQ", Ok(b"hello world"));
-        check("a b", Err("raw_b64: ' ' is no base64"));
+        check("a b", Err("raw_b64: ' ' is not base64"));
     }
 }
