@@ -20,10 +20,12 @@ fn alone(init: &str, old: &str, new: &str) -> Nvim {
 #[track_caller]
 fn only(nvim: &Nvim) {
     wait_shown(nvim);
-    nvim.cmd("only");
-    nvim.wait("the screen to be drawn", || {
+    nvim.cmd("only | redraw");
+    // From here on the screen shows this window; a lower one could hide the line with the mark.
+    nvim.mode();
+    nvim.wait("the end of the turn on the screen", || {
         let screen = nvim.screen();
-        screen.has("1/") && !screen.has("│") && !screen.has("▶")
+        screen.has("1/") && !screen.has("▶")
     });
     // A message of a time before the last redraw is gone then.
     nvim.keys("<C-l>");
