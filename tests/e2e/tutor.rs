@@ -1,10 +1,10 @@
-//! The tutor's lessons as somebody takes them who has never seen the plugin.
+//! The tutor's lessons, taken as a new user would.
 
 use super::harness::{Nvim, Project};
 
 const PRACTICE: &str = include_str!("../../agents/src/bin/acp-tutor/acp-practice.lua");
 
-/// Starts what `make try` starts, with a tutor who says `delay` milliseconds between two words.
+/// Opens the chat and the file of `make try`, with `delay` milliseconds between the tutor's words.
 fn try_it(delay: &str) -> Nvim {
     let nvim = Project::new()
         .file("acp-practice.lua", PRACTICE)
@@ -23,7 +23,7 @@ fn ask(nvim: &Nvim, prompt: &str, answer: &str) {
     nvim.wait("the end of the turn", || phase(nvim) == "idle");
 }
 
-/// Waits until `text` stands in the chat, however its window wraps it.
+/// Waits until the chat contains `text`, in one line or wrapped.
 fn wait_said(nvim: &Nvim, text: &str) {
     let chat = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
             if vim.bo[buf].filetype == 'acp-chat' then
@@ -58,7 +58,7 @@ fn the_greeting_says_what_to_type_and_that_works() {
 }
 
 #[test]
-fn the_tutor_quotes_a_line_that_is_not_saved() {
+fn the_tutor_quotes_an_unsaved_line() {
     let nvim = try_it("0");
     nvim.keys("<C-w>hGo-- mine alone<Esc><C-w>l");
     ask(&nvim, "read", "Line 28 of");
@@ -81,10 +81,10 @@ fn three_hunks_are_decided_from_the_chat() {
     nvim.keys(":Acp next<CR>:Acp reject<CR>");
     nvim.wait("the first to be gone", || hunks(&nvim) == 2);
     nvim.keys(":Acp next<CR>:Acp accept<CR>");
-    nvim.wait("the second to be settled", || hunks(&nvim) == 1);
+    nvim.wait("the second to be accepted", || hunks(&nvim) == 1);
     nvim.keys(":AcpChat<CR>");
     ask(&nvim, "done", "greeting: **rejected**");
-    // What is told along with the word is no part of it.
+    // The feedback sent with the prompt does not change the word `done`.
     nvim.wait_text("Say `next` to go on.");
     let text = nvim.project.read("acp-practice.lua");
     assert!(text.contains("\"Hello \" .. name") && text.contains("in ipairs(numbers)"));
@@ -101,7 +101,7 @@ fn a_change_behind_the_editors_back_is_reviewed_and_the_turn_undone() {
     nvim.wait_text("Undo the turn");
     nvim.keys("y");
     nvim.wait("no hunk", || hunks(&nvim) == 0);
-    // What was not saved is there, and saving it is left to the user.
+    // The unsaved line is kept, and only the user saves it.
     nvim.keys("<C-w>h:write<CR>");
     let kept = format!("{PRACTICE}-- mine alone\n");
     nvim.wait("the file to be as it was, with the user's line", || {
@@ -113,7 +113,7 @@ fn a_change_behind_the_editors_back_is_reviewed_and_the_turn_undone() {
 }
 
 #[test]
-fn a_proposal_is_decided_where_it_stands() {
+fn a_proposal_is_decided_in_the_file() {
     let nvim = try_it("0");
     nvim.keys("ipropose<Esc><CR>");
     nvim.wait_text("Do not change it");
@@ -125,11 +125,11 @@ fn a_proposal_is_decided_where_it_stands() {
     assert_eq!(nvim.project.read("acp-practice.lua"), PRACTICE);
     nvim.keys(":Acp accept<CR>:Acp next<CR>:Acp reject<CR>:Acp next<CR>:Acp accept<CR>");
     wait_said(&nvim, "The change is written");
-    nvim.wait("what was accepted", || {
+    nvim.wait("the accepted hunks alone", || {
         let text = nvim.project.read("acp-practice.lua");
         text.contains("Hello, %s!") && text.contains("in pairs(numbers)") && text.contains("gsub")
     });
-    nvim.wait("nothing to be left", || hunks(&nvim) == 0);
+    nvim.wait("no hunk", || hunks(&nvim) == 0);
     nvim.quit();
 }
 
@@ -143,12 +143,12 @@ fn a_question_is_answered_with_the_key_beside_the_answer() {
     nvim.wait("the window to take keys", || {
         nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
     });
-    nvim.wait("the way in to be no news", || {
+    nvim.wait("the footer to drop the key", || {
         !nvim.screen().has("goes here")
     });
     nvim.keys("q");
     nvim.wait_text(":Acp permission goes here");
-    // Closed is not answered.
+    // Closing the window does not answer the question.
     nvim.keys(":Acp permission<CR>:q<CR>");
     nvim.wait("the window to be gone", || {
         !nvim.screen().has("Never run it")
@@ -164,7 +164,7 @@ fn a_question_is_answered_with_the_key_beside_the_answer() {
 }
 
 #[test]
-fn a_turn_that_is_stopped_counts_as_cancelled() {
+fn a_stopped_turn_is_shown_as_cancelled() {
     let nvim = try_it("1");
     nvim.keys("icancel<Esc><CR>");
     nvim.wait_text("1 2");
@@ -187,7 +187,7 @@ fn the_tutor_runs_a_command_in_a_terminal() {
     nvim.quit();
 }
 
-/// Takes the lesson about tools up to its question, and answers that: "accept" or "decline".
+/// Takes the lesson about tools and answers its question with "accept" or "decline".
 fn answers_the_tool(action: &str) -> Nvim {
     let nvim = try_it("0");
     nvim.keys("itools<Esc><CR>");
@@ -203,7 +203,7 @@ fn answers_the_tool(action: &str) -> Nvim {
 }
 
 #[test]
-fn the_tutor_calls_tools_of_neovims_and_does_what_the_user_says() {
+fn the_tutor_calls_neovims_tools_and_follows_the_users_answer() {
     let nvim = answers_the_tool("accept");
     wait_said(&nvim, "You said **yes**.");
     wait_said(&nvim, "acp.txt");
