@@ -28,8 +28,6 @@ const UPWARD: &[(&str, &str)] = &[
     ("questions", "conversation"),
     ("questions", "model"),
     ("questions", "tools"),
-    ("questions", "view"),
-    ("questions", "workspace"),
     ("render", "conversation"),
     ("render", "questions"),
     ("render", "spine"),

@@ -26,7 +26,8 @@ pub use crate::conversation::usage::Usage;
 use crate::questions::elicitation::Elicitations;
 use crate::questions::permission::Permissions;
 use crate::render::markdown::Languages;
-use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use crate::spine::effect::{Effect, HostEffect, Level};
+pub use crate::spine::effect::{Effects, emit, log, notify};
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey, Token};
 pub use crate::spine::jobs::Job;
@@ -46,9 +47,6 @@ use acp::client::{self, Initialized};
 use acp::{
     self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, Way, rpc,
 };
-
-/// The effects of one event, in order.
-pub type Effects = Vec<Effect>;
 
 #[derive(Debug, Default)]
 pub struct Model {
@@ -445,23 +443,4 @@ impl Model {
             session.transcript.notice(level, text);
         }
     }
-}
-
-/// Returns the effect that tells the user something.
-pub fn notify(level: Level, text: impl Into<String>) -> Effect {
-    Effect::Editor(EditorEffect::Notify {
-        level,
-        text: text.into(),
-    })
-}
-
-pub fn log(level: Level, line: impl Into<String>) -> Effect {
-    Effect::Host(HostEffect::Log {
-        level,
-        line: line.into(),
-    })
-}
-
-pub fn emit(announcement: Announcement) -> Effect {
-    Effect::Editor(EditorEffect::Emit(announcement))
 }

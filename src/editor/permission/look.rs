@@ -4,8 +4,8 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::with;
 use crate::editor::nvim::{self, api};
+use acp_core::render::toolview::whole_line;
 use acp_core::render::view::{Line, OptionView, PermissionView};
-use acp_core::view::toolview::whole_line;
 
 /// Returns whether the window makes room for the files that the question is about: the user has
 /// left it for them.

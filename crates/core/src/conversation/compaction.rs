@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::conversation::transcript::{Entry, Transcript, content_markdown};
+use crate::conversation::transcript::{Entry, Transcript};
+use crate::render::contents::content_markdown;
 use crate::render::view::{Line, Span};
 use acp::{CompactionPatch, CompactionStatus, Summary};
 

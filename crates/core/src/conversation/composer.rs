@@ -15,7 +15,7 @@ use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey, Token};
 use crate::spine::jobs::Job;
-use crate::view::frame::plural;
+use crate::text::plural;
 
 /// The files of projects, by their folders.
 #[derive(Debug, Default)]

@@ -21,7 +21,6 @@ pub mod recall;
 pub(crate) mod replay;
 pub(crate) mod retold;
 pub(crate) mod takeback;
-pub mod toolcall;
 pub mod transcript;
 pub(crate) mod turn;
 pub mod usage;

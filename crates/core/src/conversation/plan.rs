@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use crate::conversation::transcript::{Entry, Transcript};
+use crate::render::toolview::whole_line;
 use crate::render::view::{Group, Line, PlanView, Span};
-use crate::view::toolview::whole_line;
 use acp::{PlanEntry, PlanStatus, Priority};
 
 /// Where a plan is shown.

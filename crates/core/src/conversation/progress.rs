@@ -8,15 +8,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::conversation::transcript::{Entry, ToolCall};
+use crate::conversation::transcript::Entry;
 use crate::model::{Effects, Model, Session};
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
 use crate::terminals::State;
+use crate::text::paths::normalized;
 use crate::view::snapshot::TerminalInfo;
-use crate::view::toolview;
-use crate::workspace::files::normalized;
 use acp::{Location, ToolStatus};
 
 /// Entries of a transcript, by their index.

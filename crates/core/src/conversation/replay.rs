@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::conversation::toolcall;
+use crate::render::toolcall;
 use acp::{
     CompactionPatch, Content, News, PlanEntry, Role, Summary, TerminalId, TerminalNews, ToolCallId,
     ToolCallPatch, ToolContent, Update, take_terminal_news,

@@ -6,7 +6,7 @@
 use crate::conversation::plan::Place;
 use crate::conversation::replay::Item;
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::view::toolview::whole_line;
+use crate::render::toolview::whole_line;
 use acp::{Content, Role};
 
 impl Transcript {

@@ -14,7 +14,7 @@ use crate::conversation::family::Family;
 use crate::conversation::history::News;
 use crate::conversation::plan::Plans;
 use crate::conversation::progress::Progress;
-pub use crate::conversation::toolcall::ToolCall;
+use crate::render::contents::content_markdown;
 use crate::spine::effect::Level;
 use acp::{Content, Role, ToolCallId};
 
@@ -305,24 +305,6 @@ fn finish(entries: &mut [Entry], index: usize, dirty: &mut BTreeSet<usize>) {
     {
         message.markdown.finish();
         dirty.insert(index);
-    }
-}
-
-/// Returns a content block as markdown: text as it is, everything else by name and size.
-pub fn content_markdown(content: &Content) -> String {
-    match content {
-        Content::Text(text) => text.clone(),
-        Content::Image { mime, uri, bytes } => match uri {
-            Some(uri) => format!("[image {mime}]({uri})"),
-            None => format!("[image {mime}, {bytes} bytes]"),
-        },
-        Content::Audio { mime, bytes } => format!("[audio {mime}, {bytes} bytes]"),
-        Content::ResourceLink { uri, name } => format!("[{name}]({uri})"),
-        Content::Resource { uri, text } => match text {
-            Some(text) => format!("[{uri}]({uri})\n```\n{text}\n```\n"),
-            None => format!("[{uri}]({uri})"),
-        },
-        Content::Unknown { kind, raw } => format!("[{kind}] `{raw}`"),
     }
 }
 

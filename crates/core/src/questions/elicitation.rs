@@ -10,11 +10,11 @@ use crate::model::{Call, Effects, Model, emit, log, notify};
 use crate::questions::form::Form;
 use crate::questions::page::Page;
 use crate::questions::permission::{Permission, unknown_session, was_cancelled};
+use crate::render::toolview;
 use crate::render::view::{ElicitationView, Line};
 use crate::spine::asker::Asker;
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, ElicitationId, PermissionId, SessionKey};
-use crate::view::toolview;
 use acp::{ElicitationMode, ElicitationScope, RequestId, RpcError, SessionId, ToolCallId, client};
 
 /// Open requests. An agent waits for its answers, so there are few.

@@ -6,16 +6,16 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::conversation::transcript::ToolCall;
 use crate::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
 use crate::questions::rules::Rules;
 use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
 use crate::render::view::{Group, Line, OptionView, PermissionView};
 use crate::spine::asker::Asker;
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, PermissionId, SessionKey, Token};
 use crate::tools;
-use crate::view::toolview;
 use acp::{
     OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolContent, client,
     rpc,

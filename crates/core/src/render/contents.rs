@@ -214,6 +214,24 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
+/// Returns a content block as markdown: text as it is, everything else by name and size.
+pub fn content_markdown(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
+        Content::Image { mime, uri, bytes } => match uri {
+            Some(uri) => format!("[image {mime}]({uri})"),
+            None => format!("[image {mime}, {bytes} bytes]"),
+        },
+        Content::Audio { mime, bytes } => format!("[audio {mime}, {bytes} bytes]"),
+        Content::ResourceLink { uri, name } => format!("[{name}]({uri})"),
+        Content::Resource { uri, text } => match text {
+            Some(text) => format!("[{uri}]({uri})\n```\n{text}\n```\n"),
+            None => format!("[{uri}]({uri})"),
+        },
+        Content::Unknown { kind, raw } => format!("[{kind}] `{raw}`"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use crate::render::rawview;
+use crate::render::toolview::{push, shown_path, whole_line};
 use crate::render::uri;
 use crate::render::view::{Line, Link};
-use crate::view::toolview::{push, shown_path, whole_line};
 use acp::Content;
 
 /// Lines of an embedded resource that are shown below its name.

@@ -1,4 +1,4 @@
-//! Lines for the screen from plain data: markdown, diffs, tool content, removed lines.
+//! Lines for the screen from plain data: markdown, diffs, tool calls, removed lines.
 //!
 //! Invariant: no session, file or question is known here; what comes in is text, what goes out
 //! is lines with spans.
@@ -13,6 +13,8 @@ pub mod ops;
 pub mod rawview;
 pub mod removed;
 pub mod title;
+pub mod toolcall;
 pub mod tooldiff;
+pub mod toolview;
 pub mod uri;
 pub mod view;

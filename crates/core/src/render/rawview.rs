@@ -7,10 +7,12 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::conversation::transcript::{ToolCall, content_markdown};
+use crate::render::contents::content_markdown;
 use crate::render::diffview::whole;
+use crate::render::toolcall::ToolCall;
 use crate::render::view::{Line, Link};
 use crate::terminals::without_codes;
+use crate::text::plural;
 use acp::{Content, ToolContent};
 
 /// The fields that hold what a tool printed, the most telling first.
@@ -185,11 +187,7 @@ pub fn cut(mut lines: Vec<Line>, more: Link) -> Vec<Line> {
 
 /// Returns the line in place of what is not shown, which leads to all of it.
 pub fn more_line(left: usize, more: Link) -> Line {
-    whole(
-        format!("… {}", crate::view::frame::plural(left, "more line")),
-        "AcpDim",
-    )
-    .linked(more)
+    whole(format!("… {}", plural(left, "more line")), "AcpDim").linked(more)
 }
 
 /// Returns a value as lines of indented JSON.

@@ -10,9 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::render::markdown::{CodeLines, Languages};
+use crate::render::toolview::{push, shown_path, whole_line};
 use crate::render::view::{Group, Line, Link, Span};
 use crate::text::Text;
-use crate::view::toolview::{push, shown_path, whole_line};
+use crate::text::plural;
 use crate::workspace::ledger::{Hunk, hunks, words};
 
 /// Unchanged lines shown around a hunk.
@@ -182,7 +183,7 @@ impl ToolDiff {
             .map(|place| (place as usize + last).to_string().len());
         lines.extend(self.rows.iter().map(|row| self.line(row, width)));
         if self.left > 0 {
-            let left = crate::view::frame::plural(self.left, "changed line");
+            let left = plural(self.left, "changed line");
             let text = format!("… {left} more");
             lines.push(whole_line(text, "AcpDim").linked(more));
         }

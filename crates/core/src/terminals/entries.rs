@@ -7,9 +7,9 @@ use super::shown::Output;
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
 use crate::render::rawview;
+use crate::render::toolview;
 use crate::render::view::Link;
 use crate::spine::ids::SessionKey;
-use crate::view::toolview;
 use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_news};
 
 impl Model {

@@ -6,6 +6,7 @@
 
 pub mod format;
 pub mod fuzzy;
+pub mod paths;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -237,6 +238,12 @@ impl std::fmt::Display for Text {
         }
         Ok(())
     }
+}
+
+/// Returns a number with its noun: "1 file", "2 files".
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 #[cfg(test)]

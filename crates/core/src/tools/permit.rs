@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json};
 
 use super::ToolResult;
 use super::uses::Wait;
-use crate::conversation::transcript::ToolCall;
 use crate::model::{Effects, Model};
 use crate::questions::permission::Permission;
+use crate::render::toolcall::ToolCall;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::ids::ToolUseId;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};

@@ -7,8 +7,9 @@ use serde_json::{Map, Value as Json};
 
 use super::SERVER;
 use super::uses::Use;
-use crate::conversation::transcript::{Entry, ToolCall};
+use crate::conversation::transcript::Entry;
 use crate::model::Model;
+use crate::render::toolcall::ToolCall;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
 

@@ -16,9 +16,9 @@ use self::order::{Order, Slot};
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::markdown::Languages;
 use crate::render::ops::Ops;
+use crate::render::toolview;
 use crate::render::view::{FoldState, Line};
 use crate::spine::effect::Level;
-use crate::view::toolview;
 
 /// How much text one frame may bring, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;

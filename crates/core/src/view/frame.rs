@@ -10,6 +10,7 @@ use crate::render::ops::Ops;
 use crate::render::view::{Frame, Group, Patch};
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
+use crate::text::plural;
 use crate::view::chat::{Budget, Means};
 use crate::workspace::reviews::FileReview;
 use acp::Purpose;
@@ -277,9 +278,4 @@ impl Model {
         }
         title
     }
-}
-
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }

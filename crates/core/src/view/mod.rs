@@ -6,5 +6,4 @@ pub mod frame;
 pub mod reviewlist;
 pub mod snapshot;
 pub mod statusline;
-pub mod toolview;
 pub(crate) mod wholes;

@@ -5,14 +5,16 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::conversation::transcript::{Entry, ToolCall, content_markdown};
+use crate::conversation::transcript::Entry;
 use crate::model::{Effects, Model, notify};
+use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
 use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview::{kind_name, status_name, title};
 use crate::render::view::{Piece, Whole, WholeLanguage, WholeView};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
-use crate::view::toolview::{kind_name, status_name, title};
 use acp::{Content, Location, ToolContent};
 
 /// What a title contributes to a buffer's name at most, in characters.

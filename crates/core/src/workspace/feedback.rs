@@ -12,7 +12,7 @@ use crate::render::view::Line;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, Whole};
 use crate::text::Text;
-use crate::view::frame::plural;
+use crate::text::plural;
 use crate::workspace::ledger::Hunk;
 
 /// Lines of diff that are told; of more, the hunks are counted.

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use super::Past;
 use super::keep::restore;
-use crate::conversation::transcript::{Entry, ToolCall, Transcript};
+use crate::conversation::transcript::{Entry, Transcript};
 use crate::model::Session;
 use crate::render::diffview::diff_lines;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview::{in_short, kind_name, shown_path};
 use crate::spine::effect::Level;
-use crate::view::toolview::{in_short, kind_name, shown_path};
 use acp::{PlanEntry, PlanStatus, ToolContent, ToolStatus};
 
 /// What of a conversation is told to another agent, at most, in bytes.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::entry::{KeptLine, bounded, bounded_text};
-use crate::conversation::transcript::ToolCall;
+use crate::render::toolcall::ToolCall;
 use crate::terminals::ShownTerminal;
 use acp::{Content, Location, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
 

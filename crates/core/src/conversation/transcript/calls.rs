@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use super::{Entry, ToolCall, Transcript};
+use super::{Entry, Transcript};
+use crate::render::toolcall::ToolCall;
 use crate::render::tooldiff::only_place;
 use crate::text::Text;
 use acp::{ToolCallId, ToolCallPatch, ToolContent, ToolStatus};

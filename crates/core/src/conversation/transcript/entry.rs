@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::ToolCall;
 use crate::render::markdown::Markdown;
+use crate::render::toolcall::ToolCall;
 use crate::render::view::Line;
 use crate::spine::effect::Level;
 use acp::{Content, PlanEntry};

@@ -8,8 +8,8 @@ mod tests;
 use crate::questions::elicitation::Ask;
 use crate::questions::form::{Choice, Entry, Field, Form, Kind, Mistakes};
 use crate::questions::page::Page;
+use crate::render::toolview::{push, whole_line};
 use crate::render::view::{ElicitationView, Group, Line};
-use crate::view::toolview::{push, whole_line};
 
 /// What a line stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use super::asked::Asked;
 use super::{Rules, Verdict};
 use crate::model::{Effects, Job, Model, emit, log};
+use crate::render::toolview;
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{PermissionId, SessionKey, Token};
-use crate::view::toolview;
 use acp::{OptionKind, PermissionOption, ToolCallId};
 
 /// A look at where paths lead that a rule waits for.

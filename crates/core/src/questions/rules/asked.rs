@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::shell::{self, Words};
-use crate::conversation::transcript::ToolCall;
 use crate::render::rawview;
-use crate::workspace::files::normalized;
+use crate::render::toolcall::ToolCall;
+use crate::text::paths::normalized;
 use acp::{Content, ToolContent, ToolKind};
 
 /// A request, as far as rules look at it.

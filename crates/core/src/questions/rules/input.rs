@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::asked::{Asked, is_nothing, is_odd};
 use super::fields::Meaning;
 use super::patch;
-use crate::workspace::files::normalized;
+use crate::text::paths::normalized;
 use acp::ToolKind;
 
 /// Where in an input a field is.

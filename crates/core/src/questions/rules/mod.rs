@@ -27,7 +27,7 @@ pub use apply::Check;
 use asked::Asked;
 use pattern::{CommandPattern, PathGlob, Wildcard};
 
-use crate::workspace::files::normalized;
+use crate::text::paths::normalized;
 use acp::ToolKind;
 
 /// A rule as the user wrote it.

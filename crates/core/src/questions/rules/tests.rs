@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::{Action, RuleSpec, Rules, Verdict};
-use crate::conversation::transcript::{ToolCall, Transcript};
+use crate::conversation::transcript::Transcript;
+use crate::render::toolcall::ToolCall;
 use acp::{AgentRequest, Message, rpc};
 
 /// Reads rules as the user writes them.

@@ -5,11 +5,12 @@
 
 use super::{Means, notice_lines};
 use crate::conversation::plan;
-use crate::conversation::transcript::{Entry, Message, ToolCall, Transcript};
+use crate::conversation::transcript::{Entry, Message, Transcript};
 use crate::render::markdown::Change;
 use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview::{self, Look};
 use crate::render::view::{FoldState, Line, Link, Span};
-use crate::view::toolview::{self, Look};
 
 /// Deeper than this nothing moves further to the right.
 const MAX_DEPTH: usize = 6;

@@ -7,13 +7,14 @@
 use std::path::{Path, PathBuf};
 
 use super::{Named, Place, Step, Trail};
-use crate::conversation::transcript::{Entry, ToolCall};
+use crate::conversation::transcript::Entry;
 use crate::model::{Model, Session};
 use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
-use crate::view::toolview;
-use crate::workspace::files::normalized;
+use crate::text::paths::normalized;
 use acp::{ToolCallId, ToolContent, ToolKind};
 
 /// How many characters the words for a deed take at most.

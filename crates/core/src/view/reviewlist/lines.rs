@@ -9,7 +9,7 @@ use crate::render::diffview;
 use crate::render::view::{Group, Line, ListItem, ListView, Span};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
-use crate::view::frame::plural;
+use crate::text::plural;
 use crate::workspace::proposals::{FileProposal, Note};
 use crate::workspace::reviews::FileReview;
 

@@ -11,7 +11,6 @@ mod read;
 mod takeback;
 mod write;
 
-pub(crate) use paths::normalized;
 pub use read::Read;
 pub use write::{Write, WriteQueue};
 

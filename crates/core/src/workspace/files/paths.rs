@@ -4,11 +4,12 @@
 //! lies in one of the session's folders; where its links lead is checked when the disk answers.
 
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::model::Model;
 use crate::questions::permission::unknown_session;
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::text::paths::normalized;
 use acp::{RpcError, SessionId, rpc};
 
 impl Model {
@@ -54,21 +55,6 @@ impl Model {
 /// Returns whether a path lies in one of these folders, or is one of them.
 fn is_within(roots: &[PathBuf], path: &Path) -> bool {
     roots.iter().any(|root| path.starts_with(root))
-}
-
-/// Resolves `.` and `..` by the names alone.
-pub(crate) fn normalized(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    out
 }
 
 /// Turns the wire's 1-based `line` and `limit` into rows of a file with `total` lines.
@@ -139,21 +125,6 @@ mod tests {
         let error = rows(3, Path::new("/a/b.txt"), Some(9), None).expect_err("past the end");
         let text = "params.line: 9 is past the end of /a/b.txt, which has 3 lines";
         assert_eq!((error.code, &*error.message), (rpc::INVALID_PARAMS, text));
-    }
-
-    #[track_caller]
-    fn check_normalized(path: &str, want: &str) {
-        assert_eq!(normalized(Path::new(path)), Path::new(want), "{path}");
-    }
-
-    #[test]
-    fn dots_are_resolved_by_the_names() {
-        check_normalized("/a/b", "/a/b");
-        check_normalized("/a/./b/", "/a/b");
-        check_normalized("/a//b", "/a/b");
-        check_normalized("/a/x/../b", "/a/b");
-        check_normalized("/a/../../../b", "/b");
-        check_normalized("/..", "/");
     }
 
     #[track_caller]

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::putback::PutBack;
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
-use crate::conversation::transcript::ToolCall;
 use crate::model::{Effects, Job, Model, Session};
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{PermissionId, SessionKey};
+use crate::text::paths::normalized;
 use crate::text::{Text, moved};
-use crate::view::toolview;
-use crate::workspace::files::normalized;
 use crate::workspace::ledger::diff;
 use acp::{ToolCallId, ToolContent, ToolStatus};
 

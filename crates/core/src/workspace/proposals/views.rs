@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{FileProposal, Note, Proposals, Proposed};
+use crate::render::toolview::whole_line;
 use crate::render::view::{HunkView, Line, PlaceView, ProposedView};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::PermissionId;
 use crate::text::{LineEdit, Text};
 use crate::view::snapshot::{HunkInfo, ProposalInfo};
-use crate::view::toolview::whole_line;
 use crate::workspace::hunkview;
 use crate::workspace::ledger::Hunk;
 

@@ -13,7 +13,7 @@ use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptReview};
 use crate::text::Text;
-use crate::view::frame::plural;
+use crate::text::plural;
 
 impl Reviews {
     /// Notes a project; its files' reviews are kept from now on, whatever becomes of its sessions.

@@ -18,7 +18,7 @@ use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::{ReviewAction, UndoStep};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
-use crate::view::frame::plural;
+use crate::text::plural;
 
 /// How many undone turns can be brought back.
 const UNDONE: usize = 20;

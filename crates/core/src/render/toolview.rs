@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::conversation::transcript::{ToolCall, content_markdown};
+use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
 pub use crate::render::diffview::whole as whole_line;
 use crate::render::markdown;
 use crate::render::mediaview;
 use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
 use crate::render::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
+use crate::text::plural;
 use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
 
 /// Content lines shown of one tool call; the rest is named by its number.
@@ -284,10 +286,6 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
         path: path.map(Arc::from),
         row: place.and_then(|place| place.row),
     })
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    crate::view::frame::plural(count, noun)
 }
 
 /// Tells whether a title names a file, as a word of its own.
