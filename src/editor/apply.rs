@@ -7,6 +7,7 @@ use nvim_oxi::mlua::{self, Value};
 
 use super::ask::{self, Choice};
 use super::edit::{self, Edit};
+use super::kit::user;
 use super::nvim::{self, api};
 use super::panel::{Contents, Kind};
 use super::state::send;
@@ -151,7 +152,7 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {
         text = fitting(&text)?;
-        if level == 4 && is_at_prompt()? {
+        if level == 4 && user::is_at_prompt()? {
             let chunks = nvim::lua().create_sequence_from([[text.as_str(), "ErrorMsg"]])?;
             return api("nvim_echo", (chunks, true, nvim::empty()?));
         }
@@ -176,13 +177,6 @@ fn is_told(text: &str) -> bool {
     let now = Instant::now();
     let last = TOLD.replace(Some((text.to_owned(), now)));
     last.is_some_and(|(last, at)| last == text && now.duration_since(at) < AGAIN)
-}
-
-/// Returns whether Neovim waits for a line or a key that answers something.
-fn is_at_prompt() -> mlua::Result<bool> {
-    let mode: mlua::Table = api("nvim_get_mode", ())?;
-    let mode: String = mode.get("mode")?;
-    Ok(mode.starts_with(['c', 'r']))
 }
 
 /// Returns a text cut to what the command line holds.

@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua;
 
 use super::folds;
-use super::guard;
 use super::input;
+use super::kit::{buffer, user, window};
 use super::layout;
 use super::lines;
 use super::nvim::{self, api};
@@ -99,10 +99,9 @@ pub fn of_past(agent: &str, id: &str) -> Option<SessionKey> {
 }
 
 fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
-    let buf = scratch(&format!("acp://{agent}/{}", key.0), "acp-chat")?;
+    let name = buffer::free_name(&format!("acp://{agent}/{}", key.0))?;
+    let buf = buffer::read_only(&name, "acp-chat")?;
     nvim::set_buf_option(buf, "formatlistpat", LIST_ITEM)?;
-    nvim::set_buf_option(buf, "undolevels", -1)?;
-    nvim::set_buf_option(buf, "modifiable", false)?;
     super::keys::chat(buf, key)?;
     Ok(buf)
 }
@@ -116,9 +115,10 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     let Some(mut chat) = get(key) else {
         return Ok(());
     };
-    let (has_transcript, has_input) = (is_loaded(chat.transcript)?, is_loaded(chat.input)?);
+    let has_transcript = buffer::is_loaded(chat.transcript)?;
+    let has_input = buffer::is_loaded(chat.input)?;
     if !has_transcript {
-        wipe(chat.transcript)?;
+        buffer::delete(chat.transcript)?;
         chat.transcript = transcript_buffer(&chat.agent, key)?;
         chat.rows = 0;
         chat.spans.borrow_mut().clear();
@@ -126,62 +126,13 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         send(Event::ChatEmpty { session: key });
     }
     if !has_input {
-        wipe(chat.input)?;
+        buffer::delete(chat.input)?;
         chat.input = input::create(&chat.agent, key)?;
     }
     if !has_transcript || !has_input {
         state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
     }
     Ok(())
-}
-
-fn is_loaded(buf: i32) -> mlua::Result<bool> {
-    api("nvim_buf_is_loaded", buf)
-}
-
-/// Takes a buffer away, if it is there at all.
-pub(super) fn wipe(buf: i32) -> mlua::Result<()> {
-    if !api::<bool>("nvim_buf_is_valid", buf)? {
-        return Ok(());
-    }
-    let opts = nvim::table([("force", Value::Boolean(true))])?;
-    api("nvim_buf_delete", (buf, opts))
-}
-
-pub(super) fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
-    api::<()>("nvim_buf_set_name", (buf, free_name(name)?))?;
-    nvim::set_buf_option(buf, "bufhidden", "hide")?;
-    nvim::set_buf_option(buf, "swapfile", false)?;
-    nvim::set_buf_option(buf, "filetype", filetype)?;
-    Ok(buf)
-}
-
-/// Returns a name that no buffer has: the one asked for, where that can be.
-///
-/// `:mksession` takes the chat's windows for files of these names, and a session brings them
-/// back empty. Such a buffer goes, with its windows; one that was typed into keeps its name.
-pub(super) fn free_name(name: &str) -> mlua::Result<String> {
-    let mut free = name.to_owned();
-    let mut tries = 1;
-    while let Some(buf) = named(&free)? {
-        if nvim::buf_option(buf, "modified")? {
-            tries += 1;
-            free = format!("{name}#{tries}");
-        } else {
-            wipe(buf)?;
-        }
-    }
-    Ok(free)
-}
-
-fn named(name: &str) -> mlua::Result<Option<i32>> {
-    for buf in api::<Vec<i32>>("nvim_list_bufs", ())? {
-        if api::<String>("nvim_buf_get_name", buf)? == name {
-            return Ok(Some(buf));
-        }
-    }
-    Ok(None)
 }
 
 /// Forgets a session and its buffers.
@@ -201,8 +152,8 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
         chats.by_session.remove(&key)
     });
     if let Some(chat) = chat.flatten() {
-        wipe(chat.input)?;
-        wipe(chat.transcript)?;
+        buffer::delete(chat.input)?;
+        buffer::delete(chat.transcript)?;
     }
     Ok(())
 }
@@ -214,7 +165,7 @@ pub fn get(key: SessionKey) -> Option<Chat> {
 
 /// Returns the session meant without being named: the current tab's, else the one used last.
 pub fn current() -> Option<SessionKey> {
-    let tab = api::<i32>("nvim_get_current_tabpage", ()).ok()?;
+    let tab = window::tab().ok()?;
     state::with(|editor| {
         let chats = editor.chats.borrow();
         chats.by_tab.get(&tab).copied().or(chats.last)
@@ -231,29 +182,30 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         return Ok(());
     };
     let buf = chat.transcript;
-    if !is_loaded(buf)? {
+    if !buffer::is_loaded(buf)? {
         // The user has deleted it; all of it is asked for again when it is shown.
         return Ok(());
     }
     let windows = nvim::windows_of(buf)?;
     let following = following(buf)?;
-    nvim::set_buf_option(buf, "modifiable", true)?;
     let mut rows = chat.rows;
     let mut folds = Vec::new();
-    let mut result = Ok(());
-    for op in ops {
-        match op {
-            ChatOp::Splice {
-                start,
-                removed,
-                lines,
-            } => {
-                result = result.and(splice(&chat, &mut rows, start, removed, &lines));
+    let result = buffer::unlocked(buf, || {
+        let mut result = Ok(());
+        for op in ops {
+            match op {
+                ChatOp::Splice {
+                    start,
+                    removed,
+                    lines,
+                } => {
+                    result = result.and(splice(&chat, &mut rows, start, removed, &lines));
+                }
+                fold => folds.push(fold),
             }
-            fold => folds.push(fold),
         }
-    }
-    nvim::set_buf_option(buf, "modifiable", false)?;
+        result
+    });
     state::with(|editor| {
         if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
             chat.rows = rows;
@@ -275,38 +227,23 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
 
 /// Lets the end of a transcript stand at the end of its window, with what comes before above.
 fn fill(win: i32) -> mlua::Result<()> {
-    let run = guard::callback("scroll", |()| {
-        let first: i64 = nvim::vim_fn("line", "w0")?;
-        match first > 1 {
-            true => api("nvim_command", "normal! zb"),
-            false => Ok(()),
-        }
-    })?;
-    api("nvim_win_call", (win, run))
+    let first: i64 = nvim::vim_fn("line", ("w0", win))?;
+    match first > 1 {
+        true => window::call(win, || api("nvim_command", "normal! zb")),
+        false => Ok(()),
+    }
 }
 
 /// Returns the windows that go along with a transcript: those whose cursor is at the end.
 pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
-    let last: i64 = api("nvim_buf_line_count", buf)?;
+    let lines: usize = api("nvim_buf_line_count", buf)?;
     let mut following = Vec::new();
     for win in nvim::windows_of(buf)? {
-        if cursor_line(win)? >= last && !is_selecting(win)? {
+        if window::row(win)? + 1 >= lines && !user::is_selecting(win)? {
             following.push(win);
         }
     }
     Ok(following)
-}
-
-pub(super) fn cursor_line(win: i32) -> mlua::Result<i64> {
-    let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
-    Ok(cursor.first().copied().unwrap_or(1))
-}
-
-/// Tells whether the user selects text in this window, or is about to name some by a motion.
-pub(super) fn is_selecting(win: i32) -> mlua::Result<bool> {
-    let mode: String = nvim::vim_fn("mode", true)?;
-    let is_normal = !mode.starts_with("no") && !mode.starts_with(['v', 'V', '\u{16}']);
-    Ok(!is_normal && win == api::<i32>("nvim_get_current_win", ())?)
 }
 
 /// Puts a window's cursor behind the last character: of a line that is higher than the window,
@@ -321,8 +258,7 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     }
     // In a window that is not the current one, Neovim leaves the last rows of a line that grows
     // below the edge. What `zb` shows of a line higher than the window is its start, though.
-    let run = guard::callback("scroll", |()| api::<()>("nvim_command", "normal! zb"))?;
-    api::<()>("nvim_win_call", (win, run))?;
+    window::call(win, || api::<()>("nvim_command", "normal! zb"))?;
     api("nvim_win_set_cursor", (win, end))
 }
 

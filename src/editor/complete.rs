@@ -5,11 +5,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Table};
 
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
-use super::{chat, guard, keys, mentions};
+use super::{chat, keys, mentions};
 use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
@@ -54,22 +56,19 @@ pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
     if is_local {
         nvim::set_buf_option(buf, "completeopt", MENU)?;
     }
-    let run = guard::callback("completion", move |args: Table| {
-        let event: String = args.get("event")?;
-        match event.as_str() {
-            "InsertEnter" => {
-                IS_OTHERS.set(hand_over(buf)?);
-                if !is_local {
-                    replace_option()?;
-                }
-                Ok(())
+    let completes = move |fired: Fired| match fired.event()?.as_str() {
+        "InsertEnter" => {
+            IS_OTHERS.set(hand_over(buf)?);
+            if !is_local {
+                replace_option()?;
             }
-            "InsertLeave" | "BufLeave" => give_option_back(),
-            "CompleteDone" => note_taken(),
-            _ => menu(key),
+            Ok(())
         }
-    })?;
-    let events = vec![
+        "InsertLeave" | "BufLeave" => give_option_back(),
+        "CompleteDone" => note_taken(),
+        _ => menu(key),
+    };
+    let events = [
         "InsertEnter",
         "InsertLeave",
         "BufLeave",
@@ -77,11 +76,7 @@ pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
         "TextChangedI",
         "TextChangedP",
     ];
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(run)),
-    ])?;
-    api::<i32>("nvim_create_autocmd", (events, opts)).map(drop)
+    autocmd::on("completion", &events, Scope::Buffer(buf), completes).map(drop)
 }
 
 /// Returns whether buffers have a 'completeopt' of their own: not in Neovim 0.10.
@@ -206,7 +201,7 @@ fn menu(key: SessionKey) -> mlua::Result<()> {
     if config() != Completion::Auto || IS_OTHERS.get() {
         return Ok(());
     }
-    let is_open = nvim::vim_fn::<i64>("pumvisible", ())? == 1;
+    let is_open = user::is_in_menu()?;
     if is_open {
         let info: Table = nvim::vim_fn("complete_info", vec!["mode", "selected"])?;
         // The user completes something else, or chooses right now.
@@ -256,10 +251,9 @@ pub fn item(candidate: &Candidate) -> mlua::Result<Table> {
 /// # Errors
 /// What Neovim says of it.
 pub fn came(key: SessionKey) -> mlua::Result<()> {
-    let here: i32 = api("nvim_get_current_buf", ())?;
+    let here = buffer::here()?;
     let is_here = chat::get(key).is_some_and(|chat| chat.input == here);
-    let mode: String = nvim::vim_fn("mode", ())?;
-    match is_here && mode == "i" {
+    match is_here && user::is_inserting()? {
         true => menu(key),
         false => Ok(()),
     }
@@ -287,7 +281,7 @@ pub fn take(key: SessionKey) -> mlua::Result<bool> {
 /// # Errors
 /// What Neovim says of it.
 pub fn choosing() -> mlua::Result<Option<bool>> {
-    if nvim::vim_fn::<i64>("pumvisible", ())? != 1 {
+    if !user::is_in_menu()? {
         return Ok(None);
     }
     let info: Table = nvim::vim_fn("complete_info", vec!["selected"])?;

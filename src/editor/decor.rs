@@ -8,6 +8,7 @@ use std::rc::Rc;
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::guard;
+use super::kit::autocmd::{self, Scope};
 use super::nvim::{self, api};
 use super::spans::{Mark, Spans};
 use super::state;
@@ -25,9 +26,9 @@ thread_local! {
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
     define_groups()?;
-    let on_scheme = guard::callback("ColorScheme", |_: Table| define_groups())?;
-    let opts = nvim::table([("callback", Value::Function(on_scheme))])?;
-    api::<i32>("nvim_create_autocmd", ("ColorScheme", opts))?;
+    autocmd::on("colour scheme", &["ColorScheme"], Scope::All, |_| {
+        define_groups()
+    })?;
     let namespace = nvim::namespace("acp_chat")?;
     let on_win = guard::callback("on_win", |args: (Value, i32, i32)| Ok(enter(args.2)))?;
     let opts = nvim::table([("ephemeral", Value::Boolean(true))])?;

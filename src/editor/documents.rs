@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Value};
 
 use super::guard;
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
@@ -46,17 +48,10 @@ pub struct Buffer {
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let group: i32 = api(
-        "nvim_create_augroup",
-        (
-            "acp_documents",
-            nvim::table([("clear", Value::Boolean(true))])?,
-        ),
-    )?;
-    on(group, &["BufReadPost", "BufNewFile"], |buf| {
+    on(&["BufReadPost", "BufNewFile"], |buf| {
         attach(buf, Source::Disk)
     })?;
-    on(group, &["BufFilePost"], |buf| {
+    on(&["BufFilePost"], |buf| {
         // Of a file that was moved the core has told the name itself, and knows the rest.
         let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
         if !is_known {
@@ -65,7 +60,7 @@ pub fn start() -> mlua::Result<()> {
         set_renamed(buf, true);
         Ok(())
     })?;
-    on(group, &["BufWritePost"], |buf| {
+    on(&["BufWritePost"], |buf| {
         if !is_attached(buf) {
             return attach(buf, Source::Disk);
         }
@@ -77,14 +72,20 @@ pub fn start() -> mlua::Result<()> {
         send(Event::BufSaved { buf, stamp });
         Ok(())
     })?;
-    on(group, &["BufModifiedSet"], |buf| {
+    on(&["BufModifiedSet"], |buf| {
         report_state(buf)?;
         super::swap::changed(buf)
     })?;
-    on_options(group, &OPTIONS, report_state)?;
+    let options = |fired: Fired| report_state(fired.buf()?);
+    autocmd::on(
+        "buffer options",
+        &["OptionSet"],
+        Scope::Patterns(&OPTIONS),
+        options,
+    )?;
     // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
     // reads a file without one.
-    on(group, &["BufEnter", "BufWinEnter"], |buf| {
+    on(&["BufEnter", "BufWinEnter"], |buf| {
         if is_attached(buf) {
             report_state(buf)
         } else {
@@ -98,17 +99,11 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-fn on(
-    group: i32,
-    events: &[&str],
-    body: impl Fn(i32) -> mlua::Result<()> + 'static,
-) -> mlua::Result<()> {
-    let callback = guard::callback("autocommand", move |args: Table| body(args.get("buf")?))?;
-    let opts = nvim::table([
-        ("group", Value::Integer(group.into())),
-        ("callback", Value::Function(callback)),
-    ])?;
-    api("nvim_create_autocmd", (events.to_vec(), opts))
+fn on(events: &[&str], body: fn(i32) -> mlua::Result<()>) -> mlua::Result<()> {
+    autocmd::on("buffer", events, Scope::All, move |fired| {
+        body(fired.buf()?)
+    })
+    .map(drop)
 }
 
 /// The options that are reported when they are set. Not 'modifiable': each frame of a chat sets
@@ -122,20 +117,6 @@ const OPTIONS: [&str; 7] = [
     "fileencoding",
     "readonly",
 ];
-
-fn on_options(
-    group: i32,
-    options: &[&str],
-    body: impl Fn(i32) -> mlua::Result<()> + 'static,
-) -> mlua::Result<()> {
-    let callback = guard::callback("OptionSet", move |args: Table| body(args.get("buf")?))?;
-    let opts = nvim::table([
-        ("group", Value::Integer(group.into())),
-        ("pattern", nvim::value(options.to_vec())),
-        ("callback", Value::Function(callback)),
-    ])?;
-    api("nvim_create_autocmd", ("OptionSet", opts))
-}
 
 /// Runs `body` with a buffer that is attached.
 pub fn with_buffer<R>(buf: i32, body: impl FnOnce(&mut Buffer) -> Option<R>) -> Option<R> {
@@ -213,7 +194,7 @@ fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
 
 /// Attaches a buffer if it holds a file; one that is attached already is sent again.
 fn attach(buf: i32, source: Source) -> mlua::Result<()> {
-    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+    if !buffer::is_loaded(buf)? {
         return Ok(());
     }
     let name: String = api("nvim_buf_get_name", buf)?;
@@ -257,14 +238,10 @@ fn listen(buf: i32) -> mlua::Result<()> {
 /// Attaches a buffer that is still there before the next key is typed into it: `:edit` detaches
 /// it, and with autocommands off nothing else tells that it was read again.
 fn attach_again_later(buf: i32) -> mlua::Result<()> {
-    let attach_again = guard::callback("attach again", move |()| {
-        if is_attached(buf) {
-            return Ok(());
-        }
-        attach(buf, Source::Before)
-    })?;
-    let schedule: Function = nvim::vim()?.get("schedule")?;
-    schedule.call(attach_again)
+    defer::soon("attach again", move || match is_attached(buf) {
+        true => Ok(()),
+        false => attach(buf, Source::Before),
+    })
 }
 
 type LinesArgs = (String, i32, u64, i64, i64, i64);
@@ -297,11 +274,6 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
 /// # Errors
 /// What Neovim says of it.
 pub fn report_state(buf: i32) -> mlua::Result<()> {
-    // `OptionSet` gives buffer 0 for the current one.
-    let buf = match buf {
-        0 => api("nvim_get_current_buf", ())?,
-        buf => buf,
-    };
     if is_attached(buf) {
         let state = buf_state(buf)?;
         send(Event::BufChanged {

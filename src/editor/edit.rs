@@ -4,13 +4,14 @@
 //! saved only over what the core knows of, and Neovim is never made to ask a question; what came
 //! of an edit is reported once, after a panic as well.
 
-use std::cell::Cell;
 use std::path::Path;
+use std::time::Duration;
 
-use nvim_oxi::mlua::{self, Function, Value};
+use nvim_oxi::mlua;
 
 use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
 use super::guard;
+use super::kit::{buffer, defer, window};
 use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::outside;
@@ -30,8 +31,8 @@ pub struct Edit {
     pub save: Save,
 }
 
-/// When an edit that met a locked text is tried again, in milliseconds.
-const LOCKED_MS: u32 = 20;
+/// When an edit that met a locked text is tried again.
+const LOCKED: Duration = Duration::from_millis(20);
 
 /// Carries out an edit and reports what came of it; later, if Neovim lets nobody change a text
 /// right now.
@@ -40,7 +41,7 @@ const LOCKED_MS: u32 = 20;
 /// What Neovim says of the delay.
 pub fn run(edit: Edit) -> mlua::Result<()> {
     let result = match guard::caught("an edit", || carry_out(&edit)) {
-        Some(Err(Failure::Locked)) => return run_later(edit),
+        Some(Err(Failure::Locked)) => return defer::after("edit", LOCKED, || run(edit)),
         Some(Err(Failure::Edit(error))) => Err(error),
         Some(Ok(done)) => Ok(done),
         None => {
@@ -51,13 +52,6 @@ pub fn run(edit: Edit) -> mlua::Result<()> {
     let Edit { token, buf, .. } = edit;
     send(Event::Edited { token, buf, result });
     Ok(())
-}
-
-fn run_later(edit: Edit) -> mlua::Result<()> {
-    let edit = Cell::new(Some(edit));
-    let body = guard::callback("edit", move |()| edit.take().map_or(Ok(()), run))?;
-    let later: Function = nvim::vim()?.get("defer_fn")?;
-    later.call((body, LOCKED_MS))
 }
 
 enum Failure {
@@ -100,7 +94,7 @@ impl Drop for Applying {
 fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
     // What is on its way once more is another text by now: the core waits for it.
-    if !is_attached(buf) || is_loading(buf) || !api::<bool>("nvim_buf_is_loaded", buf)? {
+    if !is_attached(buf) || is_loading(buf) || !buffer::is_loaded(buf)? {
         return Err(Failure::Edit(EditError::Gone));
     }
     let tick = tick_of(buf);
@@ -170,11 +164,11 @@ fn apply(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
         return Ok(());
     }
     // Setting 'undolevels' ends the undo block: the edit is a step of its own.
-    nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")?;
+    buffer::run(buf, "let &l:undolevels = &l:undolevels")?;
     let views = views(buf)?;
     super::lines::replace_all(buf, edits)?;
     keep_views(&views, edits)?;
-    nvim::buf_call(buf, "let &l:undolevels = &l:undolevels")
+    buffer::run(buf, "let &l:undolevels = &l:undolevels")
 }
 
 /// Returns the windows that show a buffer, each with the row at its top.
@@ -196,11 +190,8 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
     for (win, before) in views {
         let row = moved(*before, edits);
         if top(*win)? != row {
-            let scroll = guard::callback("scroll", move |()| {
-                let view = nvim::table([("topline", nvim::value(row + 1))])?;
-                nvim::vim_fn::<Value>("winrestview", view)
-            })?;
-            api::<Value>("nvim_win_call", (*win, scroll))?;
+            let view = nvim::table([("topline", nvim::value(row + 1))])?;
+            window::set_view(*win, view)?;
         }
     }
     Ok(())
@@ -222,7 +213,7 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
         return Err(SaveError::Refused(why.to_owned()));
     }
     let bang = if is_renamed(buf) { "" } else { "!" };
-    nvim::buf_call(buf, &format!("silent keepalt write{bang} ++p")).map_err(refused)?;
+    buffer::run(buf, &format!("silent keepalt write{bang} ++p")).map_err(refused)?;
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
         _ => Err(SaveError::Refused(

@@ -5,7 +5,7 @@
 
 use nvim_oxi::mlua;
 
-use super::guard;
+use super::kit::window;
 use super::nvim::{self, api};
 use acp_core::render::view::{ChatOp, FoldState};
 
@@ -18,7 +18,7 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
         return Ok(());
     }
     let ops = ops.to_vec();
-    let run = guard::callback("fold", move |()| {
+    window::call(win, move || {
         // Who has opened all folds (|zR|) wants to see all there is.
         let is_open: bool = window_option::<i64>("foldlevel")? > 0;
         make_all(&ops, is_open)?;
@@ -36,8 +36,7 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
             }
         }
         Ok(())
-    })?;
-    api("nvim_win_call", (win, run))
+    })
 }
 
 /// Makes the new folds. While folds are shown, Neovim takes a line for all of the closed fold it

@@ -2,7 +2,9 @@
 //!
 //! Invariant: a callback that panics costs its own work and one message, never the editor.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti, Value};
 
@@ -49,6 +51,25 @@ pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
     outcome
         .map_err(|panic| report(place, acp_edge::panics::message(&*panic)))
         .ok()
+}
+
+/// Runs `body` as the function that Neovim is given, and calls, in `call`; returns what it returned.
+///
+/// An error does not pass through Neovim, which would put its own words before it.
+pub fn inside<R: 'static>(
+    place: &'static str,
+    body: impl FnOnce() -> mlua::Result<R> + 'static,
+    call: impl FnOnce(Function) -> mlua::Result<()>,
+) -> mlua::Result<R> {
+    let outcome = Rc::new(Cell::new(None));
+    let (inner, body) = (Rc::clone(&outcome), Cell::new(Some(body)));
+    let run = nvim::lua().create_function(move |_, ()| {
+        inner.set(body.take().and_then(|body| caught(place, body)));
+        Ok(())
+    })?;
+    call(run)?;
+    let not_run = || Err(mlua::Error::runtime(format!("{place}: it did not run")));
+    outcome.take().unwrap_or_else(not_run)
 }
 
 /// Returns a Lua function for the public API: a panic is reported, an error is raised as one

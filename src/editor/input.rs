@@ -3,11 +3,13 @@
 //! Invariant: no text of the user's is lost: what gives way to another text goes to the history of
 //! prompts, and what was sent comes back by undo.
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{chat, complete, follow, guard, inputmarks, keys, mentions, recall};
+use super::{chat, complete, follow, inputmarks, keys, mentions, recall};
 use acp_core::conversation::queue::When;
 use acp_core::spine::event::{Event, Prompt};
 use acp_core::spine::ids::SessionKey;
@@ -20,7 +22,8 @@ const UNDO: i64 = 1000;
 /// # Errors
 /// What Neovim says of it.
 pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
-    let buf = chat::scratch(&format!("acp://{agent}/{}/input", key.0), "acp-input")?;
+    let name = buffer::free_name(&format!("acp://{agent}/{}/input", key.0))?;
+    let buf = buffer::scratch(&name, "acp-input")?;
     nvim::set_buf_option(buf, "undolevels", UNDO)?;
     keys::of_input(buf, key)?;
     placeholder(buf)?;
@@ -31,8 +34,7 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
 
 /// Returns what stands in an input.
 pub(super) fn text(buf: i32) -> mlua::Result<String> {
-    let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
-    Ok(lines.join("\n"))
+    Ok(buffer::lines(buf)?.join("\n"))
 }
 
 /// Puts what stands unsent in inputs into the history of prompts: Neovim quits.
@@ -106,7 +108,7 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
 /// What Neovim says of it.
 pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
     if let Some(chat) = chat::get(key)
-        && api("nvim_buf_is_loaded", chat.input)?
+        && buffer::is_loaded(chat.input)?
     {
         inputmarks::draw(chat.input, key)?;
     }
@@ -161,23 +163,16 @@ fn attached_bar(labels: &[String]) -> String {
 /// Shows in an empty input window how to go on.
 fn placeholder(buf: i32) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_chat")?;
-    let draw = move |buf: i32, hint: String| -> mlua::Result<()> {
+    let draw = move |hint: String| -> mlua::Result<()> {
         api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
         let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
         if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
             return Ok(());
         }
-        let chunk = nvim::lua().create_sequence_from([hint, "AcpPlaceholder".to_owned()])?;
-        let opts = nvim::table([
-            ("virt_text", nvim::value(vec![chunk])),
-            ("virt_text_pos", nvim::value("overlay")),
-        ])?;
-        api::<i32>("nvim_buf_set_extmark", (buf, namespace, 0, 0, opts))?;
-        Ok(())
+        buffer::set_hint(buf, "acp_chat", (0, 0), "overlay", hint)
     };
-    let on_change = guard::callback("input", move |args: Table| {
-        let (event, buf): (String, i32) = (args.get("event")?, args.get("buf")?);
-        let hint = match event.as_str() {
+    let on_change = move |fired: Fired| {
+        let hint = match fired.event()?.as_str() {
             // While one writes, no window follows the agent.
             "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
                 format!("<Esc> lets the window follow · {}", keys::writing_hint())
@@ -185,13 +180,9 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
             "InsertEnter" | "TextChangedI" => keys::writing_hint(),
             _ => keys::resting_hint(),
         };
-        draw(buf, hint)
-    })?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(on_change)),
-    ])?;
-    let events = vec!["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
-    api::<i32>("nvim_create_autocmd", (events, opts))?;
-    draw(buf, keys::resting_hint())
+        draw(hint)
+    };
+    let events = ["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
+    autocmd::on("input", &events, Scope::Buffer(buf), on_change)?;
+    draw(keys::resting_hint())
 }

@@ -2,11 +2,13 @@
 //!
 //! Invariant: it is looked at as the user writes, so each look is small.
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
+use super::kit::autocmd::{self, Scope};
+use super::kit::buffer;
+use super::mentions;
 use super::nvim::{self, api};
 use super::state::snapshot;
-use super::{guard, mentions};
 use acp_core::conversation::mention;
 use acp_core::spine::ids::SessionKey;
 
@@ -18,13 +20,9 @@ const MAX_LINES: usize = 500;
 /// # Errors
 /// What Neovim says of it.
 pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
-    let run = guard::callback("input marks", move |_: Table| draw(buf, key))?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(run)),
-    ])?;
-    let events = vec!["TextChanged", "TextChangedI", "TextChangedP"];
-    api::<i32>("nvim_create_autocmd", (events, opts)).map(drop)
+    let events = ["TextChanged", "TextChangedI", "TextChangedP"];
+    let draw = move |_| draw(buf, key);
+    autocmd::on("input marks", &events, Scope::Buffer(buf), draw).map(drop)
 }
 
 /// Marks what is written in an input now.
@@ -34,7 +32,7 @@ pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
 pub fn draw(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_input")?;
     api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-    let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, -1, false))?;
+    let lines = buffer::lines(buf)?;
     if lines.len() > MAX_LINES {
         return Ok(());
     }
@@ -52,13 +50,13 @@ pub fn draw(buf: i32, key: SessionKey) -> mlua::Result<()> {
         }
     }
     match lines.as_slice() {
-        [line] => command(buf, namespace, line, key),
+        [line] => command(buf, line, key),
         _ => Ok(()),
     }
 }
 
 /// Shows behind a command what it takes, until that is written.
-fn command(buf: i32, namespace: i32, line: &str, key: SessionKey) -> mlua::Result<()> {
+fn command(buf: i32, line: &str, key: SessionKey) -> mlua::Result<()> {
     let Some(name) = line.strip_prefix('/') else {
         return Ok(());
     };
@@ -71,14 +69,5 @@ fn command(buf: i32, namespace: i32, line: &str, key: SessionKey) -> mlua::Resul
     };
     let blank = if name.ends_with(' ') { "" } else { " " };
     let text = format!("{blank}{}", hint.replace('\n', " "));
-    let chunk = nvim::lua().create_sequence_from([text, "AcpPlaceholder".to_owned()])?;
-    let opts = nvim::table([
-        ("virt_text", nvim::value(vec![chunk])),
-        ("virt_text_pos", nvim::value("overlay")),
-    ])?;
-    api::<i32>(
-        "nvim_buf_set_extmark",
-        (buf, namespace, 0, line.len(), opts),
-    )
-    .map(drop)
+    buffer::set_hint(buf, "acp_input", (0, line.len()), "overlay", text)
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::guard;
+use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::recall::{self, Way};
 use super::state::{self, send};
@@ -196,7 +197,7 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
                 &lhs,
                 "Goes to the agent's next mode",
                 move || {
-                    if is_insert && nvim::vim_fn::<i64>("pumvisible", ())? == 1 {
+                    if is_insert && user::is_in_menu()? {
                         return feed("<C-p>");
                     }
                     let wish = Setting::NextMode;
@@ -262,10 +263,9 @@ pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
         let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
     }
     for (mode, mapping) in keys.replaced {
-        let run = nvim::lua().create_function(move |_, ()| {
-            nvim::vim_fn::<Value>("mapset", (mode, false, mapping.clone())).map(drop)
+        buffer::call(buf, move || {
+            nvim::vim_fn::<()>("mapset", (mode, false, mapping))
         })?;
-        api::<()>("nvim_buf_call", (buf, run))?;
     }
     Ok(())
 }
@@ -273,10 +273,9 @@ pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
 /// Returns what a key is mapped to in a buffer alone.
 fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
     let lhs = lhs.to_owned();
-    let run = nvim::lua().create_function(move |_, ()| {
-        nvim::vim_fn::<Table>("maparg", (lhs.as_str(), mode, false, true))
+    let found: Table = buffer::call(buf, move || {
+        nvim::vim_fn("maparg", (lhs.as_str(), mode, false, true))
     })?;
-    let found: Table = api("nvim_buf_call", (buf, run))?;
     let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
     Ok(is_local.then_some(found))
 }

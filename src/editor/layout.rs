@@ -3,10 +3,11 @@
 //! Invariant: a tab page has at most one chat, and what is missing of it comes back in its place,
 //! whichever window the user has closed.
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Value};
 
 use super::chat::{self, Chat};
-use super::guard;
+use super::kit::autocmd::{self, Scope};
+use super::kit::window;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::winbar;
@@ -21,8 +22,8 @@ const MIN_SCREEN: i64 = 60;
 /// The window variable with the width a chat was given, as long as the user has not changed it.
 const GIVEN: &str = "acp_width";
 
-/// What of a chat is in a tab page.
-struct Windows {
+/// The windows of a chat in a tab page.
+struct Shown {
     transcript: Option<i32>,
     input: Option<i32>,
 }
@@ -47,18 +48,17 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
     if place()? == Place::Tab
         && let Some(win) = nvim::windows_of(chat.transcript)?.first()
     {
-        let tab: i32 = api("nvim_win_get_tabpage", *win)?;
-        api::<()>("nvim_set_current_tabpage", tab)?;
+        api::<()>("nvim_set_current_tabpage", window::tab_of(*win)?)?;
     }
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     close_others(tab, key)?;
-    let windows = windows(&chat, tab)?;
-    let transcript = match windows.transcript {
+    let shown = Shown::of(&chat, tab)?;
+    let transcript = match shown.transcript {
         Some(win) => win,
-        None => open_transcript(key, &chat, windows.input)?,
+        None => open_transcript(key, &chat, shown.input)?,
     };
-    let tab: i32 = api("nvim_win_get_tabpage", transcript)?;
-    let input = match windows.input {
+    let tab = window::tab_of(transcript)?;
+    let input = match shown.input {
         Some(win) => win,
         None => open_input(&chat, transcript)?,
     };
@@ -70,7 +70,7 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
     winbar::set(key, chat.title)?;
     super::panel::reopen(key)?;
     super::input::set_attached(key, chat.attached)?;
-    api::<()>("nvim_set_current_win", input)
+    window::go_to(input)
 }
 
 /// Closes the windows of another session's chat that the tab page shows.
@@ -90,54 +90,25 @@ pub fn hide(key: SessionKey) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
     };
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     super::panel::close_all_in(key, tab)?;
-    let windows = windows(&chat, tab)?;
-    for win in [windows.input, windows.transcript].into_iter().flatten() {
-        let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
-        if tabs.len() > 1 || count_splits(tab)? > 1 {
-            api::<()>("nvim_win_close", (win, true))?;
-        } else {
-            // The last window stays, with an empty buffer.
-            api::<()>("nvim_set_current_win", win)?;
-            api::<()>("nvim_command", "enew")?;
-        }
-    }
-    Ok(())
+    let shown = Shown::of(&chat, tab)?;
+    let both = [shown.input, shown.transcript].into_iter().flatten();
+    both.into_iter().try_for_each(window::close)
 }
 
-/// Returns how many windows a tab page has besides floating ones, which cannot be the last.
-pub(super) fn count_splits(tab: i32) -> mlua::Result<usize> {
-    let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-    let mut count = 0;
-    for win in all {
-        let config: Table = api("nvim_win_get_config", win)?;
-        count += usize::from(config.get::<String>("relative")?.is_empty());
+impl Shown {
+    fn of(chat: &Chat, tab: i32) -> mlua::Result<Self> {
+        Ok(Self {
+            transcript: window::showing(chat.transcript, tab)?,
+            input: window::showing(chat.input, tab)?,
+        })
     }
-    Ok(count)
-}
-
-fn windows(chat: &Chat, tab: i32) -> mlua::Result<Windows> {
-    let all: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-    let mut found = Windows {
-        transcript: None,
-        input: None,
-    };
-    for win in all {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
-        if buf == chat.transcript {
-            found.transcript = found.transcript.or(Some(win));
-        } else if buf == chat.input {
-            found.input = found.input.or(Some(win));
-        }
-    }
-    Ok(found)
 }
 
 /// Returns where the configuration and the screen let the chat open.
 fn place() -> mlua::Result<Place> {
-    let options: Table = nvim::vim()?.get("o")?;
-    let (columns, lines) = (options.get("columns")?, options.get("lines")?);
+    let (columns, lines) = window::screen()?;
     let (layout, width) = state::with(|editor| {
         let config = editor.config.borrow();
         (config.layout.clone(), config.width)
@@ -170,31 +141,27 @@ fn place() -> mlua::Result<Place> {
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let on_screen = guard::callback("VimResized", |_: Table| {
+    autocmd::on("screen size", &["VimResized"], Scope::All, |_| {
         screen_resized()?;
         super::panel::fit_all()
     })?;
-    let on_windows = guard::callback("WinResized", |_: Table| {
+    autocmd::on("window sizes", &["WinResized"], Scope::All, |_| {
         winbar::fit_all()?;
         windows_resized()
     })?;
-    for (event, callback) in [("VimResized", on_screen), ("WinResized", on_windows)] {
-        let opts = nvim::table([("callback", Value::Function(callback))])?;
-        api::<i32>("nvim_create_autocmd", (event, opts))?;
-    }
     Ok(())
 }
 
 /// Gives the chats that stand beside the text the width they would be opened with now; those the
 /// user has given a width are narrowed where the screen has become too small for both.
 fn screen_resized() -> mlua::Result<()> {
-    let columns = columns()?;
+    let (columns, _) = window::screen()?;
     let widest = match place()? {
         Place::Side { width, .. } => width,
         _ => columns / 2,
     };
     for win in beside()? {
-        let width: i64 = api("nvim_win_get_width", win)?;
+        let width = window::width(win)?;
         let is_ours = given(win)?.is_some();
         if width > widest || is_ours && width != widest {
             api::<()>("nvim_win_set_width", (win, widest))?;
@@ -209,9 +176,9 @@ fn screen_resized() -> mlua::Result<()> {
 /// Learns which chats the user has given another width.
 fn windows_resized() -> mlua::Result<()> {
     ease_heights()?;
-    let columns = columns()?;
+    let (columns, _) = window::screen()?;
     for win in beside()? {
-        let width: i64 = api("nvim_win_get_width", win)?;
+        let width = window::width(win)?;
         // On another screen it is Neovim that has made it so.
         if given(win)?.is_some_and(|given| given.1 == columns && given.0 != width) {
             api::<()>("nvim_win_del_var", (win, GIVEN))?;
@@ -228,12 +195,10 @@ fn ease_heights() -> mlua::Result<()> {
     let chats = state::with(|editor| editor.chats.borrow().by_session.clone()).unwrap_or_default();
     for chat in chats.values() {
         for win in nvim::windows_of(chat.input)? {
-            let tab: i32 = api("nvim_win_get_tabpage", win)?;
             let mut is_free = true;
-            for other in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+            for other in window::all_in(window::tab_of(win)?)? {
                 let scope = nvim::table([("win", nvim::value(other))])?;
-                let buf: i32 = api("nvim_win_get_buf", other)?;
-                let filetype: String = nvim::buf_option(buf, "filetype")?;
+                let filetype: String = nvim::buf_option(window::buf_of(other)?, "filetype")?;
                 let is_chats = matches!(
                     filetype.as_str(),
                     "acp-chat" | "acp-input" | "acp-plan" | "acp-queue"
@@ -245,10 +210,6 @@ fn ease_heights() -> mlua::Result<()> {
         }
     }
     Ok(())
-}
-
-fn columns() -> mlua::Result<i64> {
-    nvim::vim()?.get::<Table>("o")?.get("columns")
 }
 
 /// Returns the windows of transcripts that stand beside the text.
@@ -276,31 +237,24 @@ fn given(win: i32) -> mlua::Result<Option<(i64, i64)>> {
 }
 
 fn note_given(win: i32) -> mlua::Result<()> {
-    let width: i64 = api("nvim_win_get_width", win)?;
-    api("nvim_win_set_var", (win, GIVEN, vec![width, columns()?]))
+    let (columns, _) = window::screen()?;
+    api(
+        "nvim_win_set_var",
+        (win, GIVEN, [window::width(win)?, columns]),
+    )
 }
 
 fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Result<i32> {
     let place = place()?;
-    let config = match (&place, input) {
+    let split = |side, beside| window::split(chat.transcript, false, (side, beside), None);
+    let win = match (&place, input) {
         // The input has the place already.
-        (_, Some(input)) => Some([("win", nvim::value(input)), ("split", nvim::value("above"))]),
-        (Place::Side { split, .. }, None) => {
-            Some([("win", Value::Integer(-1)), ("split", nvim::value(*split))])
-        }
-        (Place::Below { .. }, None) => {
-            Some([("win", Value::Integer(-1)), ("split", nvim::value("below"))])
-        }
-        (Place::Tab, None) => None,
-    };
-    let win: i32 = match config {
-        Some(config) => api(
-            "nvim_open_win",
-            (chat.transcript, false, nvim::table(config)?),
-        )?,
-        None => {
+        (_, Some(input)) => split("above", input)?,
+        (Place::Side { split: side, .. }, None) => split(side, -1)?,
+        (Place::Below { .. }, None) => split("below", -1)?,
+        (Place::Tab, None) => {
             api::<()>("nvim_command", "tab split")?;
-            let win = api("nvim_get_current_win", ())?;
+            let win = window::here()?;
             api::<()>("nvim_win_set_buf", (win, chat.transcript))?;
             win
         }
@@ -311,39 +265,34 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         (Place::Below { height }, None) => api("nvim_win_set_height", (win, *height))?,
         (Place::Tab, None) => {}
     }
-    dress(win)?;
+    strip(win)?;
     let is_beside = matches!(place, Place::Side { .. });
     nvim::set_win_option(win, "winfixwidth", is_beside)?;
     if is_beside {
         note_given(win)?;
     }
-    for (name, to) in [
-        ("foldmethod", "manual"),
-        ("foldtext", ""),
-        // A folded line has its own highlights: it should look as it does when it is open.
-        ("winhighlight", "Folded:Normal"),
-        ("breakindentopt", "list:-1"),
-        ("fillchars", "fold: ,eob: "),
-    ] {
-        nvim::set_win_option(win, name, to)?;
-    }
-    for name in ["foldenable", "smoothscroll", "breakindent"] {
-        nvim::set_win_option(win, name, true)?;
-    }
-    nvim::set_win_option(win, "foldlevel", 0)?;
+    window::set(
+        win,
+        [
+            ("foldmethod", nvim::value("manual")),
+            ("foldtext", nvim::value("")),
+            ("foldlevel", nvim::value(0)),
+            // A folded line has its own highlights: it should look as it does when it is open.
+            ("winhighlight", nvim::value("Folded:Normal")),
+            ("breakindentopt", nvim::value("list:-1")),
+            ("fillchars", nvim::value("fold: ,eob: ")),
+        ],
+    )?;
+    window::switch(win, &["foldenable", "smoothscroll", "breakindent"], true)?;
     chat::go_to_end(win, chat.transcript)?;
     send(Event::FoldsWanted { session: key });
     Ok(win)
 }
 
 fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
-    let config = nvim::table([
-        ("win", nvim::value(transcript)),
-        ("split", nvim::value("below")),
-        ("height", Value::Integer(input_height(transcript)?)),
-    ])?;
-    let win: i32 = api("nvim_open_win", (chat.input, false, config))?;
-    dress(win)?;
+    let height = Some(("height", input_height(transcript)?));
+    let win = window::split(chat.input, false, ("below", transcript), height)?;
+    strip(win)?;
     nvim::set_win_option(win, "winfixheight", true)?;
     nvim::set_win_option(win, "fillchars", "eob: ")?;
     Ok(win)
@@ -352,7 +301,7 @@ fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
 /// Returns how high the input is below a transcript: a third of its window at most.
 fn input_height(transcript: i32) -> mlua::Result<i64> {
     let height = state::with(|editor| editor.config.borrow().input_height).unwrap_or(6.0);
-    let total: i64 = api("nvim_win_get_height", transcript)?;
+    let total = window::height(transcript)?;
     Ok(size(height, total).min((total / 3).max(1)))
 }
 
@@ -367,19 +316,7 @@ fn size(wanted: f64, total: i64) -> i64 {
 }
 
 /// Gives a window of the chat the looks of one: text alone, and all of it.
-pub(super) fn dress(win: i32) -> mlua::Result<()> {
-    for name in ["number", "relativenumber", "cursorline", "list", "spell"] {
-        nvim::set_win_option(win, name, false)?;
-    }
-    for name in ["wrap", "linebreak"] {
-        nvim::set_win_option(win, name, true)?;
-    }
-    for (name, to) in [
-        ("signcolumn", "no"),
-        ("foldcolumn", "0"),
-        ("colorcolumn", ""),
-    ] {
-        nvim::set_win_option(win, name, to)?;
-    }
-    Ok(())
+fn strip(win: i32) -> mlua::Result<()> {
+    window::strip(win)?;
+    window::switch(win, &["wrap", "linebreak"], true)
 }

@@ -8,6 +8,7 @@ use nvim_oxi::mlua::{self, Function, Table};
 
 use super::apply::notify;
 use super::chat;
+use super::kit::window;
 use super::nvim::{self, api};
 use super::state::{send, snapshot};
 use super::{terminal, walk};
@@ -24,7 +25,7 @@ use acp_core::spine::ids::SessionKey;
 /// # Errors
 /// What Neovim says of it.
 pub fn open(key: SessionKey) -> mlua::Result<()> {
-    let row = cursor_row()?;
+    let row = window::row(0)?;
     if nvim::vim_fn::<i64>("foldclosed", row + 1)? >= 0 {
         return toggle();
     }
@@ -47,7 +48,7 @@ pub fn open(key: SessionKey) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn file(key: SessionKey) -> mlua::Result<()> {
-    let row = cursor_row()?;
+    let row = window::row(0)?;
     if let Some(Link::File { path, row }) = link(key, row) {
         return visit(&path, row);
     }
@@ -74,7 +75,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn raw(key: SessionKey) -> mlua::Result<()> {
-    let row = cursor_row()?;
+    let row = window::row(0)?;
     let entry = chat::get(key).and_then(|chat| {
         let links = chat.links.borrow();
         links.call(row).map(|(entry, _)| entry)
@@ -95,11 +96,6 @@ pub fn raw(key: SessionKey) -> mlua::Result<()> {
 /// What Neovim says of it.
 pub fn toggle() -> mlua::Result<()> {
     api("nvim_command", "silent! normal! za")
-}
-
-fn cursor_row() -> mlua::Result<usize> {
-    let line: usize = nvim::vim_fn("line", ".")?;
-    Ok(line.saturating_sub(1))
 }
 
 fn link(key: SessionKey, row: usize) -> Option<Link> {

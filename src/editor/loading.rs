@@ -4,12 +4,13 @@
 //! now: changes among them are reported, changes below are sent with what is still to come.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use nvim_oxi::mlua::{self, Function};
+use nvim_oxi::mlua;
 
 use super::documents::{buf_state, next_tick, with_buffer};
-use super::guard;
-use super::nvim::{self, api};
+use super::kit::defer;
+use super::nvim::api;
 use super::state::send;
 use acp_core::spine::event::{Event, Stamp};
 use acp_core::spine::ids::BufId;
@@ -93,15 +94,13 @@ fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
 }
 
 fn send_slice_later(buf: i32, id: u64) -> mlua::Result<()> {
-    let body = guard::callback("slice of a buffer", move |()| {
+    defer::after("slice of a buffer", Duration::from_millis(1), move || {
         // If it is loaded anew since, that goes its own way.
         let taken = with_buffer(buf, |buffer| {
             buffer.loading.take_if(|loading| loading.id == id)
         });
         taken.map_or(Ok(()), |loading| send_slice(buf, loading))
-    })?;
-    let later: Function = nvim::vim()?.get("defer_fn")?;
-    later.call((body, 1))
+    })
 }
 
 fn set_loading(buf: i32, loading: Option<Loading>) {

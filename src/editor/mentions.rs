@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::state::snapshot;
 use acp_core::conversation::attachment::{Attachment, Content};
@@ -98,7 +99,7 @@ fn path(name: &str, cwd: &Path) -> Option<Attachment> {
 /// Returns the buffer that the user came to the chat from: that of the window before, of another
 /// one in the tab page, or the one used last.
 fn origin() -> mlua::Result<Option<i32>> {
-    let here: i32 = api("nvim_get_current_buf", ())?;
+    let here = buffer::here()?;
     let is_file = |buf: i32| -> mlua::Result<bool> {
         Ok(buf > 0 && buf != here && nvim::buf_option::<String>(buf, "buftype")?.is_empty())
     };
@@ -106,8 +107,8 @@ fn origin() -> mlua::Result<Option<i32>> {
     if is_file(before)? {
         return Ok(Some(before));
     }
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", 0)? {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
+    for win in window::all_in(0)? {
+        let buf = window::buf_of(win)?;
         if is_file(buf)? {
             return Ok(Some(buf));
         }
@@ -199,7 +200,7 @@ fn diagnostics(buf: Option<i32>, cwd: &Path) -> mlua::Result<Option<Attachment>>
 fn diagnostic(found: &Table, cwd: &Path) -> mlua::Result<String> {
     let buf: Option<i32> = found.get("bufnr")?;
     let name: String = match buf {
-        Some(buf) if api::<bool>("nvim_buf_is_valid", buf)? => api("nvim_buf_get_name", buf)?,
+        Some(buf) if buffer::is_valid(buf)? => api("nvim_buf_get_name", buf)?,
         _ => String::new(),
     };
     let path = Path::new(&name);

@@ -20,6 +20,7 @@ mod hunk;
 mod input;
 mod inputmarks;
 mod keys;
+mod kit;
 mod layout;
 mod lines;
 mod links;
@@ -29,7 +30,6 @@ mod moved;
 mod notices;
 mod nvim;
 mod outside;
-mod painted;
 mod panel;
 mod past;
 mod pen;
@@ -39,7 +39,6 @@ mod recall;
 mod rest;
 mod review;
 mod reviewlist;
-mod room;
 mod spans;
 mod state;
 mod swap;
@@ -55,7 +54,9 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Table};
+
+use kit::autocmd::{self, Scope};
 
 pub use state::Published;
 pub use wake::Outbox;
@@ -158,7 +159,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     review::start()?;
     layout::start()?;
     walk::start()?;
-    let on_leave = guard::callback("VimLeavePre", |_: Table| {
+    autocmd::on("VimLeavePre", &["VimLeavePre"], Scope::All, |_| {
         input::keep_drafts();
         if let Some(shut_down) = SHUT_DOWN.take() {
             shut_down();
@@ -166,8 +167,6 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         trace::write();
         Ok(())
     })?;
-    let opts = nvim::table([("callback", Value::Function(on_leave))])?;
-    nvim::api::<i32>("nvim_create_autocmd", ("VimLeavePre", opts))?;
     Ok(problems)
 }
 

@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Function, Table};
 
 use super::documents::{moving, set_renamed};
+use super::kit::buffer;
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
 use acp_core::spine::ids::BufId;
@@ -21,7 +22,7 @@ use acp_core::spine::ids::BufId;
 /// What Neovim says of it.
 pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     let BufId(buf) = buf;
-    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+    if !buffer::is_loaded(buf)? {
         return Ok(());
     }
     let old = name(buf)?;
@@ -41,7 +42,7 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     }
     if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
         // As `:saveas` does.
-        nvim::buf_call(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
+        buffer::run(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
     }
     Ok(())
 }
@@ -50,16 +51,15 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
 fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
     let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
     let name = format!("fnameescape(fnamemodify({path}, ':.'))");
-    nvim::buf_call(buf, &format!("execute 'silent keepalt file' {name}"))
+    buffer::run(buf, &format!("execute 'silent keepalt file' {name}"))
 }
 
 /// Removes the buffer that Neovim has made for the name before.
 fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
     let all: Vec<i32> = api("nvim_list_bufs", ())?;
     for other in all {
-        if other != buf && name(other)? == old && !api::<bool>("nvim_buf_is_loaded", other)? {
-            let force = nvim::table([("force", Value::Boolean(true))])?;
-            api::<()>("nvim_buf_delete", (other, force))?;
+        if other != buf && name(other)? == old && !buffer::is_loaded(other)? {
+            buffer::delete(other)?;
         }
     }
     Ok(())

@@ -3,11 +3,12 @@
 //! Invariant: of what is on the screen nothing is said, and of each thing at most once. While the
 //! user is in another program, nothing is on the screen.
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
-use super::nvim::{self, api};
+use super::kit::autocmd::{self, Scope};
+use super::kit::window;
 use super::state::{self, snapshot};
-use super::{apply, chat, guard};
+use super::{apply, chat};
 use acp_core::conversation::notices::{turn_ended, waits};
 use acp_core::model::Phase;
 use acp_core::spine::effect::Level;
@@ -19,12 +20,10 @@ use acp_core::spine::ids::SessionKey;
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
     for (event, is_away) in [("FocusLost", true), ("FocusGained", false)] {
-        let note = guard::callback(event, move |_: Table| {
+        autocmd::on("focus of Neovim", &[event], Scope::All, move |_| {
             state::with(|editor| editor.is_away.set(is_away));
             Ok(())
         })?;
-        let opts = nvim::table([("callback", Value::Function(note))])?;
-        api::<i32>("nvim_create_autocmd", (event, opts))?;
     }
     Ok(())
 }
@@ -81,12 +80,7 @@ fn is_seen(session: SessionKey) -> mlua::Result<bool> {
     let Some(chat) = chat::get(session) else {
         return Ok(true);
     };
-    let shown: Vec<i32> = api("nvim_tabpage_list_wins", 0)?;
-    for win in shown {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
-        if buf == chat.transcript || buf == chat.input {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let tab = window::tab()?;
+    Ok(window::showing(chat.transcript, tab)?.is_some()
+        || window::showing(chat.input, tab)?.is_some())
 }

@@ -1,9 +1,8 @@
 //! Calls of Neovim's API through its Lua state, which take Lua tables and are the same in every
 //! version; and the few helpers that make them short.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value};
 
@@ -141,23 +140,6 @@ pub fn namespace(name: &str) -> mlua::Result<i32> {
 /// What Neovim says of it.
 pub fn windows_of(buf: i32) -> mlua::Result<Vec<i32>> {
     vim_fn("win_findbuf", buf)
-}
-
-/// Runs Ex commands with `buf` as the current buffer, as `nvim_buf_call` does.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn buf_call(buf: i32, command: &str) -> mlua::Result<()> {
-    let command = command.to_owned();
-    // What the command raises is carried around Neovim, which would put its own words before it.
-    let outcome = Rc::new(Cell::new(Ok(())));
-    let inside = Rc::clone(&outcome);
-    let run = lua().create_function(move |_, ()| {
-        inside.set(api::<()>("nvim_command", command.as_str()));
-        Ok(())
-    })?;
-    api::<()>("nvim_buf_call", (buf, run))?;
-    outcome.replace(Ok(()))
 }
 
 /// Returns the words of an error without Lua's traceback.

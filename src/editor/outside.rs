@@ -23,23 +23,20 @@
 //!
 //! So it is the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Table};
 
 use super::documents::{is_attached, known, set_known};
-use super::guard;
+use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
+use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use acp_core::spine::event::{Event, SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_core::view::snapshot::SessionInfo;
-
-const GROUP: &str = "acp_outside";
 
 /// How long `:write` waits for a merge, and how often it looks whether there is one.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -50,26 +47,11 @@ const POLL: Duration = Duration::from_millis(1);
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let group = group()?;
-    let changed = guard::callback("FileChangedShell", |args: Table| changed(args.get("buf")?))?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(changed)),
-    ])?;
-    api::<i32>("nvim_create_autocmd", ("FileChangedShell", opts))?;
-    let write = guard::callback("BufWritePre", |args: Table| {
-        about_to_write(args.get("buf")?, &args.get::<String>("match")?)
-    })?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(write)),
-    ])?;
-    api("nvim_create_autocmd", ("BufWritePre", opts))
-}
-
-fn group() -> mlua::Result<i32> {
-    let keep = nvim::table([("clear", Value::Boolean(false))])?;
-    api("nvim_create_augroup", (GROUP, keep))
+    let changed = |fired: Fired| changed(fired.buf()?);
+    autocmd::on("file changed", &["FileChangedShell"], Scope::All, changed)?;
+    let write = |fired: Fired| about_to_write(fired.buf()?, &fired.matched()?);
+    autocmd::on("before a write", &["BufWritePre"], Scope::All, write)?;
+    Ok(())
 }
 
 /// Decides what Neovim does about a file that has changed: nothing, where the change is merged.
@@ -188,35 +170,15 @@ pub fn unprotected<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua:
     if !readonly && modifiable {
         return body();
     }
-    quietly(|| {
+    silenced(|| {
         nvim::set_buf_option(buf, "readonly", false)?;
         nvim::set_buf_option(buf, "modifiable", true)
     })?;
     let result = body();
-    quietly(|| {
+    silenced(|| {
         nvim::set_buf_option(buf, "readonly", readonly)?;
         nvim::set_buf_option(buf, "modifiable", modifiable)
     })?;
-    result
-}
-
-/// Sets options that only seem to be set: nobody is told.
-///
-/// # Errors
-/// What `body` says, or Neovim.
-pub fn quietly<R>(body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
-    with_eventignore("all", body)
-}
-
-fn with_eventignore<R>(events: &str, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
-    let set = |to: &str| {
-        let scope = nvim::empty()?;
-        api::<()>("nvim_set_option_value", ("eventignore", to, scope))
-    };
-    let before: String = api("nvim_get_option_value", ("eventignore", nvim::empty()?))?;
-    set(events)?;
-    let result = body();
-    set(&before)?;
     result
 }
 
@@ -232,14 +194,14 @@ pub fn take_over(
     format: Format,
 ) -> mlua::Result<Result<(), SaveError>> {
     let path = name(buf)?;
-    let set_modified = || quietly(|| nvim::set_buf_option(buf, "modified", !is_clean));
+    let set_modified = || silenced(|| nvim::set_buf_option(buf, "modified", !is_clean));
     let is_there = || acp_edge::paths::stamp(&path) == stamp;
     if !is_there() {
         // Neovim is to notice that there is something new if nobody else does, and whether the
         // buffer has what is there is not known.
         return Ok(Err(SaveError::Stale));
     }
-    quietly(|| set_format(buf, format))?;
+    silenced(|| set_format(buf, format))?;
     match stamp {
         Some(_) => count_as_written(buf)?,
         None => gone(buf)?,
@@ -287,60 +249,23 @@ pub(super) fn count_as_written(buf: i32) -> mlua::Result<()> {
     if has_autocommand_of_others("BufWriteCmd", buf)? {
         return Ok(());
     }
-    let group = group()?;
     // The undo tree is noted down only for a buffer that was modified and is not any more.
-    let unmodified = guard::callback("BufWriteCmd", move |_: Value| {
-        nvim::set_buf_option(buf, "modified", false)
-    })?;
-    let on_write = nvim::table([
-        ("group", nvim::value(group)),
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(unmodified)),
-    ])?;
-    let on_write: i32 = api("nvim_create_autocmd", ("BufWriteCmd", on_write))?;
+    let unmodified = move |_| nvim::set_buf_option(buf, "modified", false);
+    let scope = Scope::Buffer(buf);
+    let on_write = autocmd::on("counted as written", &["BufWriteCmd"], scope, unmodified)?;
     let set = |modified: bool, kind: &'static str| {
-        quietly(|| {
+        silenced(|| {
             nvim::set_buf_option(buf, "modified", modified)?;
             nvim::set_buf_option(buf, "buftype", kind)
         })
     };
     let was_modified: bool = nvim::buf_option(buf, "modified")?;
     // Should the autocommand not run after all, such a buffer is not written, whatever comes.
-    let result = set(true, "acwrite").and_then(|()| {
-        nested(group, move || {
-            nvim::buf_call(buf, "silent keepalt lockmarks write!")
-        })
-    });
+    let result = set(true, "acwrite")
+        .and_then(|()| nested(move || buffer::run(buf, "silent keepalt lockmarks write!")));
     set(was_modified, "")?;
-    api::<()>("nvim_del_autocmd", on_write)?;
+    autocmd::remove(on_write)?;
     result
-}
-
-/// Runs `body` where autocommands run, also while another one waits that did not ask for that
-/// (|autocmd-nested|).
-fn nested(group: i32, body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
-    let outcome = Rc::new(Cell::new(Ok(())));
-    let inside = Rc::clone(&outcome);
-    let run = guard::callback("nested", move |_: Value| {
-        inside.set(body());
-        Ok(())
-    })?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("pattern", nvim::value(GROUP)),
-        ("callback", Value::Function(run)),
-        ("nested", Value::Boolean(true)),
-    ])?;
-    let id: i32 = api("nvim_create_autocmd", ("User", opts))?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("pattern", nvim::value(GROUP)),
-        ("modeline", Value::Boolean(false)),
-    ])?;
-    let ran = with_eventignore("", || api::<()>("nvim_exec_autocmds", ("User", opts)));
-    api::<()>("nvim_del_autocmd", id)?;
-    ran?;
-    outcome.replace(Ok(()))
 }
 
 /// Lets a buffer whose file is gone, or goes next, count as saved: it is unmodified, and an undo
@@ -357,10 +282,10 @@ pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
         api("nvim_set_option_value", ("cpoptions", to, scope))
     };
     // Without "A" it is not the alternate file afterwards.
-    quietly(|| set(&format!("{}+", before.replace('A', ""))))?;
+    silenced(|| set(&format!("{}+", before.replace('A', ""))))?;
     let nowhere = "noautocmd silent keepalt lockmarks write! ++enc=utf-8 ++ff=unix /dev/null";
-    let result = nvim::buf_call(buf, nowhere);
-    quietly(|| set(&before))?;
+    let result = buffer::run(buf, nowhere);
+    silenced(|| set(&before))?;
     result?;
     nvim::set_buf_option(buf, "modified", false)
 }
@@ -369,17 +294,12 @@ pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
 ///
 /// It goes on looking whether there is one again. `:write` makes it anew without a question.
 pub(super) fn gone(buf: i32) -> mlua::Result<()> {
-    let group = group()?;
-    let nothing = guard::callback("FileChangedShell", |_: Value| choose(""))?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(nothing)),
-    ])?;
-    let id: i32 = api("nvim_create_autocmd", ("FileChangedShell", opts))?;
+    let nothing = |_| choose("");
+    let scope = Scope::Buffer(buf);
+    let id = autocmd::on("file gone", &["FileChangedShell"], scope, nothing)?;
     let command = format!("silent checktime {buf}");
-    let result = nested(group, move || api("nvim_command", command.as_str()));
-    api::<()>("nvim_del_autocmd", id)?;
+    let result = nested(move || api("nvim_command", command.as_str()));
+    autocmd::remove(id)?;
     result
 }
 
@@ -388,7 +308,7 @@ pub(super) fn gone(buf: i32) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn deleted(buf: BufId) -> mlua::Result<()> {
-    match api("nvim_buf_is_loaded", buf.0)? {
+    match buffer::is_loaded(buf.0)? {
         true => gone(buf.0),
         false => Ok(()),
     }

@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
 use super::chat::{self, Chat};
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
-use super::{guard, keys, layout, painted, queue, state};
+use super::{keys, queue, state};
 use acp_core::render::view::Line;
 use acp_core::spine::ids::SessionKey;
 
@@ -103,7 +105,7 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
             close_in(name, tab)?;
         }
         let panel = with(|panels| panels.all.remove(&name));
-        return panel.map_or(Ok(()), |panel| chat::wipe(panel.buf));
+        return panel.map_or(Ok(()), |panel| buffer::delete(panel.buf));
     };
     let Some(chat) = chat::get(key) else {
         return Ok(());
@@ -111,7 +113,7 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
     watch()?;
     let known = get(name);
     let is_there = match &known {
-        Some(panel) => api("nvim_buf_is_valid", panel.buf)?,
+        Some(panel) => buffer::is_valid(panel.buf)?,
         None => false,
     };
     let old = match known {
@@ -123,7 +125,7 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
             is_dismissed: other.is_some_and(|panel| panel.is_dismissed),
         },
     };
-    painted::write(old.buf, &old.contents.lines, &contents.lines)?;
+    buffer::write(old.buf, &old.contents.lines, &contents.lines)?;
     let panel = Panel { contents, ..old };
     with(|panels| panels.all.insert(name, panel));
     fit(name)
@@ -155,19 +157,14 @@ pub fn reopen(key: SessionKey) -> mlua::Result<()> {
 
 fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     let name = format!("acp://{}/{}/{}", chat.agent, key.0, kind.name());
-    let buf = chat::scratch(&name, &format!("acp-{}", kind.name()))?;
-    nvim::set_buf_option(buf, "undolevels", -1)?;
-    nvim::set_buf_option(buf, "modifiable", false)?;
+    let name = buffer::free_name(&name)?;
+    let buf = buffer::read_only(&name, &format!("acp-{}", kind.name()))?;
     match kind {
         Kind::Plan => {
-            // Keys that are typed while the focus is handed on mean what they do in the transcript.
+            // Keys that are typed while the focus is passed on mean what they do in the transcript.
             keys::chat(buf, key)?;
-            let run = guard::callback("plan", move |_: Table| later(move || hand_on(key)))?;
-            let opts = nvim::table([
-                ("buffer", nvim::value(buf)),
-                ("callback", Value::Function(run)),
-            ])?;
-            api::<i32>("nvim_create_autocmd", ("WinEnter", opts))?;
+            let entered = move |_| defer::soon("plan", move || pass_focus(key));
+            autocmd::on("plan", &["WinEnter"], Scope::Buffer(buf), entered)?;
         }
         Kind::Queue => queue::adorn(buf, key)?,
     }
@@ -179,15 +176,11 @@ fn watch() -> mlua::Result<()> {
     if with(|panels| std::mem::replace(&mut panels.is_watching, true)) {
         return Ok(());
     }
-    for (event, body) in [
-        ("WinClosed", closed as fn(Table) -> mlua::Result<()>),
-        ("QuitPre", |_| quitting()),
-        ("CmdwinLeave", |_| later(fit_all)),
-    ] {
-        let run = guard::callback("panel windows", body)?;
-        let opts = nvim::table([("callback", Value::Function(run))])?;
-        api::<i32>("nvim_create_autocmd", (event, opts))?;
-    }
+    let closed = |fired: Fired| closed(fired.buf()?);
+    autocmd::on("panel closed", &["WinClosed"], Scope::All, closed)?;
+    autocmd::on("panel left", &["QuitPre"], Scope::All, |_| quitting())?;
+    let fit = |_| defer::soon("panels", fit_all);
+    autocmd::on("panels", &["CmdwinLeave"], Scope::All, fit)?;
     Ok(())
 }
 
@@ -205,9 +198,7 @@ fn fit(name: Name) -> mlua::Result<()> {
     let (Some(panel), Some(chat)) = (get(name), chat::get(name.0)) else {
         return Ok(());
     };
-    if !api::<bool>("nvim_buf_is_valid", panel.buf)?
-        || nvim::vim_fn::<String>("win_gettype", ())? == "command"
-    {
+    if !buffer::is_valid(panel.buf)? || window::is_command_line()? {
         return Ok(());
     }
     let following = chat::following(chat.transcript)?;
@@ -230,16 +221,16 @@ fn fit(name: Name) -> mlua::Result<()> {
 
 /// Gives the panel its place in a tab page, and tells whether anything has changed there.
 fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool> {
-    let (above, here) = (window(tab, chat.transcript)?, window(tab, panel.buf)?);
-    let Some(above) = above else {
+    let here = window::showing(panel.buf, tab)?;
+    let Some(above) = window::showing(chat.transcript, tab)? else {
         return close(here, None);
     };
     if here.is_none() && panel.is_dismissed {
         return Ok(false);
     }
-    let room: i64 = api("nvim_win_get_height", above)?;
-    let own: i64 = match here {
-        Some(win) => 1 + api::<i64>("nvim_win_get_height", win)?,
+    let room = window::height(above)?;
+    let own = match here {
+        Some(win) => 1 + window::height(win)?,
         None => 0,
     };
     let lines = i64::try_from(panel.contents.lines.len()).unwrap_or(i64::MAX);
@@ -257,9 +248,9 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
         None => {
             let below = match name.1 {
                 Kind::Plan => None,
-                Kind::Queue => window(tab, chat.input)?,
+                Kind::Queue => window::showing(chat.input, tab)?,
             };
-            let place = below.map_or((above, "below"), |input| (input, "above"));
+            let place = below.map_or(("below", above), |input| ("above", input));
             let win = open(panel.buf, place, height)?;
             change(name, |panel| {
                 panel.heights.insert(win, height);
@@ -270,49 +261,35 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
 }
 
 /// Opens a window above or below another one.
-fn open(buf: i32, (beside, split): (i32, &str), height: i64) -> mlua::Result<i32> {
-    let config = nvim::table([
-        ("win", nvim::value(beside)),
-        ("split", nvim::value(split)),
-        ("height", Value::Integer(height)),
-    ])?;
-    let win: i32 = api("nvim_open_win", (buf, false, config))?;
-    layout::dress(win)?;
-    nvim::set_win_option(win, "wrap", false)?;
-    // What is too long for the window ends in a mark.
-    nvim::set_win_option(win, "list", true)?;
-    nvim::set_win_option(win, "listchars", "extends:…")?;
-    nvim::set_win_option(win, "fillchars", "eob: ")?;
-    nvim::set_win_option(win, "winfixheight", true)?;
-    nvim::set_win_option(win, "scrolloff", 0)?;
+fn open(buf: i32, place: (&str, i32), height: i64) -> mlua::Result<i32> {
+    let win = window::split(buf, false, place, Some(("height", height)))?;
+    window::strip(win)?;
+    window::switch(win, &["linebreak", "list", "winfixheight"], true)?;
+    window::set(
+        win,
+        [
+            ("wrap", nvim::value(false)),
+            // What is too long for the window ends in a mark.
+            ("listchars", nvim::value("extends:…")),
+            ("fillchars", nvim::value("eob: ")),
+            ("scrolloff", nvim::value(0)),
+        ],
+    )?;
     Ok(win)
 }
 
 /// Scrolls to the current row, with what comes before above it.
 fn scroll(win: i32, lines: usize, current: usize) -> mlua::Result<()> {
-    let height: usize = api("nvim_win_get_height", win)?;
+    let height = usize::try_from(window::height(win)?).unwrap_or(0);
     let last = lines.saturating_sub(height);
     let top = current.saturating_sub(1).min(last);
-    let at = nvim::table([
+    let view = nvim::table([
         ("topline", nvim::value(top + 1)),
         ("lnum", nvim::value(current + 1)),
         ("col", nvim::value(0)),
         ("leftcol", nvim::value(0)),
     ])?;
-    let run = guard::callback("panel scroll", move |()| {
-        nvim::vim_fn::<()>("winrestview", at.clone())
-    })?;
-    api("nvim_win_call", (win, run))
-}
-
-/// Returns the first window of a tab page that shows a buffer.
-pub(super) fn window(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
-        if api::<i32>("nvim_win_get_buf", win)? == buf {
-            return Ok(Some(win));
-        }
-    }
-    Ok(None)
+    window::set_view(win, view)
 }
 
 /// Closes a session's panels in a tab page.
@@ -329,9 +306,9 @@ fn close_in(name: Name, tab: i32) -> mlua::Result<()> {
         return Ok(());
     };
     let transcript = chat::get(name.0).map(|chat| chat.transcript);
-    let above = transcript.map_or(Ok(None), |buf| window(tab, buf))?;
+    let above = transcript.map_or(Ok(None), |buf| window::showing(buf, tab))?;
     let following = transcript.map_or(Ok(Vec::new()), chat::following)?;
-    if close(window(tab, panel.buf)?, above)?
+    if close(window::showing(panel.buf, tab)?, above)?
         && let Some(transcript) = transcript
     {
         for win in following {
@@ -347,21 +324,13 @@ fn close(win: Option<i32>, above: Option<i32>) -> mlua::Result<bool> {
     let Some(win) = win else {
         return Ok(false);
     };
-    let tab: i32 = api("nvim_win_get_tabpage", win)?;
-    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
-    if layout::count_splits(tab)? == 1 && tabs.len() == 1 {
-        // The last window stays, with an empty buffer.
-        let empty: i32 = api("nvim_create_buf", (true, false))?;
-        api::<()>("nvim_win_set_buf", (win, empty))?;
-        return Ok(true);
+    if window::is_last(win)? {
+        return window::close(win).map(|()| true);
     }
     let mut sizes = Vec::new();
-    for other in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
-        let config: Table = api("nvim_win_get_config", other)?;
-        if other != win && Some(other) != above && config.get::<String>("relative")?.is_empty() {
-            let width: i64 = api("nvim_win_get_width", other)?;
-            let height: i64 = api("nvim_win_get_height", other)?;
-            sizes.push((other, width, height));
+    for other in window::all_in(window::tab_of(win)?)? {
+        if other != win && Some(other) != above && !window::is_float(other)? {
+            sizes.push((other, window::width(other)?, window::height(other)?));
         }
     }
     with(|panels| panels.is_closing = true);
@@ -378,29 +347,27 @@ fn close(win: Option<i32>, above: Option<i32>) -> mlua::Result<bool> {
 }
 
 /// A window was closed, of whatever buffer.
-fn closed(args: Table) -> mlua::Result<()> {
-    let buf: i32 = args.get("buf")?;
+fn closed(buf: i32) -> mlua::Result<()> {
     let (any, whose) = with(|panels| {
         let ours = |(name, panel): (&Name, &Panel)| (panel.buf == buf).then_some(*name);
         let whose = panels.all.iter().find_map(ours);
         (!panels.all.is_empty(), whose.filter(|_| !panels.is_closing))
     });
     if let Some(name) = whose {
-        later(move || dismissed(name))?;
+        defer::soon("panel closed", move || dismissed(name))?;
     }
     match any {
-        true => later(fit_all),
+        true => defer::soon("panels", fit_all),
         false => Ok(()),
     }
 }
 
 /// The user has closed the panel: alone, or with the whole chat.
 fn dismissed(name: Name) -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
     let Some(chat) = chat::get(name.0) else {
         return Ok(());
     };
-    if window(tab, chat.transcript)?.is_some() {
+    if window::showing(chat.transcript, window::tab()?)?.is_some() {
         change(name, |panel| panel.is_dismissed = true);
     }
     Ok(())
@@ -408,13 +375,13 @@ fn dismissed(name: Name) -> mlua::Result<()> {
 
 /// A window is about to be closed: if only panels would be left, they go first.
 fn quitting() -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     let panels: Vec<i32> = with(|panels| panels.all.values().map(|panel| panel.buf).collect());
     let mut mine = Vec::new();
     for buf in panels {
-        mine.extend(window(tab, buf)?);
+        mine.extend(window::showing(buf, tab)?);
     }
-    if !mine.is_empty() && layout::count_splits(tab)? == mine.len() + 1 {
+    if !mine.is_empty() && window::count_splits(tab)? == mine.len() + 1 {
         for win in mine {
             close(Some(win), None)?;
         }
@@ -422,34 +389,18 @@ fn quitting() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Hands the focus on that came to a plan: from the transcript to the input, and back.
-fn hand_on(key: SessionKey) -> mlua::Result<()> {
+/// Passes on the focus that a plan got: from the transcript to the input, and back.
+fn pass_focus(key: SessionKey) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
     };
-    let here: i32 = api("nvim_get_current_buf", ())?;
-    if buffer(key, Kind::Plan) != Some(here) {
+    if buffer(key, Kind::Plan) != Some(buffer::here()?) {
         return Ok(());
     }
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
     let before: i32 = nvim::vim_fn("winbufnr", nvim::vim_fn::<i32>("winnr", "#")?)?;
     let is_from_below = before == chat.input || buffer(key, Kind::Queue) == Some(before);
-    let ways = match is_from_below {
-        true => [chat.transcript, chat.input],
-        false => [chat.input, chat.transcript],
-    };
-    for buf in ways {
-        if let Some(win) = window(tab, buf)? {
-            return api("nvim_set_current_win", win);
-        }
+    match is_from_below {
+        true => window::go_to_first(&[chat.transcript, chat.input]),
+        false => window::go_to_first(&[chat.input, chat.transcript]),
     }
-    Ok(())
-}
-
-/// Runs what may not happen inside of an event of Neovim's.
-pub(super) fn later(body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
-    let run = guard::callback("panel later", move |()| body())?;
-    nvim::vim()?
-        .get::<mlua::Function>("schedule")?
-        .call::<()>(run)
 }

@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::apply::notify;
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
-use super::{chat, guard, keys, layout};
+use super::{chat, keys, layout};
 use acp_core::conversation::attachment::Attachment;
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
 use acp_core::render::view::QueueView;
@@ -62,11 +64,11 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
     };
     if view.ids.is_empty() {
         SHOWN.with_borrow_mut(|all| all.remove(&key));
-        if windows.contains(&api("nvim_get_current_win", ())?)
+        if windows.contains(&window::here()?)
             && let Some(chat) = chat::get(key)
         {
             // The next key was meant for a prompt here: it shall not change what is being written.
-            go_to([chat.transcript, chat.input])?;
+            window::go_to_first(&[chat.transcript, chat.input])?;
         }
         return panel::show(key, Kind::Queue, None);
     }
@@ -84,7 +86,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
     for (win, id) in before {
         // The cursor stays with its prompt.
         match view.ids.iter().position(|other| Some(*other) == id) {
-            Some(row) => api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?,
+            Some(row) => window::set_row(win, row)?,
             None => has_moved |= id != own,
         }
     }
@@ -100,8 +102,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
 
 /// Returns the prompt at a window's cursor.
 fn at(key: SessionKey, win: i32) -> mlua::Result<Option<QueueId>> {
-    let line = chat::cursor_line(win)?;
-    let row = usize::try_from(line - 1).unwrap_or(0);
+    let row = window::row(win)?;
     Ok(SHOWN.with_borrow(|all| all.get(&key)?.ids.get(row).copied()))
 }
 
@@ -110,9 +111,9 @@ fn at(key: SessionKey, win: i32) -> mlua::Result<Option<QueueId>> {
 /// # Errors
 /// What Neovim says of it.
 pub fn tell(key: SessionKey) -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     let transcript = chat::get(key).map(|chat| chat.transcript);
-    match transcript.map_or(Ok(None), |buf| panel::window(tab, buf))? {
+    match transcript.map_or(Ok(None), |buf| window::showing(buf, tab))? {
         Some(_) => Ok(()),
         None => notify(
             Level::Info,
@@ -130,7 +131,7 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
     };
-    let draft: Vec<String> = api("nvim_buf_get_lines", (chat.input, 0, -1, false))?;
+    let draft = buffer::lines(chat.input)?;
     let mut lines: Vec<String> = prompt.text.split('\n').map(str::to_owned).collect();
     let last = vec![lines.len(), lines.last().map_or(0, String::len)];
     if draft.iter().any(|line| !line.trim().is_empty()) {
@@ -138,7 +139,7 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
         lines.extend(draft);
     }
     api::<()>("nvim_buf_set_lines", (chat.input, 0, -1, false, lines))?;
-    if let Some(win) = panel::window(api("nvim_get_current_tabpage", ())?, chat.input)? {
+    if let Some(win) = window::showing(chat.input, window::tab()?)? {
         api::<()>("nvim_win_set_cursor", (win, last))?;
     }
     let blocks = prompt.blocks.into_iter().map(Attachment::Block);
@@ -161,10 +162,10 @@ pub fn focus(key: SessionKey) -> mlua::Result<()> {
         return notify(Level::Info, "No prompt waits.");
     }
     layout::show(key)?;
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     let buf = panel::buffer(key, Kind::Queue);
-    match buf.map_or(Ok(None), |buf| panel::window(tab, buf))? {
-        Some(win) => api("nvim_set_current_win", win),
+    match buf.map_or(Ok(None), |buf| window::showing(buf, tab))? {
+        Some(win) => window::go_to(win),
         None => notify(Level::Warn, "There is no room for the prompts that wait."),
     }
 }
@@ -180,29 +181,22 @@ pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
         }
     }
     let namespace = nvim::namespace("acp_queue")?;
-    let hint = guard::callback("queue", move |args: Table| {
+    let events = ["WinEnter", "WinLeave", "CursorMoved"];
+    let hint = move |fired: Fired| {
         api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-        let is_here = args.get::<String>("event")? != "WinLeave";
-        if !is_here || api::<i32>("nvim_get_current_buf", ())? != buf {
-            return Ok(());
+        let is_here = fired.event()? != "WinLeave" && buffer::here()? == buf;
+        match is_here {
+            true => buffer::set_hint(
+                buf,
+                "acp_queue",
+                (window::row(0)?, 0),
+                "right_align",
+                hint(),
+            ),
+            false => Ok(()),
         }
-        let chunk = nvim::lua().create_sequence_from([hint(), "AcpPlaceholder".to_owned()])?;
-        let opts = nvim::table([
-            ("virt_text", nvim::value(vec![chunk])),
-            ("virt_text_pos", nvim::value("right_align")),
-        ])?;
-        let cursor: Vec<i64> = api("nvim_win_get_cursor", 0)?;
-        let row = cursor.first().map_or(0, |line| line - 1);
-        api::<i32>("nvim_buf_set_extmark", (buf, namespace, row, 0, opts))?;
-        Ok(())
-    })?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(hint)),
-    ])?;
-    let events = vec!["WinEnter", "WinLeave", "CursorMoved"];
-    api::<i32>("nvim_create_autocmd", (events, opts))?;
-    Ok(())
+    };
+    autocmd::on("queue", &events, Scope::Buffer(buf), hint).map(drop)
 }
 
 /// Returns what can be done with a prompt, and by which keys.
@@ -237,7 +231,7 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
         let text = "Another prompt stands here by now: press the key again if you mean it.";
         return notify(Level::Info, text);
     }
-    let Some(id) = at(key, api("nvim_get_current_win", ())?)? else {
+    let Some(id) = at(key, window::here()?)? else {
         return Ok(());
     };
     if action == QueueAction::Remove {
@@ -287,18 +281,9 @@ fn count() -> mlua::Result<i32> {
     vim.get("count1")
 }
 
-/// Goes to the input, or to the transcript where there is none.
+/// Goes to the input, or to the transcript if there is no input.
 fn leave(key: SessionKey) -> mlua::Result<()> {
-    chat::get(key).map_or(Ok(()), |chat| go_to([chat.input, chat.transcript]))
-}
-
-/// Goes to the first of these buffers that the tab page shows.
-fn go_to(ways: [i32; 2]) -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    for buf in ways {
-        if let Some(win) = panel::window(tab, buf)? {
-            return api("nvim_set_current_win", win);
-        }
-    }
-    Ok(())
+    chat::get(key).map_or(Ok(()), |chat| {
+        window::go_to_first(&[chat.input, chat.transcript])
+    })
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use nvim_oxi::mlua;
 
+use super::kit::window;
 use super::nvim::api;
 use super::state::snapshot;
 use super::{chat, input, keys};
@@ -47,13 +48,11 @@ pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
         return Ok(());
     };
     let rows: usize = api("nvim_buf_line_count", chat.input)?;
-    let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
     let edge = match way {
-        Way::Older => 1,
-        Way::Newer => rows,
+        Way::Older => 0,
+        Way::Newer => rows.saturating_sub(1),
     };
-    let is_at_edge = cursor.first() == Some(&edge);
-    if !is_at_edge || super::complete::choosing()?.is_some() {
+    if window::row(0)? != edge || super::complete::choosing()?.is_some() {
         return keys::feed(lhs);
     }
     let text = input::text(chat.input)?;

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Table};
 
-use super::guard;
 use super::hunk::{Drawn, Stock};
 use super::keys::ReviewKeys;
+use super::kit::autocmd::{self, Fired, Scope};
+use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
 use super::state;
@@ -57,36 +58,18 @@ const OPTIONS: [&str; 8] = [
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let group: i32 = api(
-        "nvim_create_augroup",
-        (
-            "acp_review",
-            nvim::table([("clear", Value::Boolean(true))])?,
-        ),
-    )?;
-    let on_window = guard::callback("review window", |args: Table| {
-        let buf = match args.get("buf")? {
-            // `OptionSet` gives buffer 0 for the current one.
-            0 => api("nvim_get_current_buf", ())?,
-            buf => buf,
-        };
+    let on_window = |fired: Fired| {
+        let buf = fired.buf()?;
         restyle(buf)?;
         uncover(buf)
+    };
+    let windows = ["BufWinEnter", "WinEnter", "WinResized"];
+    autocmd::on("review window", &windows, Scope::All, on_window)?;
+    let options = Scope::Patterns(&OPTIONS);
+    autocmd::on("review window", &["OptionSet"], options, on_window)?;
+    autocmd::on("review scroll", &["WinScrolled"], Scope::All, |_| {
+        scrolled()
     })?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(on_window)),
-    ])?;
-    let events = vec!["BufWinEnter", "WinEnter", "WinResized"];
-    api::<i32>("nvim_create_autocmd", (events, &opts))?;
-    opts.set("pattern", OPTIONS)?;
-    api::<i32>("nvim_create_autocmd", ("OptionSet", opts))?;
-    let on_scroll = guard::callback("review scroll", |_: Table| scrolled())?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(on_scroll)),
-    ])?;
-    api::<i32>("nvim_create_autocmd", ("WinScrolled", opts))?;
     Ok(())
 }
 
@@ -96,7 +79,7 @@ pub fn start() -> mlua::Result<()> {
 /// What Neovim says of it.
 pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     let buf = buf.0;
-    if !api::<bool>("nvim_buf_is_loaded", buf)? || tick < super::documents::tick(buf) {
+    if !buffer::is_loaded(buf)? || tick < super::documents::tick(buf) {
         // The core hears of what has changed since, and sends the hunks again.
         return Ok(());
     }
@@ -216,16 +199,14 @@ fn places(all: &[HunkView]) -> Vec<String> {
 }
 
 fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {
-    let body = guard::callback("review rest", move |()| {
+    defer::after("review rest", Duration::from_millis(1), move || {
         let all = with(|marks| {
             let shown = marks.by_buf.get(&buf)?;
             // What has been shown since has a rest of its own.
             (shown.id == id).then(|| Rc::clone(&shown.all))
         });
         all.map_or(Ok(()), |all| draw(buf, all))
-    })?;
-    let later: Function = nvim::vim()?.get("defer_fn")?;
-    later.call((body, 1))
+    })
 }
 
 /// Returns the hunks, by their index, with what is drawn of them: those that a window shows
@@ -279,16 +260,12 @@ fn uncover(buf: i32) -> mlua::Result<()> {
 }
 
 fn uncover_in(win: i32, count: usize) -> mlua::Result<()> {
-    let run = guard::callback("topfill", move |()| {
-        let view: Table = nvim::vim_fn("winsaveview", ())?;
-        let (top, fill): (usize, usize) = (view.get("topline")?, view.get("topfill")?);
-        if top == 1 && fill < count {
-            let view = nvim::table([("topfill", nvim::value(count))])?;
-            nvim::vim_fn::<Value>("winrestview", view)?;
-        }
-        Ok(())
-    })?;
-    api("nvim_win_call", (win, run))
+    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
+    let (top, fill): (usize, usize) = (view.get("topline")?, view.get("topfill")?);
+    match top == 1 && fill < count {
+        true => window::set_view(win, nvim::table([("topfill", nvim::value(count))])?),
+        false => Ok(()),
+    }
 }
 
 /// Uncovers virtual lines above the first line where a window has come up to that line.
@@ -296,16 +273,14 @@ fn scrolled() -> mlua::Result<()> {
     if with(|marks| marks.by_buf.is_empty()) {
         return Ok(());
     }
-    let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
-    for pair in event.pairs::<String, Table>() {
+    for pair in autocmd::v_event()?.pairs::<String, Table>() {
         let (win, by) = pair?;
         let Ok(win) = win.parse::<i32>() else {
             continue;
         };
         // Down is where the user wants to go who scrolls away from them.
         if by.get::<i64>("topline")? < 0 {
-            let buf: i32 = api("nvim_win_get_buf", win)?;
-            let count = above_first(buf);
+            let count = above_first(window::buf_of(win)?);
             if count > 0 {
                 uncover_in(win, count)?;
             }

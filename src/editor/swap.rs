@@ -9,9 +9,9 @@
 //! Invariant: while a turn runs, and after others' text was merged, the swap file of a buffer in
 //! the turn's project is complete on its own.
 
-use nvim_oxi::mlua::{self, Function};
+use nvim_oxi::mlua;
 
-use super::guard;
+use super::kit::{buffer, defer};
 use super::nvim::{self, api};
 use super::outside::is_within;
 use acp_core::model::Phase;
@@ -47,13 +47,10 @@ pub fn changed(buf: i32) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn complete(buf: i32) -> mlua::Result<()> {
-    let preserve = guard::callback("swap file", move |()| {
-        let is_loaded: bool = api("nvim_buf_is_loaded", buf)?;
-        if !is_loaded || nvim::vim_fn::<String>("swapname", buf)?.is_empty() {
+    defer::soon("swap file", move || {
+        if !buffer::is_loaded(buf)? || nvim::vim_fn::<String>("swapname", buf)?.is_empty() {
             return Ok(());
         }
-        nvim::buf_call(buf, "silent preserve")
-    })?;
-    let schedule: Function = nvim::vim()?.get("schedule")?;
-    schedule.call(preserve)
+        buffer::run(buf, "silent preserve")
+    })
 }

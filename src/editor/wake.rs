@@ -9,9 +9,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nvim_oxi::libuv::AsyncHandle;
-use nvim_oxi::mlua::{self, Function, Table};
+use nvim_oxi::mlua::{self, Function};
 
 use super::guard;
+use super::kit::defer::Timer;
 use super::nvim;
 use super::state;
 use super::terminal::pace;
@@ -87,8 +88,7 @@ thread_local! {
 struct Tools {
     schedule: Function,
     drain: Function,
-    timer: Table,
-    ask: Function,
+    timer: Timer,
 }
 
 /// Connects the outbox with Neovim's loop.
@@ -96,26 +96,14 @@ struct Tools {
 /// # Errors
 /// What Neovim or libuv say of it.
 pub fn start() -> mlua::Result<()> {
-    let vim = nvim::vim()?;
-    let uv: Table = vim.get("uv")?;
-    let timer: mlua::Value = uv.get::<Function>("new_timer")?.call(())?;
-    let timer_start: Function = uv.get("timer_start")?;
-    let holder = nvim::table([
-        ("timer", timer),
-        ("start", mlua::Value::Function(timer_start)),
-    ])?;
     let tools = Tools {
-        schedule: vim.get("schedule")?,
+        schedule: nvim::vim()?.get("schedule")?,
         drain: guard::callback("drain", |()| {
             SCHEDULED.set(false);
             drain();
             Ok(())
         })?,
-        timer: holder,
-        ask: guard::callback("frame timer", |()| {
-            ask();
-            Ok(())
-        })?,
+        timer: Timer::new("frame timer", ask)?,
     };
     TOOLS.set(Some(tools));
     let handle = AsyncHandle::new(|| {
@@ -166,20 +154,11 @@ pub(super) fn want_frame() {
         Some(wait) => {
             ASKED.set(true);
             let tools = TOOLS.with_borrow(Clone::clone);
-            let started = tools.map(|tools| tools.start_timer(wait));
+            let started = tools.map(|tools| tools.timer.set(wait));
             if !matches!(started, Some(Ok(()))) {
                 ask();
             }
         }
-    }
-}
-
-impl Tools {
-    fn start_timer(&self, wait: Duration) -> mlua::Result<()> {
-        let start: Function = self.timer.get("start")?;
-        let timer: mlua::Value = self.timer.get("timer")?;
-        let ms = u64::try_from(wait.as_millis()).unwrap_or(FRAME_MS) + 1;
-        start.call((timer, ms, 0, self.ask.clone()))
     }
 }
 

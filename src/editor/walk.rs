@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::guard;
+use super::kit::autocmd::{self, Scope};
+use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::state;
 
@@ -23,9 +24,8 @@ pub enum Way {
 /// What Neovim says of it.
 pub fn go(way: Way) -> mlua::Result<bool> {
     leave_chat()?;
-    let buf: i32 = api("nvim_get_current_buf", ())?;
-    let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
-    let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
+    let buf = buffer::here()?;
+    let row = window::row(0)?;
     let rows = rows_of(buf)?;
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let last = lines.saturating_sub(1);
@@ -138,11 +138,10 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
             api::<()>("nvim_win_set_buf", (win, buf))?;
             win
         }
-        None => split_aside(buf)?,
+        None => window::split(buf, false, aside()?, None)?,
     };
     let lines: usize = api("nvim_buf_line_count", buf)?;
-    let line = (row + 1).min(lines);
-    api("nvim_win_set_cursor", (win, vec![line, 0]))
+    window::set_row(win, row.min(lines.saturating_sub(1)))
 }
 
 /// Returns a window of the tab page that shows a file, and that the user is not in.
@@ -150,9 +149,8 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn window_aside() -> mlua::Result<Option<i32>> {
-    let here: i32 = api("nvim_get_current_win", ())?;
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+    let here = window::here()?;
+    for win in window::all_in(window::tab()?)? {
         let of_window = nvim::table([("win", nvim::value(win))])?;
         let diff: bool = api("nvim_get_option_value", ("diff", of_window))?;
         if win != here && !diff && is_file(win)? {
@@ -162,17 +160,16 @@ pub fn window_aside() -> mlua::Result<Option<i32>> {
     Ok(None)
 }
 
-/// Opens a window for a buffer: beside the file the user is in, else beside the chat.
-fn split_aside(buf: i32) -> mlua::Result<i32> {
-    let here: i32 = api("nvim_get_current_win", ())?;
+/// Returns where a window for another file opens: beside the file the user is in, else beside the
+/// chat.
+fn aside() -> mlua::Result<(&'static str, i32)> {
+    let here = window::here()?;
     let below: bool = nvim::vim()?.get::<Table>("o")?.get("splitbelow")?;
-    let (side, beside) = match (is_file(here)?, below) {
+    Ok(match (is_file(here)?, below) {
         (true, true) => ("below", here),
         (true, false) => ("above", here),
         (false, _) => ("left", -1),
-    };
-    let config = nvim::table([("split", nvim::value(side)), ("win", nvim::value(beside))])?;
-    api("nvim_open_win", (buf, false, config))
+    })
 }
 
 fn escaped(name: &str) -> mlua::Result<String> {
@@ -221,30 +218,29 @@ fn show_file(path: &Path) -> mlua::Result<()> {
     let buf: i32 = nvim::vim_fn("bufnr", format!("^{pattern}$"))?;
     let win: i32 = nvim::vim_fn("bufwinid", buf)?;
     if win > 0 {
-        return api("nvim_set_current_win", win);
+        return window::go_to(win);
     }
     edit(path)
 }
 
 fn jump(row: usize) -> mlua::Result<()> {
     let lines: usize = api("nvim_buf_line_count", 0)?;
-    let line = (row + 1).min(lines);
-    api::<()>("nvim_win_set_cursor", (0, vec![line, 0]))?;
+    window::set_row(0, row.min(lines.saturating_sub(1)))?;
     api("nvim_command", "normal! zv")
 }
 
 /// Goes from a chat's window to the one that showed a file last, made if there is none.
 fn leave_chat() -> mlua::Result<()> {
-    if is_file(api("nvim_get_current_win", ())?)? {
+    if is_file(window::here()?)? {
         return Ok(());
     }
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let mut windows: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
+    let tab = window::tab()?;
+    let mut windows = window::all_in(tab)?;
     let last = LAST.with_borrow(|last| last.get(&tab).copied());
     windows.sort_by_key(|win| Some(*win) != last);
     for win in windows {
         if is_file(win)? {
-            return api("nvim_set_current_win", win);
+            return window::go_to(win);
         }
     }
     api("nvim_command", "topleft vnew")
@@ -260,23 +256,19 @@ thread_local! {
 /// # Errors
 /// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
-    let on_leave = guard::callback("WinLeave", |_: Table| {
-        let win: i32 = api("nvim_get_current_win", ())?;
+    let on_leave = |_| {
+        let win = window::here()?;
         if is_file(win)? {
-            let tab: i32 = api("nvim_get_current_tabpage", ())?;
+            let tab = window::tab()?;
             LAST.with_borrow_mut(|last| last.insert(tab, win));
         }
         Ok(())
-    })?;
-    let opts = nvim::table([("callback", Value::Function(on_leave))])?;
-    api::<i32>("nvim_create_autocmd", ("WinLeave", opts))?;
-    Ok(())
+    };
+    autocmd::on("window left", &["WinLeave"], Scope::All, on_leave).map(drop)
 }
 
 /// Tells whether a window is an ordinary one, with a file in it or nothing.
 fn is_file(win: i32) -> mlua::Result<bool> {
-    let buf: i32 = api("nvim_win_get_buf", win)?;
-    let kind: String = nvim::buf_option(buf, "buftype")?;
-    let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
-    Ok(kind.is_empty() && float.is_empty())
+    let kind: String = nvim::buf_option(window::buf_of(win)?, "buftype")?;
+    Ok(kind.is_empty() && !window::is_float(win)?)
 }

@@ -3,10 +3,12 @@
 //! Invariant: however much there is, it comes in slices, and the keys and the screen have their
 //! turn in between.
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use std::time::Duration;
 
-use super::guard;
+use nvim_oxi::mlua::{self, Function, Table};
+
 use super::keys;
+use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::walk;
 use acp_core::render::view::{WholeLanguage, WholeView};
@@ -37,7 +39,11 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
     let is_small = view.text.len() <= MAX_LIT;
     let is_wrapped = !view.text.lines().any(|line| line.len() > MAX_WRAPPED);
     let buf = buffer(&view.name)?;
-    let win = window(buf)?;
+    let beside = match walk::window_aside()? {
+        Some(win) => ("below", win),
+        None => ("left", -1),
+    };
+    let win = window::split(buf, true, beside, None)?;
     nvim::set_win_option(win, "wrap", is_wrapped)?;
     let rest = Rest {
         buf,
@@ -55,41 +61,27 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
         }
     }
     for lhs in keys::of("chat", "close") {
-        keys::map(buf, "n", &lhs, "Closes the window", move || close(buf))?;
+        keys::map(buf, "n", &lhs, "Closes the window", move || {
+            buffer::delete(buf)
+        })?;
     }
     Ok(())
 }
 
-/// Makes the buffer; one of this name is gone then.
+/// Creates the buffer, in place of one with this name.
 fn buffer(name: &str) -> mlua::Result<i32> {
-    for buf in api::<Vec<i32>>("nvim_list_bufs", ())? {
-        if api::<String>("nvim_buf_get_name", buf)? == name {
-            let opts = nvim::table([("force", Value::Boolean(true))])?;
-            api::<()>("nvim_buf_delete", (buf, opts))?;
-        }
+    if let Some(old) = buffer::named(name)? {
+        buffer::delete(old)?;
     }
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
-    api::<()>("nvim_buf_set_name", (buf, name))?;
+    let buf = buffer::read_only(name, "")?;
     nvim::set_buf_option(buf, "bufhidden", "wipe")?;
-    nvim::set_buf_option(buf, "swapfile", false)?;
-    nvim::set_buf_option(buf, "undolevels", -1)?;
-    nvim::set_buf_option(buf, "modifiable", false)?;
     Ok(buf)
-}
-
-/// Opens a window below the one that shows a file, or beside the chat, and goes there.
-fn window(buf: i32) -> mlua::Result<i32> {
-    let config = match walk::window_aside()? {
-        Some(win) => [("split", nvim::value("below")), ("win", nvim::value(win))],
-        None => [("split", nvim::value("left")), ("win", Value::Integer(-1))],
-    };
-    api("nvim_open_win", (buf, true, nvim::table(config)?))
 }
 
 /// Puts the next slice into the buffer; the rest comes later.
 fn put(mut rest: Rest) -> mlua::Result<()> {
     let buf = rest.buf;
-    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+    if !buffer::is_loaded(buf)? {
         return Ok(());
     }
     let text = rest.text.get(rest.at..).unwrap_or_default();
@@ -97,21 +89,14 @@ fn put(mut rest: Rest) -> mlua::Result<()> {
     let slice = text.get(..end).unwrap_or_default();
     let lines: Vec<&str> = slice.lines().collect();
     let start = if rest.at == 0 { 0 } else { -1 };
-    nvim::set_buf_option(buf, "modifiable", true)?;
-    let done = api::<()>("nvim_buf_set_lines", (buf, start, -1, false, lines));
-    nvim::set_buf_option(buf, "modifiable", false)?;
-    done?;
+    buffer::unlocked(buf, || {
+        api::<()>("nvim_buf_set_lines", (buf, start, -1, false, lines))
+    })?;
     rest.at += end;
     if rest.at >= rest.text.len() {
         return Ok(());
     }
-    let rest = std::cell::Cell::new(Some(rest));
-    let run = guard::callback("whole text", move |()| match rest.take() {
-        Some(rest) => put(rest),
-        None => Ok(()),
-    })?;
-    let later: Function = nvim::vim()?.get("defer_fn")?;
-    later.call((run, 1))
+    defer::after("whole text", Duration::from_millis(1), || put(rest))
 }
 
 /// Returns where the last line of the next slice ends: none is taken apart.
@@ -137,9 +122,4 @@ fn filetype_of(name: &str) -> mlua::Result<Option<String>> {
     let filetype: Table = nvim::vim()?.get("filetype")?;
     let find: Function = filetype.get("match")?;
     find.call(nvim::table([("filename", nvim::value(name))])?)
-}
-
-fn close(buf: i32) -> mlua::Result<()> {
-    let opts = nvim::table([("force", Value::Boolean(true))])?;
-    api("nvim_buf_delete", (buf, opts))
 }

@@ -5,7 +5,8 @@
 use nvim_oxi::mlua;
 
 use super::chat;
-use super::nvim::{self, api};
+use super::kit::window;
+use super::nvim;
 use super::state;
 use acp_core::render::title::fitted;
 use acp_core::render::view::Group;
@@ -50,7 +51,7 @@ pub fn fit_all() -> mlua::Result<()> {
 }
 
 fn show(win: i32, title: &[(String, Group)]) -> mlua::Result<()> {
-    let columns: usize = api("nvim_win_get_width", win)?;
+    let columns = usize::try_from(window::width(win)?).unwrap_or(0);
     let width = |text: &str| nvim::vim_fn::<usize>("strdisplaywidth", text).unwrap_or(0);
     let bar = fitted(title, columns, width);
     if nvim::win_option::<String>(win, "winbar")? == bar {

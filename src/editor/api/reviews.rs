@@ -6,6 +6,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use crate::editor::apply::notify;
 use crate::editor::guard::function;
+use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chat, reviewlist, walk};
@@ -104,13 +105,10 @@ fn hunk_table(hunk: &HunkInfo) -> mlua::Result<Table> {
 /// The scope has another name, or what Neovim says of it.
 pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
     let scope = match scope {
-        "hunk" => {
-            let cursor: Vec<usize> = api("nvim_win_get_cursor", 0)?;
-            Scope::Hunk {
-                buf: BufId(api("nvim_get_current_buf", ())?),
-                row: cursor.first().map_or(0, |line| line.saturating_sub(1)),
-            }
-        }
+        "hunk" => Scope::Hunk {
+            buf: BufId(buffer::here()?),
+            row: window::row(0)?,
+        },
         "file" => Scope::File {
             path: PathBuf::from(api::<String>("nvim_buf_get_name", 0)?),
         },
@@ -132,7 +130,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn review_rows(action: ReviewAction, rows: std::ops::Range<usize>) -> mlua::Result<()> {
-    let buf = BufId(api("nvim_get_current_buf", ())?);
+    let buf = BufId(buffer::here()?);
     let scope = Scope::Rows { buf, rows };
     send(Event::Review { action, scope });
     Ok(())

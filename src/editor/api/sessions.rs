@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 
 use crate::editor::guard::function;
-use crate::editor::nvim::{self, api};
+use crate::editor::kit::window;
+use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
 use crate::editor::{chat, config, layout};
 use acp::SessionId;
@@ -91,7 +92,7 @@ pub(super) fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
 
 /// Opens or focuses a chat; a session of another agent, or a new one where that is asked for.
 fn open(spec: &Table) -> mlua::Result<u32> {
-    if nvim::vim_fn::<String>("win_gettype", ())? == "command" {
+    if window::is_command_line()? {
         return Err(mlua::Error::runtime(
             "no window can be opened from the command-line window: close it, then open the chat",
         ));
@@ -121,7 +122,7 @@ fn open(spec: &Table) -> mlua::Result<u32> {
 
 /// Returns the agent's session that this tab page shows, or else the one used last.
 fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
+    let tab = window::tab()?;
     let known = state::with(|editor| {
         let chats = editor.chats.borrow();
         let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);

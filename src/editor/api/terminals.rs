@@ -3,6 +3,7 @@
 use nvim_oxi::mlua::{self, Table};
 
 use crate::editor::guard::function;
+use crate::editor::kit::window;
 use crate::editor::nvim;
 use crate::editor::{chat, terminal};
 use acp_core::spine::ids::TerminalKey;
@@ -11,7 +12,7 @@ use acp_core::view::snapshot::TerminalInfo;
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {
         let list = nvim::empty()?;
-        let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
+        let columns = usize::try_from(window::screen()?.0).unwrap_or(0);
         for info in terminal::all().iter().rev() {
             list.push(terminal_table(info, columns)?)?;
         }

@@ -11,6 +11,8 @@ use nvim_oxi::mlua;
 
 use super::swap;
 use super::window::{self, Home, Sight};
+use crate::editor::kit::buffer;
+use crate::editor::kit::window::{buf_of, go_to, here, is_valid, row, set_row, tab_of};
 use crate::editor::nvim::{self, api};
 use crate::editor::{state, walk};
 use acp_core::render::view::FollowTarget;
@@ -44,11 +46,11 @@ pub fn go(key: SessionKey, target: &FollowTarget, home: Option<Home>) -> mlua::R
         Ok(buf) => buf,
         Err(outcome) => return Ok(outcome),
     };
-    let here: i32 = api("nvim_get_current_win", ())?;
+    let here = here()?;
     let outcome = window::with_option("shortmess", "AF", || show(key, target, buf, home));
     // The user's own autocommands may have gone elsewhere.
-    if api::<i32>("nvim_get_current_win", ())? != here && api("nvim_win_is_valid", here)? {
-        api::<()>("nvim_set_current_win", here)?;
+    if self::here()? != here && is_valid(here)? {
+        go_to(here)?;
     }
     outcome
 }
@@ -75,32 +77,31 @@ fn show(
     if !is_known && super::user::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
         return Ok(Outcome::Later);
     }
-    let is_other = api::<i32>("nvim_win_get_buf", win)? != buf;
+    let is_other = buf_of(win)? != buf;
     if is_other {
         window::run_in(win, &["mark '"])?;
         api::<()>("nvim_win_set_buf", (win, buf))?;
     }
     if let Some(row) = target.row {
-        put_cursor(win, buf, row + 1, is_other)?;
+        put_cursor(win, buf, row, is_other)?;
     }
     home.buffers.insert(buf);
     home.sight = Sight::of(win)?;
-    window::keep(key, window::tab_of(win)?, &home);
+    window::keep(key, tab_of(win)?, &home);
     Ok(Outcome::Gone)
 }
 
-/// Puts the cursor of a window on a line, which is brought into view, folds or not.
-fn put_cursor(win: i32, buf: i32, line: usize, is_other: bool) -> mlua::Result<()> {
+/// Puts the cursor of a window on a row, which is brought into view, folds or not.
+fn put_cursor(win: i32, buf: i32, to: usize, is_other: bool) -> mlua::Result<()> {
     let lines: usize = api("nvim_buf_line_count", buf)?;
-    let line = line.min(lines);
+    let to = to.min(lines.saturating_sub(1));
     let first: usize = nvim::vim_fn("line", ("w0", win))?;
     let last: usize = nvim::vim_fn("line", ("w$", win))?;
-    let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
-    if !is_other && cursor.first() != Some(&line) {
+    if !is_other && row(win)? != to {
         window::run_in(win, &["mark '"])?;
     }
-    api::<()>("nvim_win_set_cursor", (win, vec![line, 0]))?;
-    let is_in_view = (first..=last).contains(&line);
+    set_row(win, to)?;
+    let is_in_view = (first..=last).contains(&(to + 1));
     match is_in_view {
         true => window::run_in(win, &["silent! normal! zv"]),
         false => window::run_in(win, &["silent! normal! zvzz"]),
@@ -110,7 +111,7 @@ fn put_cursor(win: i32, buf: i32, line: usize, is_other: bool) -> mlua::Result<(
 /// Returns the buffer of a place's file, loaded or not; or why there is none to go to.
 fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     if let Some(buf) = target.buf
-        && api("nvim_buf_is_loaded", buf.0)?
+        && buffer::is_loaded(buf.0)?
     {
         return Ok(Ok(buf.0));
     }

@@ -4,6 +4,7 @@
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use crate::editor::kit::buffer;
 use crate::editor::nvim::{self, api};
 use acp_core::render::view::AgentMark;
 
@@ -43,7 +44,7 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
         old.erase()?;
     }
     let buf = new.buf.0;
-    if !api::<bool>("nvim_buf_is_loaded", buf)? {
+    if !buffer::is_loaded(buf)? {
         return Ok(None);
     }
     let namespace = nvim::namespace("acp_follow")?;
@@ -76,7 +77,7 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
 impl Mark {
     /// Returns the row at which it is by now; `None` when it is gone with its text.
     fn row(&self) -> mlua::Result<Option<usize>> {
-        if !api::<bool>("nvim_buf_is_loaded", self.shown.buf.0)? {
+        if !buffer::is_loaded(self.shown.buf.0)? {
             return Ok(None);
         }
         let [id, _] = self.ids;
@@ -87,7 +88,7 @@ impl Mark {
 
     fn erase(self) -> mlua::Result<()> {
         let buf = self.shown.buf.0;
-        if !api::<bool>("nvim_buf_is_valid", buf)? {
+        if !buffer::is_valid(buf)? {
             return Ok(());
         }
         let mut ids = self.ids.into_iter();

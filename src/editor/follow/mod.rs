@@ -6,7 +6,6 @@
 
 mod going;
 mod mark;
-mod moment;
 mod swap;
 mod user;
 mod window;
@@ -15,18 +14,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Function};
+use nvim_oxi::mlua;
 
 use self::going::Outcome;
 use self::mark::Mark;
 use self::window::Home;
-use super::guard;
-use super::nvim::{self, api};
-use super::{chat, state};
+use super::kit::defer;
+use super::kit::user::{self as keyboard, Activity};
+use super::kit::window::here;
+use super::{chat, nvim, state};
 use acp_core::render::view::{FollowTarget, FollowView};
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::Follow;
-use acp_core::view::follow::pace::{self, Facts, Next};
+use acp_core::view::follow::pace::{self, Facts, Moment, Next};
+
+/// How long to wait for what comes right after a mode has ended.
+const SOON: Duration = Duration::from_millis(30);
 
 /// What is known of all agents' ways.
 #[derive(Debug, Default)]
@@ -38,8 +41,8 @@ pub struct Trails {
     unlisted: BTreeSet<i32>,
     /// When the user has last done something in each window.
     touched: BTreeMap<i32, Instant>,
-    /// The autocommands are there.
-    is_watching: bool,
+    /// The autocommands, while an agent is followed.
+    watching: Vec<i32>,
 }
 
 /// The way of one session's agent.
@@ -137,10 +140,10 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
         // Its window was closed.
         return Ok(());
     }
-    let here: i32 = api("nvim_get_current_win", ())?;
+    let here = here()?;
     let ago = |then: Option<Instant>| then.map(|then| then.elapsed());
     let facts = Facts {
-        moment: moment::now()?,
+        moment: moment()?,
         went: ago(went),
         touched: ago(home.as_ref().and_then(|home| user::touched(home.win))),
         is_here: home.as_ref().is_some_and(|home| home.win == here),
@@ -151,7 +154,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
             let outcome = going::go(key, &target, home);
             match outcome {
                 // The window was chosen just now, and the user has been there just before.
-                Ok(Outcome::Later) => wait(moment::SOON),
+                Ok(Outcome::Later) => wait(SOON),
                 outcome => arrived(key, &target, outcome),
             }
         }
@@ -162,6 +165,15 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Returns what the user is doing, as far as it decides whether a window may go along.
+fn moment() -> mlua::Result<Moment> {
+    Ok(match keyboard::activity()? {
+        Activity::Idle => Moment::Free,
+        Activity::InMacro | Activity::InCommand => Moment::InCommand,
+        Activity::Busy => Moment::Busy,
+    })
 }
 
 /// Notes that a target was gone to, or cannot be: then the user is told why, once for each file.
@@ -220,15 +232,14 @@ fn wait(time: Duration) -> mlua::Result<()> {
     if is_sooner != Some(true) {
         return Ok(());
     }
-    let later = guard::callback("follow timer", move |()| {
+    // Neovim counts whole milliseconds.
+    defer::after("follow timer", time + Duration::from_millis(1), move || {
         state::with(|editor| {
             let mut trails = editor.trails.borrow_mut();
             trails.due = trails.due.filter(|set| *set != due);
         });
         attend_all()
-    })?;
-    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX) + 1;
-    nvim::vim()?.get::<Function>("defer_fn")?.call((later, ms))
+    })
 }
 
 /// Returns whether there is a place that the editor has yet to go to.

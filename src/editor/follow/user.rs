@@ -4,15 +4,15 @@
 
 use std::time::Instant;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
 use super::window::Sight;
-use super::{Trails, each_home, is_pending, moment, wait};
-use crate::editor::nvim::{self, api};
-use crate::editor::{guard, state};
+use super::{SOON, Trails, each_home, is_pending, wait};
+use crate::editor::kit::autocmd::{self, Scope};
+use crate::editor::kit::{buffer, window};
+use crate::editor::nvim;
+use crate::editor::state;
 use acp_core::view::follow::{Follow, pace};
-
-const GROUP: &str = "acp_follow";
 
 /// Watches what the user does, for as long as somebody is followed.
 ///
@@ -25,53 +25,45 @@ pub fn watch() -> mlua::Result<()> {
     };
     let change = state::with(|editor| {
         let mut trails = editor.trails.borrow_mut();
-        let is_wanted = is_wanted(&trails);
-        let was_watching = std::mem::replace(&mut trails.is_watching, is_wanted);
-        (is_wanted != was_watching).then_some(is_wanted)
+        let is_change = is_wanted(&trails) == trails.watching.is_empty();
+        is_change.then(|| std::mem::take(&mut trails.watching))
     });
-    let Some(is_wanted) = change.flatten() else {
+    let Some(watching) = change.flatten() else {
         return Ok(());
     };
-    let clear = nvim::table([("clear", Value::Boolean(true))])?;
-    let group: i32 = api("nvim_create_augroup", (GROUP, clear))?;
-    if !is_wanted {
+    if !watching.is_empty() {
+        watching.into_iter().try_for_each(autocmd::remove)?;
         return list_shown();
     }
-    on(group, &["CursorMoved", "CursorMovedI"], |_| moved())?;
-    on(group, &["WinScrolled"], |_| scrolled())?;
-    let free = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
-    on(group, &free, |_| {
-        list()?;
-        match is_pending() {
-            // Another mode may come right after this one.
-            true => wait(moment::SOON),
-            false => Ok(()),
-        }
-    })
+    let moves = ["CursorMoved", "CursorMovedI"];
+    let ends = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
+    let watching = vec![
+        autocmd::on("follow cursor", &moves, Scope::All, |_| moved())?,
+        autocmd::on("follow scroll", &["WinScrolled"], Scope::All, |_| {
+            scrolled()
+        })?,
+        autocmd::on("follow mode", &ends, Scope::All, |_| {
+            list()?;
+            match is_pending() {
+                // Another mode may come right after this one.
+                true => wait(SOON),
+                false => Ok(()),
+            }
+        })?,
+    ];
+    state::with(|editor| editor.trails.borrow_mut().watching = watching);
+    Ok(())
 }
 
 /// Lists the buffer that the user has come to: one file after the other that an agent reads would
 /// fill the buffer list with what nobody has looked for.
 fn list() -> mlua::Result<()> {
-    let buf: i32 = api("nvim_get_current_buf", ())?;
+    let buf = buffer::here()?;
     let was_unlisted = state::with(|editor| editor.trails.borrow_mut().unlisted.remove(&buf));
     match was_unlisted {
         Some(true) => nvim::set_buf_option(buf, "buflisted", true),
         _ => Ok(()),
     }
-}
-
-fn on(
-    group: i32,
-    events: &[&str],
-    body: impl Fn(Table) -> mlua::Result<()> + 'static,
-) -> mlua::Result<()> {
-    let callback = guard::callback("follow autocommand", body)?;
-    let opts = nvim::table([
-        ("group", nvim::value(group)),
-        ("callback", Value::Function(callback)),
-    ])?;
-    api("nvim_create_autocmd", (events.to_vec(), opts))
 }
 
 /// Lists what is in sight when nobody is followed any more: the user may go on there.
@@ -103,13 +95,13 @@ fn touch(win: i32) {
 
 /// The user has moved the cursor, or typed.
 fn moved() -> mlua::Result<()> {
-    touch(api("nvim_get_current_win", ())?);
+    touch(window::here()?);
     list()
 }
 
 /// Windows were scrolled: one that follows may have been by the user's mouse.
 fn scrolled() -> mlua::Result<()> {
-    let event: Table = nvim::vim()?.get::<Table>("v")?.get("event")?;
+    let event = autocmd::v_event()?;
     let mut homes = Vec::new();
     each_home(|home| homes.push(home.clone()));
     for home in homes {

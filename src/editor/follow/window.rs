@@ -6,9 +6,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, FromLua, Table, Value};
+use nvim_oxi::mlua::{self, FromLua, Table};
 
 use super::{each_home, with};
+use crate::editor::kit::autocmd;
+use crate::editor::kit::window::{
+    self, all_in, buf_of, height, here, is_float, is_valid, screen, tab_of, width,
+};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use crate::editor::{chat, state};
@@ -48,7 +52,7 @@ impl Sight {
     /// # Errors
     /// What Neovim says of it.
     pub fn of(win: i32) -> mlua::Result<Self> {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
+        let buf = buf_of(win)?;
         Ok(Self {
             first_line: nvim::vim_fn("line", ("w0", win))?,
             tick: api("nvim_buf_get_changedtick", buf)?,
@@ -68,7 +72,7 @@ impl Home {
     fn new(win: i32) -> mlua::Result<Self> {
         Ok(Self {
             win,
-            buffers: BTreeSet::from([api("nvim_win_get_buf", win)?]),
+            buffers: BTreeSet::from([buf_of(win)?]),
             sight: Sight::of(win)?,
         })
     }
@@ -85,17 +89,14 @@ pub fn home(key: SessionKey) -> mlua::Result<Option<Home>> {
     let Some(home) = with(key, |trail| trail.homes.get(&tab).cloned()) else {
         return Ok(None);
     };
-    let is_there =
-        api("nvim_win_is_valid", home.win)? && api::<i32>("nvim_win_get_tabpage", home.win)? == tab;
-    if is_there {
-        let buf: i32 = api("nvim_win_get_buf", home.win)?;
-        if home.buffers.contains(&buf) && is_ordinary(home.win)? {
+    if is_valid(home.win)? && tab_of(home.win)? == tab {
+        if home.buffers.contains(&buf_of(home.win)?) && is_ordinary(home.win)? {
             return Ok(Some(home));
         }
         with(key, |trail| trail.taken.insert(home.win));
     }
     with(key, |trail| trail.homes.remove(&tab));
-    if !api::<bool>("nvim_win_is_valid", home.win)? {
+    if !is_valid(home.win)? {
         is_enough(key);
     }
     Ok(None)
@@ -138,14 +139,14 @@ pub fn keep(key: SessionKey, tab: i32, home: &Home) {
 /// Returns the tab page in which a session's agent is followed: where its chat is seen, else the
 /// current one, unless that is another session's.
 fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
-    let here: i32 = api("nvim_get_current_tabpage", ())?;
+    let here = window::tab()?;
     let Some(chat) = chat::get(key) else {
         return Ok(None);
     };
     let mut tabs = Vec::new();
     for buf in [chat.transcript, chat.input] {
         for win in nvim::windows_of(buf)? {
-            tabs.push(api::<i32>("nvim_win_get_tabpage", win)?);
+            tabs.push(tab_of(win)?);
         }
     }
     if tabs.contains(&here) {
@@ -154,8 +155,8 @@ fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
     if let Some(first) = tabs.first() {
         return Ok(Some(*first));
     }
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", here)? {
-        let buf: i32 = api("nvim_win_get_buf", win)?;
+    for win in all_in(here)? {
+        let buf = buf_of(win)?;
         let is_anothers = state::with(|editor| {
             let chats = editor.chats.borrow();
             let mut all = chats.by_session.values();
@@ -171,33 +172,28 @@ fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
 /// Returns the window that suits best: one with the file, else the one the user was in before,
 /// else the largest.
 fn best(key: SessionKey, tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
-    let here: i32 = api("nvim_get_current_win", ())?;
+    let here = here()?;
     let number: i32 = api("nvim_tabpage_get_number", tab)?;
     let previous: i32 = nvim::vim_fn("tabpagewinnr", (number, "#"))?;
     let previous: i32 = nvim::vim_fn("win_getid", (previous, number))?;
     let mut avoided = with(key, |trail| trail.taken.clone());
     each_home(|home| avoided.extend([home.win]));
     let mut best = None;
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
+    for win in all_in(tab)? {
         if win == here || avoided.contains(&win) || !is_ordinary(win)? || !can_leave(win, buf)? {
             continue;
         }
-        let has_file = api::<i32>("nvim_win_get_buf", win)? == buf;
-        let width: i64 = api("nvim_win_get_width", win)?;
-        let height: i64 = api("nvim_win_get_height", win)?;
-        best = best.max(Some((has_file, win == previous, width * height, win)));
+        let has_file = buf_of(win)? == buf;
+        let size = width(win)? * height(win)?;
+        best = best.max(Some((has_file, win == previous, size, win)));
     }
     Ok(best.map(|(_, _, _, win)| win))
 }
 
 /// Returns whether a window shows a file, and is there for nothing else.
 fn is_ordinary(win: i32) -> mlua::Result<bool> {
-    let buf: i32 = api("nvim_win_get_buf", win)?;
-    if !nvim::buf_option::<String>(buf, "buftype")?.is_empty() {
-        return Ok(false);
-    }
-    let float: String = api::<Table>("nvim_win_get_config", win)?.get("relative")?;
-    if !float.is_empty() {
+    let kind: String = nvim::buf_option(buf_of(win)?, "buftype")?;
+    if !kind.is_empty() || is_float(win)? {
         return Ok(false);
     }
     for name in [
@@ -219,7 +215,7 @@ fn is_ordinary(win: i32) -> mlua::Result<bool> {
 /// # Errors
 /// What Neovim says of it.
 pub fn can_leave(win: i32, to: i32) -> mlua::Result<bool> {
-    let buf: i32 = api("nvim_win_get_buf", win)?;
+    let buf = buf_of(win)?;
     if buf == to {
         return Ok(true);
     }
@@ -242,43 +238,30 @@ fn option<R: FromLua>(win: i32, name: &str) -> mlua::Result<R> {
 /// Makes a window for a buffer, if there is room: beside the file the user is in, else beside the
 /// chat.
 fn split(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
-    let here: i32 = api("nvim_get_current_win", ())?;
-    if api::<i32>("nvim_get_current_tabpage", ())? != tab {
+    let here = here()?;
+    if window::tab()? != tab {
         // Where nobody looks no window is missed.
         return Ok(None);
     }
-    let options: Table = nvim::vim()?.get("o")?;
+    let (columns, lines) = screen()?;
     // Whatever 'splitbelow' says: what the user is reading stays where it is.
     let place = if is_ordinary(here)? {
-        if api::<i64>("nvim_win_get_height", here)? >= MIN_HEIGHT {
+        if height(here)? >= MIN_HEIGHT {
             Some(("below", here))
-        } else if api::<i64>("nvim_win_get_width", here)? >= MIN_WIDTH {
+        } else if width(here)? >= MIN_WIDTH {
             Some(("right", here))
         } else {
             None
         }
-    } else if options.get::<i64>("columns")? >= MIN_WIDTH {
+    } else if columns >= MIN_WIDTH {
         Some(("left", -1))
-    } else if options.get::<i64>("lines")? >= 2 * MIN_HEIGHT {
+    } else if lines >= 2 * MIN_HEIGHT {
         Some(("above", -1))
     } else {
         None
     };
-    let Some((side, beside)) = place else {
-        return Ok(None);
-    };
-    let config = nvim::table([("split", nvim::value(side)), ("win", nvim::value(beside))])?;
-    // Without room Neovim says so.
-    let made: mlua::Result<i32> = api("nvim_open_win", (buf, false, config));
-    Ok(made.ok())
-}
-
-/// Returns the tab page of a window.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn tab_of(win: i32) -> mlua::Result<i32> {
-    api("nvim_win_get_tabpage", win)
+    // Neovim refuses where there is no room.
+    Ok(place.and_then(|place| window::split(buf, false, place, None).ok()))
 }
 
 /// Sets an option for as long as `body` runs, and tells nobody.
@@ -291,7 +274,7 @@ pub fn with_option<R>(
     body: impl FnOnce() -> mlua::Result<R>,
 ) -> mlua::Result<R> {
     let set = |to: &str| {
-        crate::editor::outside::quietly(|| {
+        autocmd::silenced(|| {
             let scope = nvim::empty()?;
             api::<()>("nvim_set_option_value", (name, to, scope))
         })
@@ -308,9 +291,8 @@ pub fn with_option<R>(
 /// # Errors
 /// What the commands say.
 pub fn run_in(win: i32, commands: &'static [&'static str]) -> mlua::Result<()> {
-    let run = nvim::lua().create_function(move |_, ()| {
+    window::call(win, move || {
         let mut commands = commands.iter();
         commands.try_for_each(|command| api::<()>("nvim_command", *command))
-    })?;
-    api::<Value>("nvim_win_call", (win, run)).map(drop)
+    })
 }

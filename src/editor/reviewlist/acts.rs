@@ -3,10 +3,10 @@
 use nvim_oxi::mlua;
 
 use super::preview::{hide_preview, show_preview};
-use super::{window, with};
+use super::with;
 use crate::editor::apply::notify;
 use crate::editor::ask::{self, Choice};
-use crate::editor::nvim::{self, api};
+use crate::editor::kit::window;
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
 use acp_core::spine::effect::Level;
@@ -75,8 +75,8 @@ fn press_on_range(name: &str) -> mlua::Result<()> {
 
 /// Decides about the items of some rows, or the one under the cursor.
 fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
-    let line: usize = nvim::vim_fn("line", ".")?;
-    let rows = rows.unwrap_or(line.saturating_sub(1)..line);
+    let row = window::row(0)?;
+    let rows = rows.unwrap_or(row..row + 1);
     let items = with(|list| {
         let items = list.view.items.iter().skip(rows.start).take(rows.len());
         items.flatten().map(|item| item.key).collect::<Vec<_>>()
@@ -120,11 +120,8 @@ fn ask_all(action: ReviewAction) -> mlua::Result<()> {
 }
 
 fn jump(in_split: bool) -> mlua::Result<()> {
-    let line: usize = nvim::vim_fn("line", ".")?;
-    let item = with(|list| {
-        let item = list.view.items.get(line.saturating_sub(1));
-        item.cloned().flatten()
-    });
+    let row = window::row(0)?;
+    let item = with(|list| list.view.items.get(row).cloned().flatten());
     let Some(item) = item else {
         return Ok(());
     };
@@ -148,18 +145,7 @@ fn toggle_preview() -> mlua::Result<()> {
 
 fn close() -> mlua::Result<()> {
     hide_preview()?;
-    let Some(win) = window()? else {
-        return Ok(());
-    };
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let wins: Vec<i32> = api("nvim_tabpage_list_wins", tab)?;
-    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
-    if wins.len() == 1 && tabs.len() == 1 {
-        // The last window stays, with an empty buffer.
-        return api("nvim_command", "enew");
-    }
-    api::<()>("nvim_command", "silent! wincmd p")?;
-    api("nvim_win_close", (win, true))
+    window::close_here()
 }
 
 fn help() -> mlua::Result<()> {

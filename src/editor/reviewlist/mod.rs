@@ -9,18 +9,19 @@ mod preview;
 
 use std::path::PathBuf;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua;
 
 pub use preview::preview;
 
 use acts::map_keys;
 use preview::{hide_preview, show_preview};
 
-use super::nvim::{self, api};
-use super::painted;
-use super::room::{Room, open_below};
+use super::keys;
+use super::kit::autocmd::{self, Scope};
+use super::kit::buffer;
+use super::kit::window::{self, Sizes};
+use super::nvim;
 use super::state::{self, send};
-use super::{guard, keys};
 use acp_core::render::view::{Group, ListItem, ListView};
 use acp_core::spine::event::{Event, ListEvent};
 use acp_core::spine::ids::ItemKey;
@@ -34,8 +35,8 @@ pub struct List {
     view: ListView,
     /// The item under the cursor, as the core was told.
     at: Option<ItemKey>,
-    /// The windows that there were before it.
-    room: Option<Room>,
+    /// The sizes of the windows before the list opened.
+    sizes: Option<Sizes>,
 }
 
 fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
@@ -48,17 +49,16 @@ fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
 /// What Neovim says of it.
 pub fn open() -> mlua::Result<()> {
     if let Some(win) = window()? {
-        return api("nvim_set_current_win", win);
+        return window::go_to(win);
     }
     let buf = match buffer()? {
         Some(buf) => buf,
         None => create()?,
     };
-    let (win, room) = open_below(buf)?;
-    with(|list| list.room = Some(room));
-    dress(win)?;
+    let (win, sizes) = window::open_below(buf)?;
+    with(|list| list.sizes = Some(sizes));
+    strip(win)?;
     nvim::set_win_option(win, "cursorline", true)?;
-    nvim::set_win_option(win, "winfixheight", true)?;
     let cwd: String = nvim::vim_fn("getcwd", ())?;
     send(Event::List(ListEvent::Opened {
         cwd: PathBuf::from(cwd),
@@ -79,13 +79,11 @@ pub fn show(view: ListView) -> mlua::Result<()> {
     let mut cursors = Vec::new();
     let old = with(|list| std::mem::replace(&mut list.view, view.clone()));
     for win in nvim::windows_of(buf)? {
-        let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
-        let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
-        cursors.push((win, new_row(&old, &view, row)));
+        cursors.push((win, new_row(&old, &view, window::row(win)?)));
     }
-    painted::write(buf, &old.lines, &view.lines)?;
+    buffer::write(buf, &old.lines, &view.lines)?;
     for (win, row) in cursors {
-        api::<()>("nvim_win_set_cursor", (win, vec![row + 1, 0]))?;
+        window::set_row(win, row)?;
     }
     set_title(&view.title)?;
     moved()
@@ -122,56 +120,22 @@ fn create() -> mlua::Result<i32> {
             ..List::default()
         };
     });
-    on(buf, "CursorMoved", moved)?;
-    on(buf, "BufWinLeave", || later(closed))?;
-    on(buf, "BufWipeout", || later(closed))?;
+    let cursor = Scope::Buffer(buf);
+    autocmd::on("review list cursor", &["CursorMoved"], cursor, |_| moved())?;
+    buffer::on_hidden(buf, "review list", closed)?;
     map_keys(buf)?;
     Ok(buf)
 }
 
-/// Makes a buffer of our own, or takes the one that is there with this name.
+/// Creates a buffer that is gone with its last window.
 fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
-    api::<()>("nvim_buf_set_name", (buf, name))?;
-    for (option, to) in [
-        ("buftype", "nofile"),
-        ("bufhidden", "wipe"),
-        ("filetype", filetype),
-    ] {
-        nvim::set_buf_option(buf, option, to)?;
-    }
-    for option in ["modifiable", "swapfile", "undofile"] {
-        nvim::set_buf_option(buf, option, false)?;
-    }
-    nvim::set_buf_option(buf, "undolevels", -1)?;
+    let buf = buffer::read_only(name, filetype)?;
+    nvim::set_buf_option(buf, "bufhidden", "wipe")?;
     Ok(buf)
 }
 
-fn on(buf: i32, event: &'static str, body: fn() -> mlua::Result<()>) -> mlua::Result<()> {
-    let run = guard::callback(event, move |_: Table| body())?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(run)),
-    ])?;
-    api::<i32>("nvim_create_autocmd", (event, opts))?;
-    Ok(())
-}
-
-/// Runs what may not happen while Neovim closes a window.
-fn later(body: fn() -> mlua::Result<()>) -> mlua::Result<()> {
-    let run = guard::callback("review list", move |()| body())?;
-    nvim::vim()?
-        .get::<mlua::Function>("schedule")?
-        .call::<()>(run)
-}
-
-/// A window of the list was closed: with the last one, all ends.
+/// The last window of the list was closed.
 fn closed() -> mlua::Result<()> {
-    if let Some(buf) = buffer()?
-        && !nvim::windows_of(buf)?.is_empty()
-    {
-        return Ok(());
-    }
     hide_preview()?;
     let old = with(|list| {
         let preview_is_off = list.preview_is_off;
@@ -182,12 +146,12 @@ fn closed() -> mlua::Result<()> {
     if old.buf.is_some() {
         send(Event::List(ListEvent::Closed));
     }
-    old.room.map_or(Ok(()), Room::give_back)
+    old.sizes.map_or(Ok(()), Sizes::restore)
 }
 
 fn valid(buf: Option<i32>) -> mlua::Result<Option<i32>> {
     match buf {
-        Some(buf) if api("nvim_buf_is_loaded", buf)? => Ok(Some(buf)),
+        Some(buf) if buffer::is_loaded(buf)? => Ok(Some(buf)),
         _ => Ok(None),
     }
 }
@@ -210,16 +174,15 @@ fn moved() -> mlua::Result<()> {
     let Some(win) = window()? else {
         return Ok(());
     };
-    let cursor: Vec<usize> = api("nvim_win_get_cursor", win)?;
-    let row = cursor.first().map_or(0, |line| line.saturating_sub(1));
-    let news = with(|list| {
+    let row = window::row(win)?;
+    let changed = with(|list| {
         let item = list.view.items.get(row).and_then(Option::as_ref);
         let item = item.map(|item| item.key);
         let is_new = list.at != item;
         list.at = item;
         is_new.then_some(item)
     });
-    if let Some(item) = news {
+    if let Some(item) = changed {
         send(Event::List(ListEvent::At { item }));
     }
     Ok(())
@@ -250,17 +213,15 @@ fn bar(title: &[(String, Group)]) -> String {
     bar + "%*"
 }
 
-fn dress(win: i32) -> mlua::Result<()> {
-    for name in ["number", "relativenumber", "list", "spell", "wrap"] {
-        nvim::set_win_option(win, name, false)?;
-    }
-    for (name, to) in [
-        ("signcolumn", "no"),
-        ("foldcolumn", "0"),
-        ("colorcolumn", ""),
-        ("fillchars", "eob: "),
-    ] {
-        nvim::set_win_option(win, name, to)?;
-    }
-    Ok(())
+/// Gives a window the looks of the list and its preview.
+fn strip(win: i32) -> mlua::Result<()> {
+    window::strip(win)?;
+    window::set(
+        win,
+        [
+            ("wrap", nvim::value(false)),
+            ("winfixheight", nvim::value(true)),
+            ("fillchars", nvim::value("eob: ")),
+        ],
+    )
 }

@@ -2,11 +2,11 @@
 //!
 //! Invariant: it never gets the focus by itself.
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua;
 
-use super::{bar, dress, moved, scratch, valid, window, with};
-use crate::editor::nvim::{self, api};
-use crate::editor::painted;
+use super::{bar, moved, scratch, strip, valid, window as list_window, with};
+use crate::editor::kit::{buffer, window};
+use crate::editor::nvim;
 use acp_core::render::view::PreviewView;
 
 /// Shows the preview of the item under the cursor.
@@ -17,12 +17,12 @@ pub fn preview(view: &PreviewView) -> mlua::Result<()> {
     let Some(buf) = valid(with(|list| list.preview))? else {
         return Ok(());
     };
-    painted::write(buf, &[], &view.lines)?;
+    buffer::write(buf, &[], &view.lines)?;
     for win in nvim::windows_of(buf)? {
         let title = bar(&[(view.title.clone(), "AcpPath")]);
         nvim::set_win_option(win, "winbar", title)?;
         // What has changed stands at the top.
-        api::<()>("nvim_win_set_cursor", (win, vec![1, 0]))?;
+        window::set_row(win, 0)?;
     }
     Ok(())
 }
@@ -30,7 +30,7 @@ pub fn preview(view: &PreviewView) -> mlua::Result<()> {
 /// Opens the preview beside the list, above it on a narrow screen.
 pub(super) fn show_preview() -> mlua::Result<()> {
     let (is_off, known) = with(|list| (list.preview_is_off, list.preview));
-    let (Some(list), false) = (window()?, is_off) else {
+    let (Some(list), false) = (list_window()?, is_off) else {
         return Ok(());
     };
     if valid(known)?.is_some() {
@@ -38,21 +38,13 @@ pub(super) fn show_preview() -> mlua::Result<()> {
     }
     let buf = scratch("acp://review/preview", "")?;
     with(|list| list.preview = Some(buf));
-    let width: i64 = api("nvim_win_get_width", list)?;
-    let height: i64 = api("nvim_win_get_height", list)?;
-    let (split, size, to) = match width >= 90 {
-        true => ("right", "width", width * 3 / 5),
-        false => ("above", "height", height / 2),
+    let (width, height) = (window::width(list)?, window::height(list)?);
+    let (side, size) = match width >= 90 {
+        true => ("right", ("width", width * 3 / 5)),
+        false => ("above", ("height", height / 2)),
     };
-    let config = nvim::table([
-        ("win", nvim::value(list)),
-        ("split", nvim::value(split)),
-        (size, nvim::value(to)),
-    ])?;
-    let win: i32 = api("nvim_open_win", (buf, false, config))?;
-    dress(win)?;
-    nvim::set_win_option(win, "cursorline", false)?;
-    nvim::set_win_option(win, "winfixheight", true)?;
+    let win = window::split(buf, false, (side, list), Some(size))?;
+    strip(win)?;
     // The core sends it again.
     with(|list| list.at = None);
     moved()
@@ -60,9 +52,5 @@ pub(super) fn show_preview() -> mlua::Result<()> {
 
 pub(super) fn hide_preview() -> mlua::Result<()> {
     let preview = with(|list| list.preview.take());
-    if let Some(buf) = valid(preview)? {
-        let opts = nvim::table([("force", Value::Boolean(true))])?;
-        api::<()>("nvim_buf_delete", (buf, opts))?;
-    }
-    Ok(())
+    preview.map_or(Ok(()), buffer::delete)
 }

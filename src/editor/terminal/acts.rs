@@ -2,9 +2,10 @@
 
 use nvim_oxi::mlua;
 
-use super::{feed, info, later, with};
+use super::{feed, info, with};
 use crate::editor::apply::notify;
 use crate::editor::keys;
+use crate::editor::kit::{defer, window};
 use crate::editor::nvim::api;
 use crate::editor::state::send;
 use acp_core::spine::effect::Level;
@@ -14,27 +15,13 @@ use acp_core::view::snapshot::TerminalInfo;
 
 pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
     for lhs in keys::of("terminal", "close") {
-        keys::map(buf, "n", &lhs, "Closes the window", close)?;
+        keys::map(buf, "n", &lhs, "Closes the window", window::close_here)?;
     }
     for lhs in keys::of("terminal", "kill") {
         let desc = "Ends what runs in the terminal";
         keys::map(buf, "n", &lhs, desc, move || kill(key))?;
     }
     Ok(())
-}
-
-/// Closes the current window and goes to the one before; the last one there is stays, with an empty
-/// buffer.
-fn close() -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
-    let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
-    if tabs.len() == 1 && crate::editor::layout::count_splits(tab)? == 1 {
-        return api("nvim_command", "enew");
-    }
-    let win: i32 = api("nvim_get_current_win", ())?;
-    // Otherwise the focus would go where the room goes.
-    api::<()>("nvim_command", "silent! wincmd p")?;
-    api("nvim_win_close", (win, true))
 }
 
 /// Ends what runs in a terminal.
@@ -89,7 +76,7 @@ pub(super) fn typed(key: TerminalKey, keys: &[u8]) -> mlua::Result<()> {
 }
 
 fn refuse(why: String) -> mlua::Result<()> {
-    later(move || {
+    defer::soon("terminal typed into", move || {
         api::<()>("nvim_command", "stopinsert")?;
         notify(Level::Info, &why)
     })

@@ -5,10 +5,9 @@
 
 use nvim_oxi::mlua;
 
-use super::{
-    SCROLLBACK, Shown, adorn, begin, change, delete, dress, get, info, keys, window, with,
-};
-use crate::editor::chat;
+use super::{SCROLLBACK, Shown, adorn, begin, change, fit, get, info, keys, window, with};
+use crate::editor::kit::window::{here, row};
+use crate::editor::kit::{autocmd, buffer, user};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use acp_core::spine::event::Event;
@@ -36,7 +35,7 @@ pub fn output(key: TerminalKey, is_anew: bool, bytes: &[u8]) -> mlua::Result<()>
         // Its last window was closed meanwhile.
         return Ok(());
     };
-    if !api::<bool>("nvim_buf_is_valid", shown.buf)? {
+    if !buffer::is_valid(shown.buf)? {
         return Ok(());
     }
     match (shown.feed, is_anew) {
@@ -88,15 +87,15 @@ struct Readers {
 impl Readers {
     fn of(buf: i32) -> mlua::Result<Self> {
         let all = nvim::windows_of(buf)?;
-        let last: i64 = api("nvim_buf_line_count", buf)?;
+        let lines: usize = api("nvim_buf_line_count", buf)?;
         let mut readers = Self {
             following: Vec::new(),
             is_selecting: false,
             all: all.clone(),
         };
         for win in all {
-            readers.is_selecting |= chat::is_selecting(win)?;
-            if chat::cursor_line(win)? >= last {
+            readers.is_selecting |= user::is_selecting(win)?;
+            if row(win)? + 1 >= lines {
                 readers.following.push(win);
             }
         }
@@ -152,9 +151,8 @@ pub(super) fn resume_all() -> mlua::Result<()> {
 /// Empties a terminal: by a new buffer in place of the old one, since Neovim before 0.12 has no
 /// way to clear what has left the screen.
 fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<Shown> {
-    let mode: String = nvim::vim_fn("mode", true)?;
-    let here: i32 = api("nvim_get_current_win", ())?;
-    let is_free = matches!(mode.as_str(), "n" | "nt") || !readers.all.contains(&here);
+    let is_normal = matches!(user::mode()?.as_str(), "n" | "nt");
+    let is_free = is_normal || !readers.all.contains(&here()?);
     let Some(info) = info(key).filter(|_| is_free) else {
         // While the user types into it, or at a prompt, the buffer stays: what is scrolled back to
         // may repeat itself then.
@@ -163,25 +161,20 @@ fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<
         return Ok(shown.clone());
     };
     // To others it is one terminal all the time: it is not opened once more.
-    let options: mlua::Table = nvim::vim()?.get("o")?;
-    let ignored: String = options.get("eventignore")?;
-    options.set("eventignore", "all")?;
-    let swapped = swap(key, shown.buf, &readers.all);
-    options.set("eventignore", ignored)?;
-    let (channel, buf) = swapped?;
+    let (channel, buf) = autocmd::silenced(|| swap(key, shown.buf, &readers.all))?;
     change(key, |shown| {
         shown.channel = channel;
         shown.feed = Feed::Live;
     });
     adorn(&info, buf)?;
-    dress(key)?;
+    fit(key)?;
     window::go_to_end(buf)?;
     Ok(get(key).unwrap_or_else(|| shown.clone()))
 }
 
 /// Puts a new terminal into these windows, and takes the old one away.
 fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)> {
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    let buf = buffer::scratch("", "")?;
     for &win in windows {
         api::<()>("nvim_win_set_buf", (win, buf))?;
     }
@@ -192,6 +185,6 @@ fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)>
     // As it is for a terminal that is opened.
     window::set_bars(key)?;
     let channel = begin(key, buf)?;
-    delete(old)?;
+    buffer::delete(old)?;
     Ok((channel, buf))
 }

@@ -11,15 +11,17 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Value};
 
 pub use feed::output;
 pub use window::shortened;
 
 use feed::Feed;
 
+use super::kit::autocmd::{self, Scope};
+use super::kit::window::{self as kit_window, Sizes};
+use super::kit::{buffer, user};
 use super::nvim::{self, api};
-use super::room::Room;
 use super::state::{self, send, snapshot};
 use super::{chat, guard};
 use acp_core::spine::event::Event;
@@ -36,8 +38,8 @@ pub struct Terminals {
     /// What Neovim says while it is fed is no key of the user's.
     is_feeding: bool,
     is_watching: bool,
-    /// The windows before there was one for terminals.
-    room: Option<Room>,
+    /// The sizes of the windows before one showed a terminal.
+    sizes: Option<Sizes>,
 }
 
 /// A terminal that a window shows.
@@ -96,16 +98,16 @@ pub fn open(key: TerminalKey) -> mlua::Result<()> {
         );
         return Err(mlua::Error::runtime(why));
     };
-    if nvim::vim_fn::<String>("win_gettype", ())? == "command" {
+    if kit_window::is_command_line()? {
         return Err(mlua::Error::runtime(
             "no window can be opened from the command-line window: close it, then open the terminal",
         ));
     }
     let known = get(key).map(|shown| shown.buf);
     match known {
-        Some(buf) if api("nvim_buf_is_valid", buf)? => {
+        Some(buf) if buffer::is_valid(buf)? => {
             window::show(buf)?;
-            dress(key)
+            fit(key)
         }
         _ => create(&info),
     }
@@ -116,7 +118,7 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     let key = info.key;
     watch()?;
     pace::watch(true)?;
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    let buf = buffer::scratch("", "")?;
     window::show(buf)?;
     let shown = Shown {
         session: info.session,
@@ -133,7 +135,7 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     let channel = begin(key, buf)?;
     change(key, |shown| shown.channel = channel);
     adorn(info, buf)?;
-    dress(key)?;
+    fit(key)?;
     window::go_to_end(buf)?;
     send(Event::TerminalShown {
         terminal: key,
@@ -161,25 +163,17 @@ fn adorn(info: &TerminalInfo, buf: i32) -> mlua::Result<()> {
     let key = info.key;
     let agent = chat::get(info.session).map_or_else(|| "agent".to_owned(), |chat| chat.agent);
     let name = format!("acp://{agent}/{}/terminal/{}", info.session.0, key.0);
-    api::<()>("nvim_buf_set_name", (buf, chat::free_name(&name)?))?;
-    nvim::set_buf_option(buf, "bufhidden", "hide")?;
+    api::<()>("nvim_buf_set_name", (buf, buffer::free_name(&name)?))?;
     nvim::set_buf_option(buf, "filetype", "acp-terminal")?;
     acts::map_keys(buf, key)?;
     for (event, body) in [
-        ("BufWinEnter", dress as fn(TerminalKey) -> mlua::Result<()>),
-        ("BufWinLeave", |key| later(move || hidden(key))),
-        ("BufWipeout", |key| later(move || hidden(key))),
+        ("BufWinEnter", fit as fn(TerminalKey) -> mlua::Result<()>),
         ("CursorMoved", feed::resume),
         ("TermEnter", acts::entered),
     ] {
-        let run = guard::callback("terminal event", move |_: Table| body(key))?;
-        let opts = nvim::table([
-            ("buffer", nvim::value(buf)),
-            ("callback", Value::Function(run)),
-        ])?;
-        api::<i32>("nvim_create_autocmd", (event, opts))?;
+        autocmd::on("terminal", &[event], Scope::Buffer(buf), move |_| body(key))?;
     }
-    Ok(())
+    buffer::on_hidden(buf, "terminal hidden", move || hidden(key))
 }
 
 /// Watches, once, what concerns all terminals.
@@ -187,21 +181,19 @@ fn watch() -> mlua::Result<()> {
     if with(|terminals| std::mem::replace(&mut terminals.is_watching, true)) {
         return Ok(());
     }
-    for (event, body) in [
-        ("WinResized", window::resized as fn() -> mlua::Result<()>),
-        ("ModeChanged", feed::resume_all),
-    ] {
-        let run = guard::callback("terminals", move |_: Table| body())?;
-        let opts = nvim::table([("callback", Value::Function(run))])?;
-        api::<i32>("nvim_create_autocmd", (event, opts))?;
-    }
+    autocmd::on("terminals", &["WinResized"], Scope::All, |_| {
+        window::resized()
+    })?;
+    autocmd::on("terminals", &["ModeChanged"], Scope::All, |_| {
+        feed::resume_all()
+    })?;
     Ok(())
 }
 
 /// Gives the windows of a terminal their looks, and the command their size.
-fn dress(key: TerminalKey) -> mlua::Result<()> {
+fn fit(key: TerminalKey) -> mlua::Result<()> {
     if let Some(shown) = get(key) {
-        window::dress(shown.buf)?;
+        window::strip(shown.buf)?;
     }
     window::set_bars(key)?;
     window::resized()
@@ -225,9 +217,7 @@ fn leave_if_over(key: TerminalKey) -> mlua::Result<()> {
     let Some(shown) = get(key).filter(|_| is_over) else {
         return Ok(());
     };
-    let mode: String = nvim::vim_fn("mode", ())?;
-    let here: i32 = api("nvim_get_current_buf", ())?;
-    match mode == "t" && here == shown.buf {
+    match user::is_in_terminal()? && buffer::here()? == shown.buf {
         true => api("nvim_command", "stopinsert"),
         false => Ok(()),
     }
@@ -242,8 +232,8 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
     let Some(shown) = get(key) else {
         return Ok(());
     };
-    let is_there: bool = api("nvim_buf_is_valid", shown.buf)?;
-    if is_there && !nvim::windows_of(shown.buf)?.is_empty() {
+    if buffer::is_shown(shown.buf)? {
+        // Its text has been replaced by a new buffer.
         return Ok(());
     }
     with(|terminals| terminals.shown.remove(&key));
@@ -251,13 +241,13 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
         terminal: key,
         is_shown: false,
     });
-    delete(shown.buf)?;
+    buffer::delete(shown.buf)?;
     pace::watch(with(|terminals| !terminals.shown.is_empty()))?;
-    let room = with(|terminals| {
+    let sizes = with(|terminals| {
         let is_last = terminals.shown.is_empty();
-        terminals.room.take_if(|_| is_last)
+        terminals.sizes.take_if(|_| is_last)
     });
-    room.map_or(Ok(()), Room::give_back)
+    sizes.map_or(Ok(()), Sizes::restore)
 }
 
 /// Takes away the terminals of a session that is over, and their windows.
@@ -278,24 +268,6 @@ pub fn forget(session: SessionKey) -> mlua::Result<()> {
         gone.collect::<Vec<_>>()
     });
     pace::watch(with(|terminals| !terminals.shown.is_empty()))?;
-    for shown in gone {
-        delete(shown.buf)?;
-    }
-    Ok(())
-}
-
-fn delete(buf: i32) -> mlua::Result<()> {
-    if !api::<bool>("nvim_buf_is_valid", buf)? {
-        return Ok(());
-    }
-    let opts = nvim::table([("force", Value::Boolean(true))])?;
-    api("nvim_buf_delete", (buf, opts))
-}
-
-/// Runs what may not happen inside of an event of Neovim's.
-fn later(body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
-    let run = guard::callback("terminal later", move |()| body())?;
-    nvim::vim()?
-        .get::<mlua::Function>("schedule")?
-        .call::<()>(run)
+    gone.into_iter()
+        .try_for_each(|shown| buffer::delete(shown.buf))
 }

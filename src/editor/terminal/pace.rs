@@ -5,10 +5,11 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua;
 
-use crate::editor::nvim::{self, api};
-use crate::editor::{guard, wake};
+use crate::editor::kit::defer::Timer;
+use crate::editor::kit::user;
+use crate::editor::wake;
 use acp_core::terminals::{Output, Pace, TYPING};
 
 thread_local! {
@@ -19,14 +20,6 @@ thread_local! {
     static LAST: Cell<Output> = const { Cell::new(Output::Much) };
     /// There while a window shows a terminal.
     static TIMER: RefCell<Option<Timer>> = const { RefCell::new(None) };
-}
-
-/// Neovim's timer, and what it does.
-#[derive(Clone)]
-struct Timer {
-    start: Function,
-    timer: Value,
-    run: Function,
 }
 
 /// Returns what time it is.
@@ -77,39 +70,25 @@ pub(super) fn watch(on: bool) -> mlua::Result<()> {
     if TIMER.with_borrow(Option::is_some) == on {
         return Ok(());
     }
-    let namespace = nvim::namespace("acp_terminal")?;
-    let on_key: Function = nvim::vim()?.get("on_key")?;
-    if !on {
-        if let Some(timer) = TIMER.take() {
-            let uv: Table = nvim::vim()?.get("uv")?;
-            uv.get::<Function>("close")?.call::<()>(timer.timer)?;
-        }
-        if LAST.replace(Output::Much) != Output::Much {
-            wake::want_frame();
-        }
-        return on_key.call((Value::Nil, namespace));
+    if on {
+        TIMER.set(Some(Timer::new("terminal timer", wake::want_frame)?));
+        return user::watch_keys("acp_terminal", pressed);
     }
-    let uv: Table = nvim::vim()?.get("uv")?;
-    let timer = Timer {
-        start: uv.get("timer_start")?,
-        timer: uv.get::<Function>("new_timer")?.call(())?,
-        run: guard::callback("terminal timer", |()| {
-            wake::want_frame();
-            Ok(())
-        })?,
-    };
-    TIMER.set(Some(timer));
-    let pressed = guard::callback("terminal key", |_: mlua::Variadic<Value>| pressed())?;
-    on_key.call((pressed, namespace))
+    if let Some(timer) = TIMER.take() {
+        timer.close()?;
+    }
+    if LAST.replace(Output::Much) != Output::Much {
+        wake::want_frame();
+    }
+    user::ignore_keys("acp_terminal")
 }
 
 /// A key was pressed: what is printed gets out of its way.
 fn pressed() -> mlua::Result<()> {
-    let mode: String = api::<Table>("nvim_get_mode", ())?.get("mode")?;
     let now = now();
     let pace = Pace {
         // Who types into a terminal waits for what it prints.
-        key: (mode != "t").then_some(now),
+        key: (!user::is_in_terminal()?).then_some(now),
         ..PACE.get()
     };
     PACE.set(pace);
@@ -124,14 +103,7 @@ fn wait(due: Duration) {
     let Some(timer) = TIMER.with_borrow(Clone::clone) else {
         return;
     };
-    let wait = due.saturating_sub(now());
-    // Timers count whole milliseconds, from a clock that may be behind.
-    let ms = u64::try_from(wait.as_millis()).unwrap_or(0) + 1;
-    if timer
-        .start
-        .call::<()>((timer.timer, ms, 0, timer.run))
-        .is_err()
-    {
+    if timer.set(due.saturating_sub(now())).is_err() {
         LAST.set(Output::Much);
         wake::want_frame();
     }

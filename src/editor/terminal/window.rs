@@ -4,8 +4,8 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::feed::Feed;
 use super::{change, get, info, keys, with};
+use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
-use crate::editor::room::open_below;
 use crate::editor::state::send;
 use acp_core::render::view::Group;
 use acp_core::spine::event::Event;
@@ -16,61 +16,48 @@ use acp_core::view::snapshot::TerminalInfo;
 /// Shows a buffer in the current tab page and goes there: in the window it has, in that of another
 /// terminal, or below everything, where a command's lines have all the width there is.
 pub(super) fn show(buf: i32) -> mlua::Result<()> {
-    let tab: i32 = api("nvim_get_current_tabpage", ())?;
     let mut other = None;
-    for win in api::<Vec<i32>>("nvim_tabpage_list_wins", tab)? {
-        let shows: i32 = api("nvim_win_get_buf", win)?;
+    for win in window::all_in(window::tab()?)? {
+        let shows = window::buf_of(win)?;
         if shows == buf {
-            return api("nvim_set_current_win", win);
+            return window::go_to(win);
         }
         if nvim::buf_option::<String>(shows, "filetype")? == "acp-terminal" {
             other = Some(win);
         }
     }
     if let Some(win) = other {
-        api::<()>("nvim_set_current_win", win)?;
+        window::go_to(win)?;
         return api("nvim_win_set_buf", (win, buf));
     }
-    let (_, room) = open_below(buf)?;
-    with(|terminals| terminals.room = Some(room));
+    let (_, sizes) = window::open_below(buf)?;
+    with(|terminals| terminals.sizes = Some(sizes));
     Ok(())
 }
 
 /// Puts the cursors of a terminal's windows at its end: there they go along with it.
 pub(super) fn go_to_end(buf: i32) -> mlua::Result<()> {
-    let last: i64 = api("nvim_buf_line_count", buf)?;
+    let lines: usize = api("nvim_buf_line_count", buf)?;
     for win in nvim::windows_of(buf)? {
-        api::<()>("nvim_win_set_cursor", (win, vec![last, 0]))?;
+        window::set_row(win, lines.saturating_sub(1))?;
     }
     Ok(())
 }
 
 /// Gives the windows on a terminal's buffer the looks of one.
-pub(super) fn dress(buf: i32) -> mlua::Result<()> {
+pub(super) fn strip(buf: i32) -> mlua::Result<()> {
     for win in nvim::windows_of(buf)? {
-        for name in [
-            "number",
-            "relativenumber",
-            "cursorline",
-            "cursorcolumn",
-            "list",
-            "spell",
-            "wrap",
-        ] {
-            nvim::set_win_option(win, name, false)?;
-        }
-        nvim::set_win_option(win, "winfixheight", true)?;
-        for (name, to) in [
-            ("signcolumn", "no"),
-            ("foldcolumn", "0"),
-            ("colorcolumn", ""),
-            ("statuscolumn", ""),
-        ] {
-            nvim::set_win_option(win, name, to)?;
-        }
-        for name in ["scrolloff", "sidescrolloff"] {
-            nvim::set_win_option(win, name, 0)?;
-        }
+        window::strip(win)?;
+        window::switch(win, &["cursorcolumn", "wrap"], false)?;
+        window::set(
+            win,
+            [
+                ("winfixheight", nvim::value(true)),
+                ("statuscolumn", nvim::value("")),
+                ("scrolloff", nvim::value(0)),
+                ("sidescrolloff", nvim::value(0)),
+            ],
+        )?;
     }
     Ok(())
 }
@@ -80,7 +67,7 @@ pub(super) fn set_bars(key: TerminalKey) -> mlua::Result<()> {
     let (Some(shown), Some(info)) = (get(key), info(key)) else {
         return Ok(());
     };
-    if !api::<bool>("nvim_buf_is_valid", shown.buf)? {
+    if !buffer::is_valid(shown.buf)? {
         return Ok(());
     }
     for win in nvim::windows_of(shown.buf)? {
@@ -152,8 +139,7 @@ pub(super) fn resized() -> mlua::Result<()> {
         let Some(shown) = get(key) else {
             continue;
         };
-        let is_there: bool = api("nvim_buf_is_valid", shown.buf)?;
-        let size = match is_there {
+        let size = match buffer::is_valid(shown.buf)? {
             true => size(shown.buf)?,
             false => (0, 0),
         };

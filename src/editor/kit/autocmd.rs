@@ -1,0 +1,111 @@
+//! Autocommands, all in one group: `:autocmd acp.nvim` lists them.
+
+use nvim_oxi::mlua::{self, Function, Table, Value};
+
+use crate::editor::guard;
+use crate::editor::nvim::{self, api};
+
+/// The group of every autocommand of this plugin.
+pub const GROUP: &str = "acp.nvim";
+
+/// For which buffers or matches an autocommand runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    All,
+    Buffer(i32),
+    Patterns(&'a [&'a str]),
+}
+
+/// What Neovim passes to an autocommand.
+pub struct Fired(Table);
+
+impl Fired {
+    pub fn event(&self) -> mlua::Result<String> {
+        self.0.get("event")
+    }
+
+    /// Returns the buffer; `OptionSet` passes 0 for the current one.
+    pub fn buf(&self) -> mlua::Result<i32> {
+        match self.0.get("buf")? {
+            0 => api("nvim_get_current_buf", ()),
+            buf => Ok(buf),
+        }
+    }
+
+    pub fn matched(&self) -> mlua::Result<String> {
+        self.0.get("match")
+    }
+}
+
+/// Returns `v:event` of the autocommand that is running.
+pub fn v_event() -> mlua::Result<Table> {
+    nvim::vim()?.get::<Table>("v")?.get("event")
+}
+
+/// Creates an autocommand and returns its id; `place` names it in the log.
+pub fn on(
+    place: &'static str,
+    events: &[&str],
+    scope: Scope<'_>,
+    body: impl Fn(Fired) -> mlua::Result<()> + 'static,
+) -> mlua::Result<i32> {
+    let callback = guard::callback(place, move |args| body(Fired(args)))?;
+    create(events, scope, false, callback)
+}
+
+/// Removes the autocommand with this id.
+pub fn remove(id: i32) -> mlua::Result<()> {
+    api("nvim_del_autocmd", id)
+}
+
+/// Runs `body` so that it triggers autocommands even inside an autocommand that is not
+/// |autocmd-nested|, or inside [`silenced`].
+pub fn nested(body: impl FnOnce() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
+    guard::inside("nested", body, |run| {
+        let scope = Scope::Patterns(&[GROUP]);
+        let id = create(&["User"], scope, true, run)?;
+        let opts = nvim::table([
+            ("group", nvim::value(GROUP)),
+            ("pattern", nvim::value(GROUP)),
+            ("modeline", Value::Boolean(false)),
+        ])?;
+        let ran = with_ignored("", || api("nvim_exec_autocmds", ("User", opts)));
+        remove(id)?;
+        ran
+    })
+}
+
+/// Runs `body` without triggering any autocommand: for options that are set for a moment.
+pub fn silenced<R>(body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    with_ignored("all", body)
+}
+
+fn with_ignored<R>(events: &str, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
+    let options: Table = nvim::vim()?.get("o")?;
+    let before: String = options.get("eventignore")?;
+    options.set("eventignore", events)?;
+    let result = body();
+    options.set("eventignore", before)?;
+    result
+}
+
+fn create(
+    events: &[&str],
+    scope: Scope<'_>,
+    is_nested: bool,
+    callback: Function,
+) -> mlua::Result<i32> {
+    let keep = nvim::table([("clear", Value::Boolean(false))])?;
+    api::<i32>("nvim_create_augroup", (GROUP, keep))?;
+    let opts = nvim::table([
+        ("group", nvim::value(GROUP)),
+        ("callback", Value::Function(callback)),
+        ("nested", Value::Boolean(is_nested)),
+    ])?;
+    match scope {
+        Scope::All => {}
+        Scope::Buffer(buf) => opts.set("buffer", buf)?,
+        Scope::Patterns(patterns) => opts.set("pattern", patterns)?,
+    }
+    api("nvim_create_autocmd", (events, opts))
+}

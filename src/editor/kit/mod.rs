@@ -1,0 +1,10 @@
+//! The parts that the rest of the editor is built from: autocommands, deferred calls, buffers and
+//! windows of this plugin, and the one answer to "is the user busy?".
+//!
+//! Invariants: every callback runs under the guard; nothing here knows sessions.
+
+pub mod autocmd;
+pub mod buffer;
+pub mod defer;
+pub mod user;
+pub mod window;
