@@ -10,10 +10,11 @@ use super::edit::{self, Edit};
 use super::kit::user;
 use super::nvim::{self, api};
 use super::panel::{Contents, Kind};
+use super::question::Question;
 use super::state::send;
 use super::{
-    chat, follow, form, heard, input, moved, notices, outside, panel, past, permission, queue,
-    review, reviewlist, terminal, tools, whole, winbar,
+    chat, follow, heard, input, moved, notices, outside, panel, past, question, queue, review,
+    reviewlist, terminal, tools, whole, winbar,
 };
 use acp::Location;
 use acp_core::render::view::{Frame, Patch, UndoView};
@@ -45,8 +46,12 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
                 panel::show(session, Kind::Plan, contents)
             }
             Patch::Queue { session, view } => queue::show(session, view),
-            Patch::Permission(view) => permission::show(view),
-            Patch::Elicitation(view) => form::show(view),
+            Patch::Permission(view) => {
+                question::show(question::Kind::Permission, view.map(Question::Permission))
+            }
+            Patch::Elicitation(view) => {
+                question::show(question::Kind::Form, view.map(Question::Form))
+            }
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
@@ -87,7 +92,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
-        EditorEffect::AskPermission { id } => permission::ask(id),
+        EditorEffect::AskPermission { id } => question::ask(id),
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),

@@ -13,7 +13,6 @@ mod documents;
 mod edit;
 mod folds;
 mod follow;
-mod form;
 mod guard;
 mod heard;
 mod hunk;
@@ -33,10 +32,9 @@ mod outside;
 mod panel;
 mod past;
 mod pen;
-mod permission;
+mod question;
 mod queue;
 mod recall;
-mod rest;
 mod review;
 mod reviewlist;
 mod spans;
@@ -133,9 +131,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         config: RefCell::new(config),
         chats: RefCell::default(),
         attached: RefCell::default(),
-        float: RefCell::default(),
-        keyboard: RefCell::default(),
-        form: RefCell::default(),
+        question: RefCell::default(),
         marks: RefCell::default(),
         list: RefCell::default(),
         terminals: RefCell::default(),
@@ -153,8 +149,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     decor::start()?;
     documents::start()?;
     outside::start()?;
-    permission::start()?;
-    form::start()?;
+    question::start()?;
     notices::start()?;
     review::start()?;
     layout::start()?;

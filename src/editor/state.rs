@@ -10,10 +10,8 @@ use super::chat::Chats;
 use super::config::Config;
 use super::documents::Attached;
 use super::follow::Trails;
-use super::form::Window;
 use super::panel::Panels;
-use super::permission::Float;
-use super::rest::Keyboard;
+use super::question::Window;
 use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
@@ -33,9 +31,7 @@ pub struct Editor {
     pub config: RefCell<Config>,
     pub chats: RefCell<Chats>,
     pub attached: RefCell<Attached>,
-    pub float: RefCell<Float>,
-    pub keyboard: RefCell<Keyboard>,
-    pub form: RefCell<Window>,
+    pub question: RefCell<Window>,
     pub marks: RefCell<Marks>,
     pub list: RefCell<List>,
     pub terminals: RefCell<Terminals>,

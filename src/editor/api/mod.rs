@@ -23,7 +23,7 @@ pub use reviews::{review, review_rows};
 use super::guard::function;
 use super::nvim;
 use super::state::{send, snapshot};
-use super::{decor, form, permission};
+use super::{decor, question};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::PermissionId;
 use acp_core::view::snapshot::{PermissionInfo, option_kind};
@@ -86,7 +86,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
         })?,
     )?;
     let focus = |()| {
-        if !permission::focus()? && !form::focus()? {
+        if !question::focus()? {
             let text = "No permission is asked for.";
             super::apply::notify(acp_core::spine::effect::Level::Info, text)?;
         }

@@ -1,15 +1,16 @@
-//! A field that is typed into: a window of its own over the field's line.
+//! A field that is typed into: a window over the field's line.
 //!
-//! Invariant: whatever ends the typing, the text is in the field then; where the question is over
-//! by that time, it is in a register.
+//! Invariant: whatever ends the typing, the text is in the field afterwards; if the question is
+//! over, it is in a register.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::acts::{Step, go, perform};
-use super::{close, cursor, draw, set_cursor, show, valid_window, with, with_form};
+use super::form::{self, Move, find_row, go, perform, with_form};
+use super::{close, draw, is_meant, replace, valid_window, with};
 use crate::editor::apply::notify;
-use crate::editor::guard;
 use crate::editor::keys;
+use crate::editor::kit::autocmd::{self, Scope};
+use crate::editor::kit::{buffer, defer, user, window};
 use crate::editor::nvim::{self, api};
 use acp_core::questions::form::Kind;
 use acp_core::questions::formview::{Act, Row};
@@ -24,8 +25,16 @@ pub(super) struct Editing {
     win: i32,
 }
 
-/// How many rows of a longer text are seen at once.
+/// The most rows of a longer text that are visible at once.
 const ROWS: i64 = 6;
+
+fn editing() -> Option<Editing> {
+    with(|window| window.filling.editing)
+}
+
+pub(super) fn is_open() -> bool {
+    editing().is_some()
+}
 
 /// Begins to type into a field.
 pub(super) fn edit(number: usize) -> mlua::Result<()> {
@@ -38,32 +47,28 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
         return Ok(());
     };
     if let Some(row) = row_of(number) {
-        set_cursor(form, row)?;
+        window::set_row(form, row)?;
     }
-    let buf: i32 = api("nvim_create_buf", (false, true))?;
+    let buf = buffer::scratch("", "")?;
     nvim::set_buf_option(buf, "bufhidden", "wipe")?;
     let lines: Vec<&str> = text.split('\n').collect();
     let last = (lines.len(), lines.last().map_or(0, |line| line.len()));
     api::<()>("nvim_buf_set_lines", (buf, 0, -1, false, lines))?;
     set_keys(buf, has_lines)?;
-    let is_inserting = nvim::vim_fn::<String>("mode", ())?.starts_with('i');
+    let is_inserting = user::is_inserting()?;
     let config = config(form, number, buf)?;
-    // Before the form's window is left: it is not left by the user.
-    with(|window| {
-        window.editing = Some(Editing {
-            number,
-            buf,
-            win: 0,
-        })
-    });
+    let set = |editing| with(|window| window.filling.editing = editing);
+    let win = 0;
+    // Before the form's window is left: it is not the user who leaves it.
+    set(Some(Editing { number, buf, win }));
     let win: i32 = match api("nvim_open_win", (buf, true, config)) {
         Ok(win) => win,
         Err(error) => {
-            with(|window| window.editing = None);
+            set(None);
             return Err(error);
         }
     };
-    with(|window| window.editing = Some(Editing { number, buf, win }));
+    set(Some(Editing { number, buf, win }));
     nvim::set_win_option(win, "winhighlight", "NormalFloat:AcpFormField")?;
     nvim::set_win_option(win, "wrap", false)?;
     nvim::set_buf_option(buf, "filetype", "acp-field")?;
@@ -77,10 +82,10 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
 
 /// Puts the window where its field is now.
 pub(super) fn place(form: i32) -> mlua::Result<()> {
-    let Some(editing) = with(|window| window.editing).filter(|editing| editing.win != 0) else {
+    let Some(editing) = editing().filter(|editing| editing.win != 0) else {
         return Ok(());
     };
-    match api("nvim_win_is_valid", editing.win)? {
+    match window::is_valid(editing.win)? {
         true => {
             let config = config(form, editing.number, editing.buf)?;
             api("nvim_win_set_config", (editing.win, config))
@@ -90,14 +95,11 @@ pub(super) fn place(form: i32) -> mlua::Result<()> {
 }
 
 fn row_of(number: usize) -> Option<usize> {
-    with(|window| {
-        let mut rows = window.rows.iter();
-        rows.position(|row| *row == Row::Value(number))
-    })
+    find_row(|row| *row == Row::Value(number))
 }
 
 fn config(form: i32, number: usize, buf: i32) -> mlua::Result<Table> {
-    let width: i64 = api("nvim_win_get_width", form)?;
+    let width = window::width(form)?;
     let height: i64 = api("nvim_buf_line_count", buf)?;
     let row = row_of(number).unwrap_or(0);
     let at = nvim::lua().create_sequence_from([row, 0])?;
@@ -116,18 +118,18 @@ fn config(form: i32, number: usize, buf: i32) -> mlua::Result<Table> {
 
 fn set_keys(buf: i32, has_lines: bool) -> mlua::Result<()> {
     for mode in ["i", "n"] {
-        for (key, step) in [("<CR>", Step::Next), ("<Esc>", Step::Stay)] {
-            keys::map(buf, mode, key, "Leaves the field", move || end(key, step))?;
+        for (key, to) in [("<CR>", Move::Next), ("<Esc>", Move::Stay)] {
+            keys::map(buf, mode, key, "Leaves the field", move || end(key, to))?;
         }
-        for (name, step) in [
-            ("next", Step::Next),
-            ("prev", Step::Prev),
-            ("submit", Step::Submit),
-            ("cancel", Step::Stay),
+        for (name, to) in [
+            ("next", Move::Next),
+            ("prev", Move::Prev),
+            ("submit", Move::Submit),
+            ("cancel", Move::Stay),
         ] {
             for key in keys::of("form", name) {
                 let lhs = key.clone();
-                keys::map(buf, mode, &key, "Leaves the field", move || end(&lhs, step))?;
+                keys::map(buf, mode, &key, "Leaves the field", move || end(&lhs, to))?;
             }
         }
     }
@@ -139,66 +141,46 @@ fn set_keys(buf: i32, has_lines: bool) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Lets the window grow with its text, and keeps the text whoever leaves it.
+/// Lets the window grow with its text, and keeps the text when the user leaves it.
 fn watch(buf: i32) -> mlua::Result<()> {
-    let on_text = guard::callback("TextChangedI", |_: Table| match valid_window()? {
-        Some(form) => place(form),
-        None => Ok(()),
+    let events = ["TextChangedI", "TextChanged"];
+    autocmd::on("field text", &events, Scope::Buffer(buf), |_| {
+        valid_window()?.map_or(Ok(()), place)
     })?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(on_text)),
-    ])?;
-    api::<i32>(
-        "nvim_create_autocmd",
-        (["TextChangedI", "TextChanged"], opts),
-    )?;
-    let gone = guard::callback("field left", move |()| {
-        let is_open = with(|window| window.editing).is_some_and(|editing| editing.buf == buf);
-        let is_here = api::<i32>("nvim_get_current_buf", ())? == buf;
-        match is_open && !is_here {
-            true => {
-                let here: i32 = api("nvim_get_current_win", ())?;
-                with(|window| window.left = window.win != Some(here));
-                finish()
-            }
-            false => Ok(()),
-        }
-    })?;
-    let on_leave = guard::callback("WinLeave", move |_: Table| {
+    let on_leave = move |_| {
         keep();
-        // Not before the window is left.
-        nvim::vim()?
-            .get::<mlua::Function>("schedule")?
-            .call::<()>(&gone)
-    })?;
-    let opts = nvim::table([
-        ("buffer", nvim::value(buf)),
-        ("callback", Value::Function(on_leave)),
-    ])?;
-    api::<i32>("nvim_create_autocmd", ("WinLeave", opts))?;
-    Ok(())
+        // Neovim has not left it yet.
+        defer::soon("field left", move || {
+            let is_open = editing().is_some_and(|editing| editing.buf == buf);
+            if !is_open || buffer::here()? == buf {
+                return Ok(());
+            }
+            let here = window::here()?;
+            with(|window| window.is_left = window.win != Some(here));
+            finish()
+        })
+    };
+    autocmd::on("field left", &["WinLeave"], Scope::Buffer(buf), on_leave).map(drop)
 }
 
 /// Takes the text over into the field.
 fn keep() {
-    let Some(editing) = with(|window| window.editing) else {
+    let Some(editing) = editing() else {
         return;
     };
-    let lines: mlua::Result<Vec<String>> = api("nvim_buf_get_lines", (editing.buf, 0, -1, false));
-    if let Ok(lines) = lines {
+    if let Ok(lines) = buffer::lines(editing.buf) {
         let text = lines.join("\n");
         with_form(|_, draft| draft.write(editing.number, text));
     }
 }
 
 /// A key ends the typing; while a menu of completions is open, it is for that.
-fn end(key: &str, step: Step) -> mlua::Result<()> {
-    if nvim::vim_fn::<i64>("pumvisible", ())? == 1 {
-        return match (key, step) {
+fn end(key: &str, to: Move) -> mlua::Result<()> {
+    if user::is_in_menu()? {
+        return match (key, to) {
             ("<CR>", _) => keys::feed("<C-y>"),
-            (_, Step::Prev) => keys::feed("<C-p>"),
-            (_, Step::Next) => keys::feed("<C-n>"),
+            (_, Move::Prev) => keys::feed("<C-p>"),
+            (_, Move::Next) => keys::feed("<C-n>"),
             _ => keys::feed("<C-e>"),
         };
     }
@@ -210,78 +192,69 @@ fn end(key: &str, step: Step) -> mlua::Result<()> {
         return finish();
     };
     draw()?;
-    let to = match step {
-        Step::Next | Step::Prev => {
-            go(step)?;
-            let row = cursor(form)?;
-            with(|window| window.rows.get(row).copied())
+    let next = match to {
+        Move::Next | Move::Prev => {
+            go(to)?;
+            form::row_at(window::row(form)?)
         }
-        Step::Stay | Step::Submit => None,
+        Move::Stay | Move::Submit => None,
     };
     let is_text = |number| {
         let found = with_form(|form, draft| draft.text(form, number).is_some());
         found.unwrap_or_default()
     };
-    match to {
+    match next {
         // Typing goes on in the next field.
         Some(Row::Value(number)) if is_text(number) => {
-            let old = with(|window| window.editing.take());
+            let old = with(|window| window.filling.editing.take());
             edit(number)?;
-            close_old(old.map(|old| old.win))
+            old.map_or(Ok(()), |old| window::close(old.win))
         }
         _ => {
             finish()?;
-            match step {
-                Step::Submit => perform(Act::Submit),
-                _ => Ok(()),
+            match to == Move::Submit && is_meant() {
+                true => perform(Act::Submit),
+                false => Ok(()),
             }
         }
     }
 }
 
-/// Closes the field's window; what came meanwhile is shown.
+/// Closes the field's window; what came while the user typed is shown.
 fn finish() -> mlua::Result<()> {
-    let Some(editing) = with(|window| window.editing.take()) else {
+    let Some(editing) = with(|window| window.filling.editing.take()) else {
         return Ok(());
     };
-    let is_here = api::<i32>("nvim_get_current_win", ())? == editing.win;
-    if is_here {
+    if window::here()? == editing.win {
         api::<()>("nvim_command", "stopinsert")?;
         if let Some(form) = valid_window()? {
-            api::<()>("nvim_set_current_win", form)?;
+            window::go_to(form)?;
         }
     }
     let next = with(|window| window.next.take());
     if next.is_some() {
         save_text(editing)?;
     }
-    close_old(Some(editing.win))?;
+    window::close(editing.win)?;
     match next {
         Some(next) => {
             close()?;
-            show(next)
+            replace(next)
         }
         None => draw(),
     }
 }
 
-/// Keeps what was typed for a question that nobody asks any more.
+/// Keeps what was typed for a question that the agent has withdrawn.
 fn save_text(editing: Editing) -> mlua::Result<()> {
-    if !api("nvim_buf_is_valid", editing.buf)? {
+    if !buffer::is_valid(editing.buf)? {
         return Ok(());
     }
-    let lines: Vec<String> = api("nvim_buf_get_lines", (editing.buf, 0, -1, false))?;
+    let lines = buffer::lines(editing.buf)?;
     if lines.iter().all(String::is_empty) {
         return Ok(());
     }
     nvim::vim_fn::<()>("setreg", ("\"", lines.join("\n")))?;
     let text = "That is asked no more; what you wrote is in the register \".";
     notify(Level::Info, text)
-}
-
-fn close_old(win: Option<i32>) -> mlua::Result<()> {
-    match win {
-        Some(win) if api("nvim_win_is_valid", win)? => api("nvim_win_close", (win, true)),
-        _ => Ok(()),
-    }
 }

@@ -1,0 +1,135 @@
+//! A permission in the window of questions: its options as keys, and the files it would change.
+
+use nvim_oxi::mlua;
+
+use super::{answer, leave, map, shown, with};
+use crate::editor::kit::window;
+use crate::editor::nvim::api;
+use crate::editor::{apply, keys, state, walk};
+use acp_core::render::toolview::whole_line;
+use acp_core::render::view::{Line, OptionView, PermissionView};
+use acp_core::spine::effect::Level;
+use acp_core::spine::event::Event;
+
+/// Opens the first file of a new question beside what the user is doing, if that is configured.
+pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
+    let is_wanted = state::with(|editor| editor.config.borrow().opens_previews) == Some(true);
+    let Some(place) = view.places.first().filter(|_| is_wanted) else {
+        return Ok(());
+    };
+    match with(|window| std::mem::replace(&mut window.is_opened, true)) {
+        true => Ok(()),
+        false => walk::show_aside(&place.path, place.row),
+    }
+}
+
+/// Returns whether the window makes room for the files that the question is about: the user has
+/// left it for them.
+pub(super) fn is_aside(view: &PermissionView) -> bool {
+    !view.places.is_empty() && with(|window| window.is_left)
+}
+
+/// Returns the question's lines and, below them, a line for each option.
+pub(super) fn lines(view: &PermissionView) -> Vec<Line> {
+    let mut lines = match is_aside(view) {
+        true => view.lines.iter().take(1).cloned().collect(),
+        false => view.lines.clone(),
+    };
+    lines.push(Line::default());
+    for (index, option) in view.options.iter().enumerate() {
+        let keys = keys_of(index, option).join(" ");
+        let text = format!(" {keys:<4} {}", option.name);
+        lines.push(whole_line(text, option.group));
+    }
+    lines
+}
+
+/// Returns the keys that choose an option: its number, and its letter.
+fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
+    let number = (index < 9).then(|| (index + 1).to_string());
+    let letter = option.key.map(String::from);
+    number.into_iter().chain(letter).collect()
+}
+
+/// Returns what the frame says: the options that have no room, and how to see the files.
+pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
+    let mut hint = String::new();
+    if is_cut {
+        // The options are below the window's end.
+        for (index, option) in view.options.iter().enumerate() {
+            let keys = keys_of(index, option).join("/");
+            hint.push_str(&format!(" {keys} {} ", option.name));
+        }
+    }
+    if let (false, Some(key)) = (
+        view.places.is_empty() || is_aside(view),
+        keys::of("permission", "show").first(),
+    ) {
+        hint.push_str(&format!(" {key} shows it in the file "));
+    }
+    hint
+}
+
+pub(super) fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
+    for (index, option) in view.options.iter().enumerate() {
+        for key in keys_of(index, option) {
+            let desc = format!("Answers {}", option.option);
+            map(buf, &key, &desc, move || choose(index))?;
+        }
+    }
+    map(buf, "<CR>", "Answers the option under the cursor", || {
+        let row = window::row(0)?;
+        let first = permission().map_or(0, |view| lines(&view).len() - view.options.len());
+        row.checked_sub(first).map_or(Ok(()), choose)
+    })?;
+    let desc = "Leaves the question open, to write";
+    for key in keys::of("permission", "insert") {
+        keys::map(buf, "n", &key, desc, write)?;
+    }
+    let desc = "Shows it in the file it would change";
+    for key in keys::of("permission", "show") {
+        keys::map(buf, "n", &key, desc, visit)?;
+    }
+    Ok(())
+}
+
+fn permission() -> Option<PermissionView> {
+    match shown()? {
+        super::Question::Permission(view) => Some(view),
+        super::Question::Form(_) => None,
+    }
+}
+
+/// Answers with an option, by its number.
+fn choose(index: usize) -> mlua::Result<()> {
+    if let Some(view) = permission()
+        && let Some(option) = view.options.get(index)
+    {
+        answer(Event::PermissionAnswer {
+            id: view.id,
+            option: option.option.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// Goes to where the question would change a file: the first place, then the next.
+fn visit() -> mlua::Result<()> {
+    let places = permission().map(|view| view.places).unwrap_or_default();
+    let visited = with(|window| {
+        window.visited += 1;
+        window.visited - 1
+    });
+    let Some(place) = places.get(visited % places.len().max(1)) else {
+        let text = "Nothing of this question can be shown in a file.";
+        return apply::notify(Level::Info, text);
+    };
+    leave()?;
+    walk::go_to(&place.path, place.row)
+}
+
+/// Goes back, and does there what `i` does: what is typed next was meant for a text.
+fn write() -> mlua::Result<()> {
+    leave()?;
+    api("nvim_feedkeys", ("i", "im", false))
+}
