@@ -14,7 +14,7 @@ use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
-use acp_core::spine::event::{Author, BufState, Event, Stamp};
+use acp_core::spine::event::{BufState, Event, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::LineEdit;
 use acp_core::text::format::{Encoding, Format, LineEnd};
@@ -255,7 +255,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
     let lines = super::lines::get(buf, first, new_last)?;
     // What a save hook does to another buffer is not the agent's doing.
     let applying = state::with(|editor| editor.applying.get()).flatten();
-    let author = applying.filter(|(edited, _)| *edited == buf);
+    let applying = applying.filter(|(edited, _)| *edited == buf);
     send(Event::BufLines {
         buf: BufId(buf),
         tick: next_tick(buf),
@@ -264,7 +264,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
             removed: last.saturating_sub(first),
             lines,
         },
-        author: author.map_or(Author::User, |(_, token)| Author::Client(token)),
+        made_for: applying.map(|(_, token)| token),
     });
     Ok(())
 }

@@ -38,7 +38,7 @@ use crate::view::frame::FrameState;
 use crate::view::reviewlist::ReviewList;
 use crate::workspace::changes::Changes;
 use crate::workspace::documents::Documents;
-use crate::workspace::files::{FileJob, WriteQueue};
+use crate::workspace::fileops::FileOps;
 use crate::workspace::proposals::Proposals;
 use crate::workspace::reviews::Reviews;
 use crate::workspace::tracked::Tracked;
@@ -63,15 +63,13 @@ pub struct Model {
     pub languages: Languages,
     pub(crate) jobs: Jobs,
     pub(crate) tracked: Tracked,
-    pub(crate) writes: WriteQueue,
+    pub(crate) fileops: FileOps,
     pub(crate) windows: Windows,
     pub(crate) changes: Changes,
     pub(crate) following: Following,
     pub(crate) tools: Tools,
     pub(crate) past: Pasts,
     pub(crate) logins: Logins,
-    /// Requests for files whose buffers are still coming in.
-    pub(crate) held: Vec<FileJob>,
     pub(crate) frame: FrameState,
     pub(crate) listings: Listings,
     pub(crate) recall: Recall,

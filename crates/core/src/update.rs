@@ -10,7 +10,6 @@ use crate::questions::elicitation::Asked;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::Event;
 use crate::spine::ids::{AgentKey, Token};
-use crate::workspace::proposals::ProposalJob;
 use crate::workspace::window::Limit;
 use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
@@ -23,8 +22,6 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
-    model.take_changes(fx);
-    model.take_decisions(fx);
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
@@ -157,7 +154,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.following.buffer_came(&path, &real);
             model.documents.attach(buf, path, real, text, state, stamp);
             model.buffer_attached(buf, before, fx);
-            model.resume_held(fx);
+            model.run_lanes(fx);
         }
         Event::BufSlice {
             buf,
@@ -173,8 +170,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             buf,
             tick,
             edit,
-            author,
-        } => model.buffer_edited(buf, tick, edit, author),
+            made_for,
+        } => model.buffer_edited(buf, tick, edit, made_for),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
         Event::BufSaved { buf, stamp } => {
             model.documents.set_saved(buf, stamp);
@@ -182,7 +179,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::BufDetached { buf } => {
             model.buffer_detached(buf, fx);
-            model.resume_held(fx);
+            model.run_lanes(fx);
         }
         Event::BufOutdated { buf } => model.look_at_file(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
@@ -196,7 +193,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
-        Event::DiskChanged { changes, .. } => model.disk_changed(changes),
+        Event::DiskChanged { changes, .. } => model.disk_changed(changes, fx),
         Event::WatchLimited { root, why } => {
             model.project_is_limited(&root, Limit::Watch, &why, fx);
         }
@@ -244,37 +241,21 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         model.edit_is_over(*buf, token);
     }
     match (model.jobs.remove(token), event) {
-        (Some(Job::File(job)), Event::DiskRead { result, .. }) => {
-            model.file_was_read(job, result, fx);
+        (Some(Job::File(lane)), Event::DiskRead { result, .. }) => {
+            model.file_was_read(lane, result, fx);
         }
-        (Some(Job::File(job)), Event::Edited { result, .. }) => {
-            model.file_was_edited(job, result, fx);
+        (Some(Job::File(lane)), Event::Edited { result, .. }) => {
+            model.file_was_edited(lane, result, fx);
         }
-        (Some(Job::File(job)), Event::DiskWritten { result, .. }) => {
-            model.file_was_written(job, result, fx);
-        }
-        (Some(Job::Review(job)), Event::Edited { result, .. }) => {
-            model.review_edited(job, result, fx);
-        }
-        (Some(Job::Review(job)), Event::DiskWritten { result, .. }) => {
-            model.review_written(job, result, fx);
-        }
-        (Some(Job::Review(job)), Event::DiskRead { result, .. }) => {
-            model.review_read(job, result, fx);
+        (Some(Job::File(lane)), Event::DiskWritten { result, .. }) => {
+            model.file_was_written(lane, result, fx);
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
             model.kept_was_read(session, kept, result);
         }
-        (Some(Job::Shift(job)), Event::Edited { result, .. }) => {
-            model.shift_edited(job, result, fx);
+        (Some(Job::Proposed(path)), Event::DiskRead { result, .. }) => {
+            model.proposal_read(&path, result, fx);
         }
-        (Some(Job::Shift(job)), Event::DiskRead { result, .. }) => {
-            model.shift_read(job, result, fx);
-        }
-        (Some(Job::Shift(job)), Event::DiskWritten { result, .. }) => {
-            model.shift_written(job, result, fx);
-        }
-        (Some(Job::Proposal(job)), event) => proposal_done(model, job, event, fx),
         (Some(Job::Content), Event::DiskRead { result, .. }) => {
             model.content_read(token, result, fx);
         }
@@ -284,12 +265,6 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (Some(Job::Content), Event::DiffRead { result, .. }) => model.diff_read(token, result, fx),
         (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
             model.saved_text_read(buf, result);
-        }
-        (Some(Job::Change(job)), Event::DiskRead { result, .. }) => {
-            model.change_read(job, result, fx);
-        }
-        (Some(Job::Change(job)), Event::Edited { result, .. }) => {
-            model.change_merged(job, result, fx);
         }
         (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
             model.rules_checked(token, check, paths, fx);
@@ -310,27 +285,6 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
         (None, Event::Timer { .. }) => {}
         (job, event) => {
             let line = format!("no job for {event:?} (found {job:?})");
-            fx.push(log(Level::Error, line));
-        }
-    }
-}
-
-fn proposal_done(model: &mut Model, job: ProposalJob, event: Event, fx: &mut Effects) {
-    match (job, event) {
-        (ProposalJob::Base(path), Event::DiskRead { result, .. }) => {
-            model.proposal_read(&path, result, fx);
-        }
-        (ProposalJob::PutBack(back), Event::DiskRead { result, .. }) => {
-            model.put_back_read(back, result, fx);
-        }
-        (ProposalJob::PutBack(back), Event::Edited { result, .. }) => {
-            model.put_back_edited(back, result, fx);
-        }
-        (ProposalJob::PutBack(back), Event::DiskWritten { result, .. }) => {
-            model.put_back_written(back, result, fx);
-        }
-        (job, event) => {
-            let line = format!("{event:?} is no answer to {job:?}");
             fx.push(log(Level::Error, line));
         }
     }

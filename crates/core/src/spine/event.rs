@@ -295,7 +295,9 @@ pub enum Event {
         buf: BufId,
         tick: u64,
         edit: LineEdit,
-        author: Author,
+        /// The edit of this client's that it is part of, save hooks included; `None` for the user's,
+        /// or a plugin's.
+        made_for: Option<Token>,
     },
     /// Options of an attached buffer changed, or it was saved (then `modified` is false).
     BufChanged {
@@ -516,15 +518,6 @@ pub struct BufState {
     pub modified: bool,
     pub readonly: bool,
     pub format: Format,
-}
-
-/// Who changed a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
-    /// The user, or a plugin of the user's.
-    User,
-    /// This client, for the agent, carrying out the edit with this token (save hooks included).
-    Client(Token),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::render::view::{
     PreviewView, QueueView, UndoView, WholeView,
 };
 use crate::spine::effect::Save;
-use crate::spine::event::{Author, BufState, EditDone, EditError, Event, Prompt, SaveError};
+use crate::spine::event::{BufState, EditDone, EditError, Event, Prompt, SaveError};
 use crate::spine::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
@@ -88,7 +88,7 @@ impl Buffer {
         &mut self,
         buf: BufId,
         edit: &LineEdit,
-        author: Author,
+        made_for: Option<Token>,
         out: &mut Vec<Event>,
     ) -> (LineEdit, LineEdit) {
         let rows = edit.start..edit.start + edit.removed;
@@ -110,16 +110,22 @@ impl Buffer {
             buf,
             tick: self.tick,
             edit: edit.clone(),
-            author,
+            made_for,
         });
         (made, back)
     }
 
     /// Makes edits, from the bottom up, as one step of the undo tree.
-    fn edit_block(&mut self, buf: BufId, edits: &[LineEdit], author: Author, out: &mut Vec<Event>) {
+    fn edit_block(
+        &mut self,
+        buf: BufId,
+        edits: &[LineEdit],
+        made_for: Option<Token>,
+        out: &mut Vec<Event>,
+    ) {
         let edits = edits.iter().rev();
         let block: Vec<_> = edits
-            .map(|edit| self.edit(buf, edit, author, out))
+            .map(|edit| self.edit(buf, edit, made_for, out))
             .collect();
         if !block.is_empty() {
             self.undo.truncate(self.done);
@@ -199,7 +205,7 @@ impl Editor {
             removed: edit.removed.min(buffer.text.len() - start),
             lines: edit.lines,
         };
-        buffer.edit_block(buf, &[edit], Author::User, out);
+        buffer.edit_block(buf, &[edit], None, out);
     }
 
     /// The user goes back or forth in the undo tree.
@@ -217,13 +223,13 @@ impl Editor {
         match travel {
             Travel::Undo => {
                 for (_, back) in block.iter().rev() {
-                    buffer.edit(buf, back, Author::User, out);
+                    buffer.edit(buf, back, None, out);
                 }
                 buffer.done -= 1;
             }
             Travel::Redo => {
                 for (there, _) in &block {
-                    buffer.edit(buf, there, Author::User, out);
+                    buffer.edit(buf, there, None, out);
                 }
                 buffer.done += 1;
             }
@@ -323,9 +329,9 @@ impl Editor {
         if buffer.readonly {
             return Err(EditError::Refused("it is read-only in the editor".into()));
         }
-        let author = Author::Client(token);
+        let made_for = Some(token);
         let was_modified = buffer.modified;
-        buffer.edit_block(buf, edits, author, out);
+        buffer.edit_block(buf, edits, made_for, out);
         let over = match save {
             Save::Over(stamp) => Some(stamp),
             Save::OverIfClean(stamp) => (!was_modified).then_some(stamp),
@@ -365,7 +371,7 @@ impl Editor {
                     removed: 0,
                     lines: vec![line],
                 };
-                buffer.edit_block(buf, &[end], author, out);
+                buffer.edit_block(buf, &[end], made_for, out);
             }
             buffer.save(buf, disk, out).map_err(SaveError::Refused)
         });

@@ -216,6 +216,11 @@ pub fn check_rest(world: &mut World) {
     let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. } | Job::Tool(_));
     let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
     assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
+    assert!(
+        world.model.fileops.is_empty(),
+        "operations left: {:?}",
+        world.model.fileops
+    );
     check_answered(world, "at rest");
     world.calls.check(&world.model, "at rest");
     check_kept(world);

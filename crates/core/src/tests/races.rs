@@ -205,7 +205,7 @@ fn a_decision_leaves_a_file_alone_that_is_no_text_any_more() {
     w.disk.set(F.into(), b"\0".to_vec());
     w.skip();
     decide(&mut w, ReviewAction::Reject);
-    assert!(w.was_told("/p/f is no text any more"));
+    assert!(w.was_told("/p/f: it is no longer text"));
     assert_eq!(w.disk.get(F).as_deref(), Some("\0"));
     w.skip();
 }

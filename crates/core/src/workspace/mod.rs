@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub mod documents;
 pub mod feedback;
+pub(crate) mod fileops;
 pub mod files;
 pub mod hunkview;
 pub mod ledger;

@@ -155,7 +155,7 @@ impl Model {
             fx.push(log(Level::Debug, line));
         }
         if !self.windows.is_any_open() {
-            self.changes.all_is_told();
+            self.all_is_told();
         }
         match self.sessions.get_mut(&key) {
             Some(session) => {

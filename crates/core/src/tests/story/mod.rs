@@ -171,8 +171,10 @@ impl Story {
     }
 
     fn is_review(&self, token: Token) -> bool {
-        let job = self.w.model.jobs.get(token);
-        matches!(job, Some(Job::Review(_) | Job::Proposal(_)))
+        match self.w.model.jobs.get(token) {
+            Some(Job::File(lane)) => self.w.model.fileops.is_review(*lane),
+            _ => false,
+        }
     }
 
     pub fn editor_moves(&mut self) {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Change, Writer};
+use super::TakeIn;
 use crate::model::{Effects, Model};
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
@@ -81,8 +81,8 @@ impl Model {
 
     /// Takes in what happened as a whole to a file that a buffer has; `content` says who has
     /// written what is in it.
-    pub(super) fn take_note(&mut self, change: &Change, content: Writer) {
-        let Change { change, by } = change;
+    pub(super) fn take_note(&mut self, change: &TakeIn, content: Option<SessionKey>) {
+        let TakeIn { change, by } = change;
         let Some((_, document)) = self.documents.find(&change.path) else {
             return;
         };
@@ -118,7 +118,7 @@ impl Model {
     }
 
     /// A file is elsewhere now: its review and its buffer go with it.
-    pub(super) fn file_moved(&mut self, from: &Path, change: &Change, fx: &mut Effects) {
+    pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
         let there = self.reviews.get(to);
@@ -154,8 +154,8 @@ impl Model {
 
     /// A text was taken for what the file had been all along, and was the agent's in part, as is
     /// told now: that part is its change after all.
-    pub(super) fn settle_unsure(&mut self, change: &Change) {
-        let Change { change, by } = change;
+    pub(super) fn settle_unsure(&mut self, change: &TakeIn) {
+        let TakeIn { change, by } = change;
         let Some(taken) = self.changes.unsure.remove(&change.path) else {
             return;
         };

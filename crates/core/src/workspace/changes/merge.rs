@@ -5,17 +5,18 @@
 //! is the disk's when the editor has made the edits, not before.
 
 use crate::model::{Effects, Model, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level, Save};
+use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, EditDone, SaveError, Stamp};
-use crate::spine::ids::{BufId, SessionKey, Token};
+use crate::spine::ids::{BufId, SessionKey};
+use crate::text::Text;
 use crate::text::format::Encoding;
-use crate::text::{LineEdit, Text};
 use crate::workspace::documents::Document;
+use crate::workspace::fileops::{BufferEdit, Kind};
 use crate::workspace::ledger::{Conflict, Merge, merge};
 
 /// What is on disk, on its way into a buffer.
 #[derive(Debug)]
-pub struct DiskMerge {
+pub(crate) struct DiskMerge {
     pub buf: BufId,
     pub disk: DiskFile,
     /// The session whose agent has written it.
@@ -32,31 +33,6 @@ pub struct DiskMerge {
 
 /// A buffer that an agent's change on disk comes into, and its text before.
 pub type Landed = Option<(BufId, Text)>;
-
-/// The edit of a buffer that a merge comes to.
-#[derive(Debug)]
-pub struct BufferEdit {
-    buf: BufId,
-    tick: u64,
-    edits: Vec<LineEdit>,
-    save: Save,
-}
-
-impl BufferEdit {
-    pub fn is_empty(&self) -> bool {
-        self.edits.is_empty()
-    }
-
-    pub fn into_effect(self, token: Token) -> Effect {
-        Effect::Editor(EditorEffect::Edit {
-            token,
-            buf: self.buf,
-            tick: self.tick,
-            edits: self.edits,
-            save: self.save,
-        })
-    }
-}
 
 impl DiskMerge {
     /// Merges what changed from `base` to `theirs` into a buffer; `theirs` is what `disk` has.
@@ -81,12 +57,7 @@ impl DiskMerge {
                 format: document.reads(content).format,
             },
         };
-        let edit = BufferEdit {
-            buf,
-            tick: document.state.tick,
-            edits: document.to_buffer(edits),
-            save,
-        };
+        let edit = BufferEdit::new(buf, document, edits, save);
         let over = document.stamp;
         let merge = Self {
             buf,
@@ -99,15 +70,6 @@ impl DiskMerge {
             over,
         };
         (merge, edit)
-    }
-
-    /// Says that the disk has more by now, which comes next: Neovim cannot take it for the text
-    /// that it has read.
-    pub fn passing(edit: BufferEdit) -> BufferEdit {
-        BufferEdit {
-            save: Save::No,
-            ..edit
-        }
     }
 
     /// Returns the buffer, and what it had before, if an agent has written what comes.
@@ -124,7 +86,12 @@ impl DiskMerge {
 impl Model {
     /// Takes note of a merge that the editor has made; `false` when the disk or the buffer's file
     /// has moved on meanwhile, and has to be looked at again.
-    pub fn disk_is_merged(&mut self, merge: DiskMerge, done: &EditDone, fx: &mut Effects) -> bool {
+    pub(crate) fn disk_is_merged(
+        &mut self,
+        merge: DiskMerge,
+        done: &EditDone,
+        fx: &mut Effects,
+    ) -> bool {
         let Some(document) = self.documents.get(merge.buf) else {
             return false;
         };
@@ -187,7 +154,8 @@ impl Model {
         before: &Text,
         after: &Text,
     ) {
-        if self.is_written_to(&self.names_of(real)) {
+        let is_write = |kind| matches!(kind, Kind::Write(_));
+        if self.fileops.has(&self.names_of(real), is_write) {
             return;
         }
         let session = self.sessions.get_mut(&session);

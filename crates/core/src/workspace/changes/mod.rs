@@ -1,40 +1,35 @@
 //! Files that have changed on disk: whose change it was, and what becomes of it.
 //!
-//! Invariants: changes of one path are taken in one after another, in the order in which they
-//! were told, and none while something of ours is under way there: so what we have written
-//! ourselves is known by then, and recognised. Whose a change was is settled when it is told.
+//! Invariants: changes of one file are taken in one after another, in the order in which they
+//! were told, and after what was under way there: so what this client has written itself is known
+//! then, and recognised. The author of a change is found out when it is told.
 //! A change that is told may be over already, by something we have written since: a buffer gets
 //! what the disk has, read anew, and so does a ledger that knows of another text.
 
 mod ledger;
 mod merge;
 
-pub use merge::{DiskMerge, advance, known_on_disk};
+pub(crate) use merge::DiskMerge;
+pub use merge::{advance, known_on_disk};
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Job, Model, log, notify};
+use crate::model::{Effects, Model, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, EditDone, EditError, Stamp};
+use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::workspace::documents::Document;
-use crate::workspace::files::Hand;
-
-/// How often a change is looked at again because things have moved on meanwhile.
-const MAX_TRIES: u32 = 100;
+use crate::workspace::fileops::{Author, Intent, Kind, Landing, Next, Opens, Plan, failure};
 
 /// Of how many files it is remembered that Neovim has saved them.
 const MAX_SAVED: usize = 100;
 
-/// The changes that wait, and what is not known of texts as yet.
+/// What is not known of texts as yet.
 #[derive(Debug, Default)]
 pub struct Changes {
-    waiting: BTreeMap<PathBuf, VecDeque<Change>>,
-    /// Paths a change is being taken in at.
-    active: BTreeSet<PathBuf>,
     /// Texts taken from the disk while a window was open: what an agent had done to the file by
     /// then has not been told yet.
     unsure: BTreeMap<PathBuf, Text>,
@@ -42,30 +37,12 @@ pub struct Changes {
     saved: BTreeMap<PathBuf, FileState>,
 }
 
-/// The session whose agent has changed a file; `None` when somebody else has.
-pub type Writer = Option<SessionKey>;
-
-/// A change, and who made it.
-#[derive(Debug, Clone)]
-struct Change {
+/// A change that was found on disk.
+#[derive(Debug)]
+pub struct TakeIn {
     change: FileChange,
-    by: Writer,
-}
-
-/// A change that is being taken into a buffer.
-#[derive(Debug)]
-pub struct ChangeJob {
-    change: Change,
-    tries: u32,
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// The file as it is on disk by now.
-    Reading,
-    /// It is being merged into the buffer; this one has written it.
-    Merging(Box<DiskMerge>, Writer),
+    /// The session whose agent made it; `None` when somebody else did.
+    pub by: Option<SessionKey>,
 }
 
 impl Changes {
@@ -109,42 +86,44 @@ impl Changes {
         (change.before, change.from) = (saved, None);
         (Some(first), false)
     }
-
-    /// No window is open any more: all that agents did has been told, if not taken in.
-    pub fn all_is_told(&mut self) {
-        let (waiting, active) = (&self.waiting, &self.active);
-        self.unsure
-            .retain(|path, _| waiting.contains_key(path) || active.contains(path));
-    }
-}
-
-impl ChangeJob {
-    /// Tells whose text the job's edit brings.
-    pub fn hand(&self) -> Hand {
-        match self.change.by {
-            Some(_) => Hand::Agent,
-            None => Hand::Others,
-        }
-    }
 }
 
 impl Model {
-    /// Files have changed on disk; each is taken in as soon as nothing of ours is under way there.
-    pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>) {
+    /// Files have changed on disk; each change is taken in after all that is under way there.
+    pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
+        let mut lanes = BTreeMap::new();
         for mut change in changes {
             let (saved, is_save) = self.changes.take_save(&mut change);
             let by = self.agent_at(&change.path).filter(|_| !is_save);
-            let waiting = self.changes.waiting.entry(change.path.clone());
-            let waiting = waiting.or_default();
-            waiting.extend(saved.map(|change| Change { change, by: None }));
-            waiting.push_back(Change { change, by });
+            let saved = saved.map(|change| TakeIn { change, by: None });
+            for change in saved.into_iter().chain([TakeIn { change, by }]) {
+                let path = change.change.path.clone();
+                let lane = self.line_up(path.clone(), Intent::TakeIn(change));
+                lanes.insert(path, lane);
+            }
         }
+        for lane in lanes.into_values() {
+            self.run_lane(lane, fx);
+        }
+    }
+
+    /// No window is open any more: all that agents did has been told, if not taken in.
+    pub(crate) fn all_is_told(&mut self) {
+        let mut unsure = std::mem::take(&mut self.changes.unsure);
+        unsure.retain(|path, _| self.is_change_told(path));
+        self.changes.unsure = unsure;
+    }
+
+    /// Returns whether a change of a file was told that is not taken in, or not all of it.
+    fn is_change_told(&self, path: &Path) -> bool {
+        let is_change = |kind| matches!(kind, Kind::TakeIn(_));
+        self.fileops.has(&self.names_of(path), is_change)
     }
 
     /// Neovim has saved a buffer: if not for this client, what is there is the user's.
     pub(crate) fn buffer_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
         if let Some(document) = self.documents.get(buf)
-            && !self.is_under_way(&document.real)
+            && !self.fileops.is_busy(&self.names_of(&document.real))
         {
             self.changes.is_saved(document, stamp);
         }
@@ -163,209 +142,115 @@ impl Model {
         }
     }
 
-    /// Takes in the changes that need not wait any more.
-    pub(crate) fn take_changes(&mut self, fx: &mut Effects) {
-        if self.changes.waiting.is_empty() {
-            return;
-        }
-        let paths: Vec<PathBuf> = self.changes.waiting.keys().cloned().collect();
-        for path in paths {
-            while !self.is_under_way(&path)
-                && let Some(waiting) = self.changes.waiting.get_mut(&path)
-            {
-                match waiting.pop_front() {
-                    Some(change) => self.take_change(change, fx),
-                    None => {
-                        self.changes.waiting.remove(&path);
-                        if !self.windows.is_any_open() {
-                            self.changes.unsure.remove(&path);
-                        }
-                        self.resume_held(fx);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns whether a file is being changed, or a change of it taken in.
-    fn is_under_way(&self, path: &Path) -> bool {
-        if self.changes.active.contains(path) {
-            return true;
-        }
-        let names = self.names_of(path);
-        self.documents.is_loading(path)
-            || self.is_written_to(&names)
-            || self.is_decided_about(&names)
-    }
-
-    /// Returns whether a change of a file is known, and not in its buffer yet.
-    pub(crate) fn is_change_known(&self, path: &Path) -> bool {
-        let names = self.names_of(path);
-        let mut names = names.iter();
-        names.any(|name| {
-            self.changes.active.contains(name) || self.changes.waiting.contains_key(name)
-        })
-    }
-
-    /// Returns whether a change of a file is being taken into its buffer.
-    pub(crate) fn is_change_active(&self, path: &Path) -> bool {
-        let names = self.names_of(path);
-        let mut names = names.iter();
-        names.any(|name| self.changes.active.contains(name))
-    }
-
     /// Returns whose agent has written what is found at `path` just now: as it was told, if that
     /// waits to be taken in or is being taken in, else as it would be told.
     pub(crate) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
         let names = self.names_of(path);
-        let mut waiting = names
-            .iter()
-            .filter_map(|name| self.changes.waiting.get(name)?.back());
-        match waiting.next() {
-            Some(change) => change.by,
-            None => self
-                .active_writer(&names)
-                .unwrap_or_else(|| self.agent_at(path)),
-        }
-    }
-
-    /// Returns who has made the change that is being taken in at one of these paths.
-    fn active_writer(&self, names: &[PathBuf]) -> Option<Writer> {
-        if !names.iter().any(|name| self.changes.active.contains(name)) {
-            return None;
-        }
-        self.jobs.values().find_map(|job| match job {
-            Job::Change(job) if names.contains(&job.change.change.path) => Some(job.change.by),
+        let waiting = self.fileops.waiting(&names);
+        let told = waiting.filter_map(|op| match &op.intent {
+            Intent::TakeIn(change) => Some(change.by),
             _ => None,
-        })
+        });
+        match (told.last(), self.fileops.doing(&names)) {
+            (Some(by), _) | (None, Some(Kind::TakeIn(by))) => by,
+            _ => self.agent_at(path),
+        }
     }
 
     /// Returns the change that was told, and waits, of a file whose text is `saved`: others than
     /// who has changed it last may have made it.
-    pub(crate) fn told_of(&self, path: &Path, saved: &Text) -> Option<(DiskFile, Writer)> {
+    pub(crate) fn told_of(
+        &self,
+        path: &Path,
+        saved: &Text,
+    ) -> Option<(DiskFile, Option<SessionKey>)> {
         let names = self.names_of(path);
-        let waiting = names
-            .iter()
-            .filter_map(|name| self.changes.waiting.get(name));
-        let mut waiting = waiting.flatten();
+        let waiting = self.fileops.waiting(&names);
+        let mut waiting = waiting.filter_map(|op| match &op.intent {
+            Intent::TakeIn(change) => Some(change),
+            _ => None,
+        });
         let told = waiting.find(|told| told.change.before.text().as_ref() == Some(saved))?;
-        let disk = as_told(&told.change)?;
+        let disk = told.as_told()?;
         let is_news = disk.content.as_ref().is_some_and(|now| now.text != *saved);
         is_news.then_some((disk, told.by))
     }
 
-    pub(crate) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
-        let mut names = vec![path.to_owned()];
-        if let Some((_, document)) = self.documents.find(path) {
-            names.extend([document.path.clone(), document.real.clone()]);
-        }
-        names
-    }
-
-    fn take_change(&mut self, change: Change, fx: &mut Effects) {
-        if let Some(from) = change.change.from.clone() {
-            self.file_moved(&from, &change, fx);
+    /// Begins to take a change in; returns whether the disk has to be read for that.
+    pub(crate) fn reads_change(&mut self, change: &mut TakeIn, fx: &mut Effects) -> bool {
+        if let Some(from) = change.change.from.take() {
+            self.file_moved(&from, change, fx);
         }
         let is_open = self.documents.find(&change.change.path).is_some();
-        if is_open || !self.is_next(&change.change) {
-            self.changes.active.insert(change.change.path.clone());
-            return self.read_change(change, 0, fx);
-        }
-        self.settle_unsure(&change);
-        self.proposals_stale(&change.change.path, &change.change.path);
-        self.change_ledger(&change.change, change.by, fx);
+        is_open || !self.is_next(&change.change)
     }
 
-    fn read_change(&mut self, change: Change, tries: u32, fx: &mut Effects) {
-        let path = change.change.path.clone();
-        let stage = Stage::Reading;
-        let job = ChangeJob {
-            change,
-            tries,
-            stage,
-        };
-        let token = self.token(Job::Change(job));
-        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-    }
-
-    fn change_is_over(&mut self, path: &Path, fx: &mut Effects) {
-        self.changes.active.remove(path);
-        self.resume_held(fx);
-    }
-
-    /// Goes on when the disk was read for a file that is in a buffer.
-    pub(crate) fn change_read(
+    /// Takes a change into the buffer, or the review, of its file; without `disk`, just as it was
+    /// told.
+    pub(crate) fn plan_change(
         &mut self,
-        job: ChangeJob,
-        result: Result<DiskFile, String>,
+        path: &Path,
+        change: &mut TakeIn,
+        disk: Option<DiskFile>,
         fx: &mut Effects,
-    ) {
-        let ChangeJob { change, tries, .. } = job;
-        let path = change.change.path.clone();
-        let disk = match result {
-            Ok(disk) => disk,
-            // What was told will do.
-            Err(why) => match as_told(&change.change) {
-                Some(told) => told,
-                None => {
-                    fx.push(log(Level::Warn, why));
-                    match self.documents.find(&path) {
-                        Some(_) => self.take_note(&change, change.by),
-                        None => self.change_ledger(&change.change, change.by, fx),
-                    }
-                    return self.change_is_over(&path, fx);
-                }
-            },
-        };
-        if self.documents.is_loading(&path) {
-            // It is taken in when all of the buffer is there.
-            let waiting = self.changes.waiting.entry(path.clone());
-            waiting.or_default().push_front(change);
-            return self.change_is_over(&path, fx);
-        }
-        self.settle_unsure(&change);
-        match self.documents.find(&path) {
-            Some((buf, _)) => self.merge_change(change, tries, buf, disk, fx),
-            None => {
+    ) -> Plan {
+        self.settle_unsure(change);
+        let buffer = self.documents.find(path).map(|(buf, _)| buf);
+        match (buffer, disk) {
+            (Some(buf), Some(disk)) => return self.plan_merge(path, change, buf, disk, fx),
+            (_, Some(disk)) => {
                 let restored = self.restored_mode(&change.change);
-                let read = as_read(change.change, disk, restored);
+                let read = as_read(change.change.clone(), disk, restored);
                 self.change_ledger(&read, change.by, fx);
-                self.change_is_over(&path, fx);
+            }
+            (_, None) => {
+                self.proposals_stale(path, path);
+                self.change_ledger(&change.change, change.by, fx);
             }
         }
+        self.change_is_over(path);
+        Plan::Done
     }
 
-    fn merge_change(
+    /// Notes that a change is taken in; of the last one, nothing is left to be told.
+    fn change_is_over(&mut self, path: &Path) {
+        let names = self.names_of(path);
+        let mut waiting = self.fileops.waiting(&names);
+        let is_last = !waiting.any(|op| matches!(op.intent, Intent::TakeIn(_)));
+        drop(waiting);
+        if is_last && !self.windows.is_any_open() {
+            self.changes.unsure.remove(path);
+        }
+    }
+
+    fn plan_merge(
         &mut self,
-        change: Change,
-        tries: u32,
+        path: &Path,
+        change: &mut TakeIn,
         buf: BufId,
         disk: DiskFile,
         fx: &mut Effects,
-    ) {
-        let path = change.change.path.clone();
+    ) -> Plan {
         let restored = self.restored_mode(&change.change);
         let Some(document) = self.documents.get(buf) else {
-            return self.change_is_over(&path, fx);
+            return Plan::Again;
         };
         // Neovim reads a file again whose mode is another one, unless it is told of it.
         let is_known = document.stamp.is_some()
             && document.stamp == disk.stamp
             && change.change.before.mode == change.change.after.mode;
         // Where somebody else's change comes next, what is there now is not this one's alone.
-        let told = as_told(&change.change).filter(|_| self.is_anothers_next(&change));
+        let told = change
+            .as_told()
+            .filter(|_| self.is_anothers_next(path, change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
-        let change = Change {
-            change: as_read(change.change, disk.clone(), restored),
-            ..change
-        };
+        change.change = as_read(change.change.clone(), disk.clone(), restored);
         let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => {
-                fx.push(notify(Level::Warn, format!("{}: {why}.", path.display())));
-                self.take_note(&change, change.by);
-                return self.change_is_over(&path, fx);
+                fx.push(notify(Level::Warn, failure(path, &format!("{why}."))));
+                return self.change_noted(change, change.by);
             }
         };
         // A file that is no text any more leaves its buffer alone; so does one that somebody
@@ -374,9 +259,7 @@ impl Model {
         let was_this = document.stamp.is_some() || document.saved == change.change.before.text();
         let is_kept = on_disk.is_none() && (change.by.is_none() || !was_this);
         if is_known || !is_text || is_kept {
-            let content = change.by.filter(|_| !is_known);
-            self.take_note(&change, content);
-            return self.change_is_over(&path, fx);
+            return self.change_noted(change, change.by.filter(|_| !is_known));
         }
         let formats = (change.change.after.format(), document.state.format);
         let is_same = on_disk.as_ref() == Some(&document.text) && formats.0 == Some(formats.1);
@@ -387,69 +270,57 @@ impl Model {
             .or_else(|| change.change.before.text());
         let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, change.by);
-        let (name, real) = (document.path.clone(), document.real.clone());
-        let edit = match is_passing {
-            true => DiskMerge::passing(edit),
-            false => edit,
-        };
+        let edit = if is_passing { edit.passing() } else { edit };
         // What is in the buffer already the user has written there, or this client.
         let is_agents = change.by.is_some() && !edit.is_empty();
-        if is_agents || merge.has_conflicts() {
-            let session = change.by.or_else(|| self.session_at(&path));
-            if let Some(session) = session {
-                let origin = change.change.before.clone();
-                self.reviews.begin(&name, &real, session, &ours, origin);
-            }
+        let session = change.by.or_else(|| self.session_at(path));
+        let session = session.filter(|_| is_agents || merge.has_conflicts());
+        Plan::Edit {
+            edit,
+            author: Author::on_disk(change.by),
+            opens: session.map(|session| {
+                Box::new(Opens {
+                    path: document.path.clone(),
+                    real: document.real.clone(),
+                    session,
+                    base: ours,
+                    origin: change.change.before.clone(),
+                    now: None,
+                })
+            }),
+            // Just what is in the buffer: it was saved, and the editor has yet to say so.
+            landing: Landing::TakenIn(Box::new(merge), change.by.filter(|_| !is_same)),
         }
-        // Just what is in the buffer: it was saved, and the editor has yet to say so.
-        let content = change.by.filter(|_| !is_same);
-        let stage = Stage::Merging(Box::new(merge), content);
-        let job = ChangeJob {
-            change,
-            tries,
-            stage,
-        };
-        let token = self.token(Job::Change(job));
-        fx.push(edit.into_effect(token));
     }
 
-    fn is_anothers_next(&self, change: &Change) -> bool {
-        let waiting = self.changes.waiting.get(&change.change.path);
-        let mut waiting = waiting.into_iter().flatten();
-        waiting.any(|next| next.by != change.by)
+    /// Ends a change that leaves the buffer's lines alone; `content` has written what is there.
+    fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) -> Plan {
+        self.take_note(change, content);
+        self.change_is_over(&change.change.path);
+        Plan::Done
     }
 
-    /// Goes on when the editor has merged, or has not.
-    pub(crate) fn change_merged(
+    fn is_anothers_next(&self, path: &Path, change: &TakeIn) -> bool {
+        let names = self.names_of(path);
+        let mut waiting = self.fileops.waiting(&names);
+        waiting.any(|op| match &op.intent {
+            Intent::TakeIn(next) => op.path == path && next.by != change.by,
+            _ => false,
+        })
+    }
+
+    /// Records a change that the editor has merged; `content` has written what was on disk.
+    pub(crate) fn change_landed(
         &mut self,
-        job: ChangeJob,
-        result: Result<EditDone, EditError>,
+        change: &TakeIn,
+        merge: DiskMerge,
+        content: Option<SessionKey>,
+        done: &EditDone,
         fx: &mut Effects,
-    ) {
-        let ChangeJob {
-            change,
-            tries,
-            stage,
-        } = job;
-        let Stage::Merging(merge, content) = stage else {
-            return;
-        };
-        let path = change.change.path.clone();
-        let buf = merge.buf;
-        let is_gone = merge.disk.content.is_none();
-        let landed = merge.lands().filter(|_| result.is_ok());
-        let is_done = match result {
-            Ok(done) => self.disk_is_merged(*merge, &done, fx),
-            Err(EditError::Stale { .. } | EditError::Gone) => false,
-            Err(EditError::Refused(why)) => {
-                let text = format!(
-                    "{} was changed on disk, and its buffer was not: {why}.",
-                    path.display()
-                );
-                fx.push(notify(Level::Error, text));
-                true
-            }
-        };
+    ) -> Next {
+        let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
+        let landed = merge.lands();
+        let is_done = self.disk_is_merged(merge, done, fx);
         if let (Some(session), Some((buf, ours))) = (change.by, &landed)
             && let Some(document) = self.documents.get(*buf)
             && document.text != *ours
@@ -457,16 +328,32 @@ impl Model {
             let (path, now) = (document.path.clone(), document.text.clone());
             self.follow_change(session, &path, Some(ours), &now);
         }
-        if !is_done && tries < MAX_TRIES {
+        if !is_done {
             self.disk_has_landed(landed, fx);
-            return self.read_change(change, tries + 1, fx);
+            return Next::Again;
         }
-        self.take_note(&change, content);
+        self.take_note(change, content);
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }
         self.disk_has_landed(landed, fx);
-        self.change_is_over(&path, fx);
+        self.change_is_over(&change.change.path);
+        Next::Done
+    }
+
+    /// Ends a change that cannot be taken in: it is known of as it was told.
+    pub(crate) fn change_failed(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
+        fx.push(notify(Level::Error, text));
+        self.change_noted(change, change.by);
+    }
+
+    /// Ends a change of a file that cannot be read: it is known of as it was told.
+    pub(crate) fn change_unread(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
+        fx.push(log(Level::Warn, text));
+        if self.documents.find(&change.change.path).is_none() {
+            self.change_ledger(&change.change, change.by, fx);
+        }
+        self.change_noted(change, change.by);
     }
 
     /// Returns the session that works where a file is, the last one of several.
@@ -477,15 +364,18 @@ impl Model {
     }
 }
 
-/// Returns the text file that a change has left.
-fn as_told(change: &FileChange) -> Option<DiskFile> {
-    match &change.after.body {
-        Body::Text(content) => Some(DiskFile {
-            real: change.path.clone(),
-            content: Some(content.clone()),
-            stamp: change.after.stamp,
-        }),
-        _ => None,
+impl TakeIn {
+    /// Returns the text file that the change has left.
+    pub fn as_told(&self) -> Option<DiskFile> {
+        let FileChange { path, after, .. } = &self.change;
+        match &after.body {
+            Body::Text(content) => Some(DiskFile {
+                real: path.clone(),
+                content: Some(content.clone()),
+                stamp: after.stamp,
+            }),
+            _ => None,
+        }
     }
 }
 

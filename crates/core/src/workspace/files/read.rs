@@ -7,25 +7,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::FileJob;
 use super::paths::rows;
-use crate::model::{Effects, Job, Model};
+use crate::model::{Effects, Model};
 use crate::spine::asker::Asker;
-use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
-use crate::spine::ids::{AgentKey, BufId, SessionKey};
+use crate::spine::ids::{AgentKey, SessionKey};
 use crate::text::Text;
+use crate::workspace::fileops::{Intent, Kind, Plan};
 use acp::{RequestId, RpcError, SessionId, client, rpc};
 
 #[derive(Debug)]
 pub struct Read {
-    pub(super) asker: Asker,
+    pub(crate) asker: Asker,
     session: SessionKey,
-    pub(super) path: PathBuf,
     line: Option<u32>,
     limit: Option<u32>,
-    /// It has been answered: nobody waits for the file.
-    pub(super) is_taken_back: bool,
+    /// It has been answered, and waits for nothing.
+    pub(crate) is_taken_back: bool,
 }
 
 impl Model {
@@ -62,88 +60,80 @@ impl Model {
         let read = Read {
             asker,
             session: key,
-            path,
             line: range.0,
             limit: range.1,
             is_taken_back: false,
         };
-        match self.writes.wait(read) {
-            // Neither is a buffer current before it has what the disk is known to have.
-            Some(read) if self.is_change_known(&read.path) => self.held.push(FileJob::Read(read)),
-            Some(read) => self.start_read(read, fx),
-            None => {}
-        }
+        self.operate(path, Intent::Read(read), fx);
     }
 
-    pub(super) fn start_read(&mut self, read: Read, fx: &mut Effects) {
-        if self.documents.is_loading(&read.path) {
-            return self.held.push(FileJob::Read(read));
-        }
-        if let Some((buf, _)) = self.documents.find(&read.path) {
-            self.read_buffer(&read, buf, fx);
-            return;
-        }
-        let path = read.path.clone();
-        let token = self.token(Job::File(FileJob::Read(read)));
-        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-    }
-
-    pub(super) fn read_from_disk(
+    /// Answers a read from the buffer where there is one, else from the disk.
+    pub(crate) fn plan_read(
         &mut self,
-        read: Read,
-        result: Result<DiskFile, String>,
+        path: &Path,
+        read: &Read,
+        disk: Option<DiskFile>,
         fx: &mut Effects,
-    ) {
+    ) -> Plan {
         if read.is_taken_back {
-            return;
+            return Plan::Done;
         }
-        let checked = result
-            .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
-            .and_then(|disk| self.check_root(read.session, &disk.real).map(|()| disk));
-        let disk = match checked {
-            Ok(disk) => disk,
-            Err(error) => return self.reply_error(&read.asker, error, fx),
-        };
-        if self.documents.is_loading(&disk.real) {
-            return self.held.push(FileJob::Read(read));
+        let real = disk.as_ref().map_or(path, |disk| &disk.real);
+        let found = self.documents.find(path);
+        let document = found.or_else(|| self.documents.find(real));
+        let real = document
+            .map_or(real, |(_, document)| &document.real)
+            .to_owned();
+        if let Err(error) = self.check_root(read.session, &real) {
+            self.reply_error(&read.asker, error, fx);
+            return Plan::Done;
         }
-        if let Some((buf, _)) = self.documents.find(&disk.real) {
-            return self.read_buffer(&read, buf, fx);
-        }
-        let session = self.sessions.get(&read.session);
-        let Some(content) = disk.content else {
-            if session.is_some_and(|session| session.spec.missing_is_empty) {
-                let answer = Ok(String::new());
-                return self.answer_read(&read, disk.real, Text::default(), answer, fx);
+        let (text, answer) = match (document, disk) {
+            (Some((_, document)), _) => {
+                let rows = rows(document.text.len(), path, read.line, read.limit);
+                let answer = rows.map(|rows| document.to_wire(rows));
+                (document.text.clone(), answer)
             }
-            let mut error = RpcError::new(
-                rpc::RESOURCE_NOT_FOUND,
-                format!("Resource not found: {}", read.path.display()),
-            );
-            error.data = Some(json!({ "uri": client::file_uri(&read.path) }));
-            return self.reply_error(&read.asker, error, fx);
+            (None, None) => return Plan::Again,
+            (None, Some(disk)) => match disk.content {
+                Some(content) => {
+                    let rows = rows(content.text.len(), path, read.line, read.limit);
+                    let answer = rows.map(|rows| content.format.to_wire(&content.text, rows));
+                    (content.text, answer)
+                }
+                None => (Text::default(), self.read_nothing(read, path)),
+            },
         };
-        let rows = rows(content.text.len(), &read.path, read.line, read.limit);
-        let answer = rows.map(|rows| content.format.to_wire(&content.text, rows));
-        self.answer_read(&read, disk.real, content.text, answer, fx);
+        self.answer_read(read, path, real, text, answer, fx);
+        Plan::Done
     }
 
-    fn read_buffer(&mut self, read: &Read, buf: BufId, fx: &mut Effects) {
-        let Some(document) = self.documents.get(buf) else {
-            return;
-        };
-        if let Err(error) = self.check_root(read.session, &document.real) {
-            return self.reply_error(&read.asker, error, fx);
+    /// Returns the answer to a read of a file that does not exist.
+    fn read_nothing(&self, read: &Read, path: &Path) -> Result<String, RpcError> {
+        let session = self.sessions.get(&read.session);
+        if session.is_some_and(|session| session.spec.missing_is_empty) {
+            return Ok(String::new());
         }
-        let rows = rows(document.text.len(), &read.path, read.line, read.limit);
-        let answer = rows.map(|rows| document.to_wire(rows));
-        let (real, text) = (document.real.clone(), document.text.clone());
-        self.answer_read(read, real, text, answer, fx);
+        let mut error = RpcError::new(
+            rpc::RESOURCE_NOT_FOUND,
+            format!("Resource not found: {}", path.display()),
+        );
+        error.data = Some(json!({ "uri": client::file_uri(path) }));
+        Err(error)
+    }
+
+    /// Answers a read of a file that cannot be read.
+    pub(crate) fn read_failed(&mut self, read: &Read, text: String, fx: &mut Effects) {
+        if !read.is_taken_back {
+            let error = RpcError::new(rpc::INTERNAL_ERROR, text);
+            self.reply_error(&read.asker, error, fx);
+        }
     }
 
     fn answer_read(
         &mut self,
         read: &Read,
+        path: &Path,
         real: PathBuf,
         text: Text,
         answer: Result<String, RpcError>,
@@ -154,10 +144,11 @@ impl Model {
         let lines = text.len();
         let is_whole = read.line.is_none_or(|line| line <= 1)
             && read.limit.is_none_or(|limit| limit as usize >= lines);
-        let is_busy = [&read.path, &real].map(|path| self.is_writing(read.session, path));
+        let names = [path.to_owned(), real.clone()];
+        let is_write = |kind| kind == Kind::Write(read.session);
         if answer.is_ok()
             && is_whole
-            && is_busy == [false, false]
+            && !self.fileops.has(&names, is_write)
             && let Some(session) = self.sessions.get_mut(&read.session)
         {
             session.seen.insert(real, text);

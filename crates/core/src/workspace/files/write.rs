@@ -1,105 +1,186 @@
-//! `fs/write_text_file`: the queue of a path, and the way a write takes.
+//! `fs/write_text_file`: merged into the buffer that has the file, and saved as `:write` does; else
+//! merged with what is on disk, which is replaced atomically.
 //!
 //! Invariant: the disk is read first, so that what others have written there is merged, never
-//! overwritten; a write that finds things changed on its way starts again from there.
+//! overwritten.
 
-use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use super::read::Read;
-use super::{FileJob, Hand};
-use crate::model::{Effects, Job, Model, log};
+use crate::model::{Effects, Model, log};
 use crate::spine::asker::Asker;
-use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::DiskFile;
-use crate::spine::ids::{AgentKey, SessionKey};
-use crate::text::Text;
+use crate::spine::effect::{Level, Save};
+use crate::spine::event::{DiskFile, DiskText, EditDone, SaveError, Stamp};
+use crate::spine::ids::{AgentKey, BufId, SessionKey};
+use crate::spine::project::FileState;
 use crate::text::format::Format;
-use crate::workspace::changes::DiskMerge;
-use crate::workspace::ledger::Conflict;
+use crate::text::{Text, moved};
+use crate::workspace::changes::{DiskMerge, known_on_disk};
+use crate::workspace::documents::Document;
+use crate::workspace::fileops::{
+    Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
+};
+use crate::workspace::ledger::{Conflict, Merge, diff, merge};
 use acp::{RequestId, RpcError, SessionId, client, rpc};
 
-/// How often a write is computed again because things changed meanwhile.
-pub(super) const MAX_TRIES: u32 = 100;
-
+/// What an agent wants a file to be.
 #[derive(Debug)]
 pub struct Write {
-    pub(super) asker: Asker,
-    pub(super) session: SessionKey,
-    pub(super) path: PathBuf,
-    pub(super) content: String,
-    tries: u32,
-    pub(super) stage: Stage,
+    pub(crate) asker: Asker,
+    pub(crate) session: SessionKey,
+    content: String,
     /// It has been answered, and shall change nothing.
-    pub(super) is_taken_back: bool,
+    pub(crate) is_taken_back: bool,
 }
 
-/// What a write waits for.
+/// An agent's text that is being merged into a buffer and saved.
 #[derive(Debug)]
-pub(super) enum Stage {
-    /// The file as it is on disk.
-    Reading,
-    /// What the disk has is being merged into the buffer, ahead of the agent's text.
-    Foreign(Box<DiskMerge>),
-    /// The agent's text is being merged into the buffer and saved.
-    Merging {
-        real: PathBuf,
-        /// The buffer as the user had it.
-        ours: Text,
-        theirs: Text,
-        /// The buffer with the agent's text, before any hook runs.
-        merged: Text,
-        conflicts: Vec<Conflict>,
-    },
-    /// The file is being replaced on disk.
-    Saving {
-        real: PathBuf,
-        theirs: Text,
-        before: Option<Text>,
-        after: Text,
-        conflicts: Vec<Conflict>,
-        /// As it was, and as it will be.
-        formats: (Format, Format),
-    },
+pub(crate) struct Merged {
+    path: PathBuf,
+    real: PathBuf,
+    /// The buffer as the user had it.
+    ours: Text,
+    theirs: Text,
+    /// The buffer with the agent's text, before any hook runs.
+    merged: Text,
+    conflicts: Vec<Conflict>,
 }
 
-/// Writes under way and what waits behind them, by path: as many as an agent sends without
-/// waiting for the answers. Reads wait too, since an agent reads what it wrote.
-#[derive(Debug, Default)]
-pub struct WriteQueue {
-    busy: HashMap<PathBuf, VecDeque<FileJob>>,
-}
-
-impl WriteQueue {
-    /// Lets a read wait for the writes that came before it; gives it back if there are none.
-    pub(super) fn wait(&mut self, read: Read) -> Option<Read> {
-        match self.busy.get_mut(&read.path) {
-            Some(waiting) => {
-                waiting.push_back(FileJob::Read(read));
-                None
-            }
-            None => Some(read),
-        }
-    }
-
-    /// Takes out what has not begun, if it is what is meant; tells whether it was there.
-    pub(super) fn take_waiting(&mut self, is_meant: impl Fn(&FileJob) -> bool) -> bool {
-        for waiting in self.busy.values_mut() {
-            if let Some(at) = waiting.iter().position(&is_meant) {
-                waiting.remove(at);
-                return true;
-            }
-        }
-        false
-    }
+/// A file that is being replaced on disk.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    real: PathBuf,
+    theirs: Text,
+    before: Option<Text>,
+    after: Text,
+    conflicts: Vec<Conflict>,
+    /// As it was, and as it will be.
+    formats: (Format, Format),
 }
 
 impl Write {
-    pub(super) fn hand(&self) -> Hand {
-        match &self.stage {
-            Stage::Foreign(merge) if merge.by.is_none() => Hand::Others,
-            _ => Hand::Agent,
+    /// Says how the agent's text comes into the file as it is.
+    fn plan(&self, now: FileNow) -> Plan {
+        match now.document {
+            Some((buf, document)) => self.plan_buffer(buf, document, now),
+            None => self.plan_disk(now),
         }
+    }
+
+    fn plan_buffer(&self, buf: BufId, document: &Document, now: FileNow) -> Plan {
+        let on_disk = match known_on_disk(document, &now.disk) {
+            Ok(text) => text,
+            Err(why) => return Plan::Fail(why.to_owned()),
+        };
+        if let (Some(saved), Some(text)) = (&document.saved, &on_disk)
+            && saved != text
+        {
+            let texts = (saved.clone(), text.clone());
+            return self.plan_foreign(buf, document, now, texts);
+        }
+        let ours = document.text.clone();
+        let (theirs, _) = document.state.format.from_wire(&self.content);
+        let base = match (now.seen, on_disk) {
+            (Some(seen), _) => seen.clone(),
+            (None, Some(text)) => text,
+            (None, None) => ours.clone(),
+        };
+        let Merge { edits, conflicts } = merge(&base, &ours, &theirs);
+        let mut merged = ours.clone();
+        merged.apply_all(&edits);
+        let there = FileState::of_text(ours.clone(), document.state.format);
+        let (path, real) = (document.path.clone(), now.disk.real);
+        Plan::Edit {
+            edit: BufferEdit::new(buf, document, edits, Save::Over(now.disk.stamp)),
+            author: Author::Agent(self.session),
+            opens: Some(Box::new(Opens {
+                path: path.clone(),
+                real: real.clone(),
+                session: self.session,
+                base: ours.clone(),
+                now: Some(there.body.clone()),
+                origin: match now.disk.content {
+                    Some(_) => there,
+                    None => FileState::missing(),
+                },
+            })),
+            landing: Landing::Merged(Box::new(Merged {
+                path,
+                real,
+                ours,
+                theirs,
+                merged,
+                conflicts,
+            })),
+        }
+    }
+
+    /// Merges what the disk has first: the agent's own change, or another's.
+    fn plan_foreign(
+        &self,
+        buf: BufId,
+        document: &Document,
+        now: FileNow,
+        (saved, on_disk): (Text, Text),
+    ) -> Plan {
+        // What was reported comes first, one change after the other: they may have several authors.
+        let is_passing = now.told.is_some();
+        let (disk, by) = now.told.unwrap_or((now.disk, now.by));
+        let theirs = match (&disk.content, is_passing) {
+            (Some(content), true) => document.reads(content).text,
+            _ => on_disk,
+        };
+        let origin = FileState::of_text(saved.clone(), document.state.format);
+        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
+        // Begun here, so that what others wrote is no change of the agent's.
+        let opens = (by.is_some() || merge.has_conflicts()).then(|| Opens {
+            path: document.path.clone(),
+            real: merge.disk.real.clone(),
+            session: by.unwrap_or(self.session),
+            base: document.text.clone(),
+            now: Some(origin.body.clone()),
+            origin,
+        });
+        Plan::Edit {
+            edit: if is_passing { edit.passing() } else { edit },
+            author: Author::on_disk(by),
+            opens: opens.map(Box::new),
+            landing: Landing::Foreign(Box::new(merge)),
+        }
+    }
+
+    fn plan_disk(&self, now: FileNow) -> Plan {
+        let DiskFile {
+            real,
+            content,
+            stamp: over,
+        } = now.disk;
+        let (before, format) = match content {
+            Some(content) => (Some(content.text), content.format),
+            None => (None, Format::decode(self.content.as_bytes()).0),
+        };
+        let (theirs, final_newline) = format.from_wire(&self.content);
+        let new_format = Format {
+            final_newline,
+            ..format
+        };
+        let mut after = before.clone().unwrap_or_default();
+        let merged = merge(now.seen.unwrap_or(&after), &after, &theirs);
+        after.apply_all(&merged.edits);
+        Plan::Disk(
+            Change::Write {
+                over,
+                text: after.clone(),
+                format: new_format,
+            },
+            Landing::Saved(Box::new(Saved {
+                real,
+                theirs,
+                before,
+                after,
+                conflicts: merged.conflicts,
+                formats: (format, new_format),
+            })),
+        )
     }
 }
 
@@ -136,145 +217,239 @@ impl Model {
         let write = Write {
             asker,
             session: key,
-            path: path.clone(),
             content,
-            tries: 0,
-            stage: Stage::Reading,
             is_taken_back: false,
         };
-        match self.writes.busy.get_mut(&path) {
-            Some(waiting) => waiting.push_back(FileJob::Write(write)),
-            None => {
-                self.writes.busy.insert(path, VecDeque::new());
-                self.start_write(write, fx);
+        self.operate(path, Intent::Write(write), fx);
+    }
+
+    /// Plans a write for the file as it is, in its buffer or on disk.
+    pub(crate) fn plan_write(
+        &mut self,
+        path: &Path,
+        write: &Write,
+        disk: DiskFile,
+        fx: &mut Effects,
+    ) -> Plan {
+        if write.is_taken_back {
+            return Plan::Done;
+        }
+        if let Err(error) = self.check_root(write.session, &disk.real) {
+            self.answer_write(path, write, Err(error), fx);
+            return Plan::Done;
+        }
+        let found = self.documents.find(path);
+        let document = found.or_else(|| self.documents.find(&disk.real));
+        let saved = document.and_then(|(_, document)| document.saved.as_ref());
+        let session = self.sessions.get(&write.session);
+        write.plan(FileNow {
+            document,
+            seen: session.and_then(|session| session.seen.get(&disk.real)),
+            told: saved.and_then(|saved| self.told_of(&disk.real, saved)),
+            by: self.writer_at(&disk.real),
+            disk,
+        })
+    }
+
+    /// Records what a write has done to its file.
+    pub(crate) fn write_landed(
+        &mut self,
+        path: &Path,
+        write: &Write,
+        landing: Landing,
+        outcome: Outcome,
+        fx: &mut Effects,
+    ) -> Next {
+        match (landing, outcome) {
+            (Landing::Foreign(merge), Outcome::Edited(done)) => {
+                let landed = merge.lands();
+                self.disk_is_merged(*merge, &done, fx);
+                self.disk_has_landed(landed, fx);
+                // The disk may have more by now.
+                Next::Again
+            }
+            (Landing::Merged(merged), Outcome::Edited(done)) => {
+                if done.saved == Some(Err(SaveError::Stale)) {
+                    return Next::Again;
+                }
+                let result = self.write_is_merged(path, write, *merged, done, fx);
+                self.answer_write(path, write, result, fx);
+                Next::Done
+            }
+            (Landing::Saved(saved), Outcome::Written(stamp)) => {
+                match self.loaded_meanwhile(write, &saved, stamp) {
+                    Some(disk) => Next::Over(disk),
+                    None => {
+                        let result = self.write_is_saved(path, write, *saved, stamp, fx);
+                        self.answer_write(path, write, result, fx);
+                        Next::Done
+                    }
+                }
+            }
+            _ => Next::Done,
+        }
+    }
+
+    fn write_is_merged(
+        &mut self,
+        path: &Path,
+        write: &Write,
+        merged: Merged,
+        done: EditDone,
+        fx: &mut Effects,
+    ) -> Result<(), RpcError> {
+        let Merged {
+            path: name,
+            real,
+            ours,
+            theirs,
+            merged,
+            conflicts,
+        } = merged;
+        self.has_written(write, &real, theirs);
+        let told = conflict_error(path, &conflicts);
+        self.follow_write(write.session, path, Some(&ours), &merged);
+        if let Some(review) = self.reviews.get_mut(&name) {
+            // What save hooks changed has moved the lines since.
+            let hooks = diff(&merged, review.ledger.current());
+            for mut conflict in conflicts {
+                conflict.rows =
+                    moved(conflict.rows.start, &hooks)..moved(conflict.rows.end, &hooks);
+                review.offer(conflict);
             }
         }
-    }
-
-    pub(super) fn start_write(&mut self, write: Write, fx: &mut Effects) {
-        let path = write.path.clone();
-        let write = Write {
-            stage: Stage::Reading,
-            ..write
-        };
-        let token = self.token(Job::File(FileJob::Write(write)));
-        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-    }
-
-    /// Starts a write again that found things changed on its way.
-    pub(super) fn retry_write(&mut self, mut write: Write, fx: &mut Effects) {
-        if write.tries < MAX_TRIES {
-            write.tries += 1;
-            return self.start_write(write, fx);
+        self.reviews.touch(&name);
+        let review = self.reviews.get(&name);
+        if let Some(after) = review.map(|review| review.ledger.current().clone()) {
+            self.proposals_landed(&name, &ours, &after, fx);
         }
-        self.fail_write(write, "it changes too fast to be written to; try again", fx);
+        match done.saved {
+            Some(Err(SaveError::Refused(why))) => Err(RpcError::new(
+                rpc::INTERNAL_ERROR,
+                format!(
+                    "{} is changed in the editor, but could not be saved: {why}",
+                    name.display()
+                ),
+            )),
+            _ => told.map_or(Ok(()), Err),
+        }
     }
 
-    /// Takes the file as it is on disk, and goes on in its buffer or on disk.
-    pub(super) fn write_over(
+    /// Returns the file that was just replaced, if a buffer has been loaded before that: it is
+    /// merged there once more.
+    fn loaded_meanwhile(
         &mut self,
-        write: Write,
-        result: Result<DiskFile, String>,
+        write: &Write,
+        saved: &Saved,
+        stamp: Option<Stamp>,
+    ) -> Option<DiskFile> {
+        let (buf, document) = self.documents.find(&saved.real)?;
+        if document.text == saved.after {
+            return None;
+        }
+        self.documents.set_disk(buf, saved.after.clone(), stamp);
+        if let Some(session) = self.sessions.get_mut(&write.session) {
+            let before = saved.before.clone().unwrap_or_default();
+            session.seen.entry(saved.real.clone()).or_insert(before);
+        }
+        Some(DiskFile {
+            real: saved.real.clone(),
+            content: Some(DiskText {
+                text: saved.after.clone(),
+                format: saved.formats.1,
+            }),
+            stamp,
+        })
+    }
+
+    fn write_is_saved(
+        &mut self,
+        path: &Path,
+        write: &Write,
+        saved: Saved,
+        stamp: Option<Stamp>,
+        fx: &mut Effects,
+    ) -> Result<(), RpcError> {
+        let Saved {
+            real,
+            theirs,
+            before,
+            after,
+            conflicts,
+            formats,
+        } = saved;
+        self.has_written(write, &real, theirs);
+        let origin = match &before {
+            Some(before) => FileState::of_text(before.clone(), formats.0),
+            None => FileState::missing(),
+        };
+        self.follow_write(write.session, path, before.as_ref(), &after);
+        let by = self.writer_at(&real);
+        let before = before.unwrap_or_default();
+        let name = self.reviews.name_of(path, &real);
+        if self.reviews.get(&name).is_none() && by.is_some() {
+            self.changes.is_unsure(&real, &before);
+        }
+        let review = self
+            .reviews
+            .begin(&name, &real, write.session, &before, origin);
+        if *review.ledger.current() != before {
+            // Somebody has written since, and it has not been told yet.
+            match by {
+                Some(_) => review.agent_wrote(before.clone()),
+                None => review.user_wrote(before.clone()),
+            }
+        }
+        review.agent_wrote(after.clone());
+        review.now = FileState {
+            stamp,
+            mode: review.now.mode,
+            ..FileState::of_text(after.clone(), formats.1)
+        };
+        let told = conflict_error(path, &conflicts);
+        for conflict in conflicts {
+            review.offer(conflict);
+        }
+        self.reviews.touch(&name);
+        self.proposals_landed(&name, &before, &after, fx);
+        told.map_or(Ok(()), Err)
+    }
+
+    /// Ends a write that cannot be carried out.
+    pub(crate) fn write_failed(
+        &mut self,
+        path: &Path,
+        write: &Write,
+        text: String,
         fx: &mut Effects,
     ) {
-        if write.is_taken_back {
-            return self.go_on_after(&write.path, fx);
-        }
-        let checked = result
-            .map_err(|why| RpcError::new(rpc::INTERNAL_ERROR, why))
-            .and_then(|disk| self.check_root(write.session, &disk.real).map(|()| disk));
-        let disk = match checked {
-            Ok(disk) => disk,
-            Err(error) => return self.finish_write(&write, Err(error), fx),
-        };
-        let names = [&write.path, &disk.real];
-        if names
-            .iter()
-            .any(|name| self.documents.is_loading(name) || self.is_change_active(name))
-        {
-            return self.held.push(FileJob::Write(write));
-        }
-        let found = self.documents.find(&write.path);
-        match found.or_else(|| self.documents.find(&disk.real)) {
-            Some((buf, _)) => self.write_buffer(write, buf, disk, fx),
-            None => self.write_disk(write, disk, fx),
+        if !write.is_taken_back {
+            let error = RpcError::new(rpc::INTERNAL_ERROR, text);
+            self.answer_write(path, write, Err(error), fx);
         }
     }
 
-    /// Ends a write with an error about its file.
-    pub(super) fn fail_write(&mut self, write: Write, why: &str, fx: &mut Effects) {
-        let text = format!("{}: {why}", write.path.display());
-        self.finish_write(&write, Err(RpcError::new(rpc::INTERNAL_ERROR, text)), fx);
-    }
-
-    /// Answers a write, and lets the next one to its path begin.
-    pub(super) fn finish_write(
+    fn answer_write(
         &mut self,
+        path: &Path,
         write: &Write,
         result: Result<(), RpcError>,
         fx: &mut Effects,
     ) {
         if let Err(error) = &result {
-            let line = format!("write of {}: {}", write.path.display(), error.message);
+            let line = format!("write of {}: {}", path.display(), error.message);
             fx.push(log(Level::Warn, line.clone()));
             self.notice(write.session, Level::Warn, line);
         }
         let result = result.map(|()| client::file_written());
         self.reply(&write.asker, result, fx);
-        self.go_on_after(&write.path, fx);
-    }
-
-    /// Begins what waits for a path: reads up to the next write.
-    pub(super) fn go_on_after(&mut self, path: &Path, fx: &mut Effects) {
-        while let Some(waiting) = self.writes.busy.get_mut(path) {
-            match waiting.pop_front() {
-                Some(FileJob::Read(read)) => self.start_read(read, fx),
-                Some(FileJob::Write(next)) => return self.start_write(next, fx),
-                None => {
-                    self.writes.busy.remove(path);
-                }
-            }
-        }
     }
 
     /// Remembers what a session wrote: the base of its next write.
-    pub(super) fn has_written(&mut self, write: &Write, real: &Path, theirs: Text) {
+    fn has_written(&mut self, write: &Write, real: &Path, theirs: Text) {
         if let Some(session) = self.sessions.get_mut(&write.session) {
             session.seen.insert(real.to_owned(), theirs);
         }
-    }
-
-    /// Tells whether a write of this session's to this path is under way.
-    pub(super) fn is_writing(&self, session: SessionKey, path: &Path) -> bool {
-        let is_meant = |write: &Write| write.session == session && write.path == path;
-        let waiting = self.writes.busy.get(path);
-        self.jobs.writes().any(is_meant)
-            || waiting.is_some_and(|waiting| {
-                let mut writes = waiting.iter().filter_map(|waiting| match waiting {
-                    FileJob::Write(write) => Some(write),
-                    FileJob::Read(_) => None,
-                });
-                writes.any(is_meant)
-            })
-    }
-
-    /// Tells whether a file is being written to for an agent, by any of these names.
-    pub(crate) fn is_written_to(&self, names: &[PathBuf]) -> bool {
-        let is_meant = |write: &Write| {
-            let real = match &write.stage {
-                Stage::Merging { real, .. } | Stage::Saving { real, .. } => Some(real),
-                Stage::Reading | Stage::Foreign(_) => None,
-            };
-            names.contains(&write.path) || real.is_some_and(|real| names.contains(real))
-        };
-        names.iter().any(|name| self.writes.busy.contains_key(name))
-            || self.jobs.writes().any(is_meant)
-    }
-
-    /// Returns the text the session last read or wrote.
-    pub(super) fn seen(&self, write: &Write, real: &Path) -> Option<&Text> {
-        let session = self.sessions.get(&write.session)?;
-        session.seen.get(real)
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::putback::PutBack;
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
 use crate::model::{Effects, Job, Model, Session};
 use crate::render::toolcall::ToolCall;
@@ -20,27 +19,8 @@ use crate::text::{Text, moved};
 use crate::workspace::ledger::diff;
 use acp::{ToolCallId, ToolContent, ToolStatus};
 
-/// Work for a proposal that waits for an effect.
-#[derive(Debug)]
-pub enum ProposalJob {
-    /// What is on disk is the base.
-    Base(PathBuf),
-    /// Rejected hunks are put back.
-    PutBack(PutBack),
-}
-
 /// Who asks, what it is called, what would change.
 type Wanted = (Option<PermissionId>, String, Vec<FileProposal>);
-
-impl ProposalJob {
-    /// Returns the file that it is going to change.
-    pub(crate) fn changes(&self) -> Option<&Path> {
-        match self {
-            ProposalJob::PutBack(back) => Some(back.path()),
-            ProposalJob::Base(_) => None,
-        }
-    }
-}
 
 impl Model {
     /// Lets the proposals be what is known of a tool call by now.
@@ -154,8 +134,7 @@ impl Model {
         }
         self.proposals.all = all;
         for path in to_read {
-            let job = ProposalJob::Base(path.clone());
-            let token = self.token(Job::Proposal(job));
+            let token = self.token(Job::Proposed(path.clone()));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
     }

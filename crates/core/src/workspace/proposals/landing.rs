@@ -14,6 +14,7 @@ use crate::spine::event::ReviewAction;
 use crate::spine::ids::{PermissionId, SessionKey};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
+use crate::workspace::fileops::{Intent, Kind};
 use crate::workspace::ledger::{Hunk, Which, hunks};
 
 /// What the user has chosen for a file that is about to be written.
@@ -71,9 +72,9 @@ impl Model {
             kept.in_turn |= is_running;
             let is_coming = || {
                 let paths = [&kept.path, &kept.real];
-                paths.iter().any(|path| {
-                    self.is_change_known(path) || self.is_written_to(&self.names_of(path))
-                })
+                let is_meant = |kind| matches!(kind, Kind::Write(_) | Kind::TakeIn(_));
+                let mut paths = paths.iter();
+                paths.any(|path| self.fileops.has(&self.names_of(path), is_meant))
             };
             self.sessions.contains_key(&kept.session) && !is_over || is_coming()
         });
@@ -182,7 +183,7 @@ impl Model {
         let row = review.ledger.hunks().iter().find(is_offer);
         match (row.map(|one| one.new.start), hunk.choice) {
             (Some(row), Some(action)) => {
-                self.review_file(action, path, Which::Row(row), fx);
+                self.review_next(action, path, Which::Row(row), fx);
                 true
             }
             _ => false,
@@ -201,17 +202,15 @@ impl Model {
         }
         let mut text = after.clone();
         text.apply_all(&edits);
-        let created = self
-            .reviews
-            .get(path)
-            .is_some_and(|review| review.is_created());
-        if created && text.is_empty() {
-            // The file goes with the lines that it was made for.
-            self.review_file(ReviewAction::Reject, path, Which::All, fx);
+        let Some(review) = self.reviews.get(path) else {
             return;
+        };
+        if review.is_created() && text.is_empty() {
+            // The file goes with the lines that it was made for.
+            return self.review_next(ReviewAction::Reject, path, Which::All, fx);
         }
-        let back = PutBack::new(path.to_owned(), after.clone(), edits);
-        self.put_back(back, fx);
+        let back = PutBack::new(review.session, after.clone(), edits);
+        self.follow_up(path.to_owned(), Intent::PutBack(back), fx);
     }
 }
 

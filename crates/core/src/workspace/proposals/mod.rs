@@ -20,8 +20,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub use follow::ProposalJob;
 pub use locate::Diff;
+pub use putback::PutBack;
 
 use landing::Kept;
 use locate::{Ground, locate};

@@ -2,40 +2,36 @@
 //!
 //! Invariant: only lines that still are as the agent wrote them give way.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::follow::ProposalJob;
-use crate::model::{Effects, Job, Model, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::spine::event::{DiskFile, EditDone, EditError, SaveError, Stamp, WriteError};
-use crate::spine::ids::BufId;
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::{Level, Save};
+use crate::spine::event::DiskFile;
+use crate::spine::ids::SessionKey;
 use crate::text::{LineEdit, Text, moved};
+use crate::workspace::fileops::{
+    Author, BufferEdit, Change, Landing, Next, Outcome, Plan, not_saved,
+};
 use crate::workspace::ledger::diff;
-use crate::workspace::reviews::no_text;
+use crate::workspace::reviews::NO_TEXT;
 
 /// Lines to be put back.
 #[derive(Debug)]
 pub struct PutBack {
-    path: PathBuf,
+    /// The session whose agent has written there.
+    session: SessionKey,
     /// The text that the edits are for: as the agent left it.
     written: Text,
     edits: Vec<LineEdit>,
-    /// What the disk will have, while it is being written.
-    writing: Option<Text>,
 }
 
 impl PutBack {
-    pub(super) fn new(path: PathBuf, written: Text, edits: Vec<LineEdit>) -> Self {
+    pub(super) fn new(session: SessionKey, written: Text, edits: Vec<LineEdit>) -> Self {
         Self {
-            path,
+            session,
             written,
             edits,
-            writing: None,
         }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Returns the edits in rows of what is there now, and how many have lost their lines.
@@ -68,110 +64,79 @@ impl PutBack {
 }
 
 impl Model {
-    /// Puts lines back in the buffer where there is one, else on disk.
-    pub(super) fn put_back(&mut self, back: PutBack, fx: &mut Effects) {
-        let Some((buf, document)) = self.documents.find(&back.path) else {
-            let path = back.path.clone();
-            let token = self.token(Job::Proposal(ProposalJob::PutBack(back)));
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-            return;
-        };
-        let (edits, lost) = back.edits_in(&document.text);
-        tell_lost(&back.path, lost, fx);
-        if edits.is_empty() {
-            return;
-        }
-        let (tick, save) = (document.state.tick, Save::OverIfClean(document.stamp));
-        let edits = document.to_buffer(edits);
-        let token = self.token(Job::Proposal(ProposalJob::PutBack(back)));
-        fx.push(edit(token, buf, tick, edits, save));
-    }
-
-    /// Goes on when the editor has put lines back, or has not.
-    pub(crate) fn put_back_edited(
+    /// Plans to put lines back: in the buffer where there is one, else on disk.
+    pub(crate) fn plan_put_back(
         &mut self,
-        back: PutBack,
-        result: Result<EditDone, EditError>,
+        path: &Path,
+        back: &PutBack,
+        disk: Option<DiskFile>,
         fx: &mut Effects,
-    ) {
-        let why = match result {
-            Ok(EditDone {
-                saved: Some(Err(SaveError::Refused(why))),
-                ..
-            }) => format!("Put back, but not saved: {why}."),
-            Ok(EditDone {
-                saved: Some(Err(SaveError::Stale)),
-                ..
-            }) => "Put back, but not saved: somebody else has changed the file.".to_owned(),
-            Ok(_) => return self.reviews.touch(&back.path),
-            Err(EditError::Stale { .. } | EditError::Gone) => return self.put_back(back, fx),
-            Err(EditError::Refused(why)) => {
-                format!("What you rejected could not be put back: {why}.")
-            }
-        };
-        let text = format!("{why} ({})", back.path.display());
-        fx.push(notify(Level::Error, text));
-    }
-
-    /// Goes on when the disk was read: its text is what lines are put back in.
-    pub(crate) fn put_back_read(
-        &mut self,
-        mut back: PutBack,
-        result: Result<DiskFile, String>,
-        fx: &mut Effects,
-    ) {
-        let disk = match result {
-            Ok(disk) => disk,
-            Err(why) => return fx.push(notify(Level::Error, why)),
-        };
-        let path = back.path.clone();
-        let over = disk.stamp;
-        if !self.review_from_disk(&path, disk) {
-            return fx.push(no_text(&path));
-        }
-        let is_open = self.documents.find(&path).is_some();
-        let Some(review) = self.reviews.get(&path).filter(|_| !is_open) else {
-            return self.put_back(back, fx);
-        };
-        let (edits, lost) = back.edits_in(review.ledger.current());
-        tell_lost(&path, lost, fx);
-        if edits.is_empty() {
-            return;
-        }
-        let mut text = review.ledger.current().clone();
-        text.apply_all(&edits);
-        let format = review.now.format().unwrap_or_default();
-        back.writing = Some(text.clone());
-        let token = self.token(Job::Proposal(ProposalJob::PutBack(back)));
-        fx.push(Effect::Host(HostEffect::WriteDisk {
-            token,
-            path,
-            over,
-            text,
-            format,
-        }));
-    }
-
-    /// Ends it when the disk has the file, or has not.
-    pub(crate) fn put_back_written(
-        &mut self,
-        back: PutBack,
-        result: Result<Option<Stamp>, WriteError>,
-        fx: &mut Effects,
-    ) {
-        let stamp = match result {
-            Ok(stamp) => stamp,
-            Err(WriteError::Stale) => return self.put_back(back, fx),
-            Err(WriteError::Failed(why)) => return fx.push(notify(Level::Error, why)),
-        };
-        let is_open = self.documents.find(&back.path).is_some();
-        if let (Some(review), Some(text), false) =
-            (self.reviews.get_mut(&back.path), back.writing, is_open)
+    ) -> Plan {
+        let over = disk.as_ref().and_then(|disk| disk.stamp);
+        if let Some(disk) = disk
+            && !self.review_from_disk(path, disk)
         {
-            review.now.stamp = stamp;
-            review.agent_wrote(text);
-            self.reviews.touch(&back.path);
+            return Plan::Fail(NO_TEXT.to_owned());
         }
+        let found = self.documents.find(path);
+        let review = self.reviews.get(path);
+        let now = match (found, review) {
+            (Some((_, document)), _) => &document.text,
+            (None, Some(review)) => review.ledger.current(),
+            (None, None) => return Plan::Done,
+        };
+        let (edits, lost) = back.edits_in(now);
+        tell_lost(path, lost, fx);
+        if edits.is_empty() {
+            return Plan::Done;
+        }
+        match found {
+            Some((buf, document)) => Plan::Edit {
+                edit: BufferEdit::new(buf, document, edits, Save::OverIfClean(document.stamp)),
+                author: Author::Agent(back.session),
+                opens: None,
+                landing: Landing::PutBack(None),
+            },
+            None => {
+                let mut text = now.clone();
+                text.apply_all(&edits);
+                let format = review.and_then(|review| review.now.format());
+                let change = Change::Write {
+                    over,
+                    text: text.clone(),
+                    format: format.unwrap_or_default(),
+                };
+                Plan::Disk(change, Landing::PutBack(Some(text)))
+            }
+        }
+    }
+
+    /// Records that lines are back; `text` is what the disk has then.
+    pub(crate) fn put_back_landed(
+        &mut self,
+        path: &Path,
+        text: Option<Text>,
+        outcome: Outcome,
+        fx: &mut Effects,
+    ) -> Next {
+        let is_open = self.documents.find(path).is_some();
+        match outcome {
+            Outcome::Edited(done) => {
+                if let Some(Err(why)) = done.saved {
+                    fx.push(notify(Level::Error, not_saved(path, why)));
+                }
+            }
+            Outcome::Written(stamp) => {
+                if let (Some(review), Some(text), false) =
+                    (self.reviews.get_mut(path), text, is_open)
+                {
+                    review.now.stamp = stamp;
+                    review.agent_wrote(text);
+                }
+            }
+        }
+        self.reviews.touch(path);
+        Next::Done
     }
 }
 
@@ -183,20 +148,4 @@ fn tell_lost(path: &Path, lost: usize, fx: &mut Effects) {
         );
         fx.push(notify(Level::Warn, text));
     }
-}
-
-fn edit(
-    token: crate::spine::ids::Token,
-    buf: BufId,
-    tick: u64,
-    edits: Vec<LineEdit>,
-    save: Save,
-) -> Effect {
-    Effect::Editor(EditorEffect::Edit {
-        token,
-        buf,
-        tick,
-        edits,
-        save,
-    })
 }

@@ -1,5 +1,4 @@
-//! Accepting and rejecting: what is decided, and what it begins with, in the buffer where there
-//! is one, else on disk.
+//! Accepting and rejecting hunks, in the buffer where there is one, else on disk.
 //!
 //! Invariant: a file on disk is read before a decision changes it, so that what others have
 //! written there since stays.
@@ -9,57 +8,28 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
-use super::queue::Wish;
-use crate::model::{Effects, Job, Model, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::spine::event::{ReviewAction, Scope};
-use crate::spine::ids::BufId;
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::{Level, Save};
+use crate::spine::event::{DiskFile, ReviewAction, Scope};
 use crate::spine::project::FileState;
-use crate::text::format::Format;
-use crate::text::{LineEdit, Text};
-use crate::workspace::changes::DiskMerge;
+use crate::text::{LineEdit, Text, moved};
+use crate::workspace::fileops::{
+    Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+};
 use crate::workspace::ledger::{Which, diff};
 
-/// A review action that waits for an effect.
+/// Hunks that the user accepts or rejects.
 #[derive(Debug)]
-pub struct ReviewJob {
-    pub(super) path: PathBuf,
+pub struct Decide {
     pub(super) action: ReviewAction,
     pub(super) which: Which,
-    pub(super) then: Then,
-}
-
-#[derive(Debug)]
-pub(super) enum Then {
-    /// The editor carries the edits out.
-    Edited { before: Text, end: End },
-    /// The disk is read; then the decision is made for what is there.
-    Read,
-    /// The disk has the new text.
-    Written {
-        text: Text,
-        format: Format,
-        end: End,
-    },
-    /// The file is deleted.
-    Deleted,
-    /// The buffer is gone: what is on disk is the current text now.
-    Sync,
-    /// The file is back where it was before the agent moved it.
-    MovedBack(PathBuf),
-    /// What was there is back on disk.
-    Restored(Box<FileState>),
-    /// The disk is read for what was restored to be merged into the buffer.
-    Reread,
-    /// The editor merges it.
-    Merged(Box<DiskMerge>),
-    /// The disk is read for the mode and the format to be put back.
-    Rest,
+    /// The text that `which` is about.
+    pub(super) text: Text,
 }
 
 /// What becomes of a file whose hunks are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// It stays, with other text.
     Stays,
     /// It is deleted.
@@ -69,41 +39,42 @@ pub(super) enum End {
 }
 
 /// The edits a decision comes to.
-pub(super) struct Plan {
+pub(super) struct Decided {
     pub(super) edits: Vec<LineEdit>,
     pub(super) after: Text,
     pub(super) end: End,
 }
 
-impl ReviewJob {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns a step of rejecting a whole file.
-    pub(super) fn reject(path: PathBuf, then: Then) -> Self {
-        Self {
-            path,
-            action: ReviewAction::Reject,
-            which: Which::All,
-            then,
+impl Decide {
+    /// Lets the rows that are meant follow what has become of the text.
+    fn follow(&mut self, now: &Text) {
+        if self.text != *now {
+            let which = std::mem::replace(&mut self.which, Which::All);
+            self.which = which.moved(&self.text, now);
+            self.text.clone_from(now);
         }
     }
 
-    /// Returns the job that lets a ledger have what is on disk.
-    pub(super) fn sync(path: PathBuf) -> Self {
-        Self {
-            path,
-            action: ReviewAction::Accept,
-            which: Which::All,
-            then: Then::Sync,
+    pub(super) fn rejects_all(&self) -> bool {
+        self.action == ReviewAction::Reject && self.which == Which::All
+    }
+}
+
+impl Which {
+    /// Returns which hunks of `now` are those that were meant in `then`.
+    fn moved(self, then: &Text, now: &Text) -> Which {
+        let since = diff(then, now);
+        match self {
+            Which::Row(row) => Which::Row(moved(row, &since)),
+            Which::Rows(rows) => Which::Rows(moved(rows.start, &since)..moved(rows.end, &since)),
+            Which::All => Which::All,
         }
     }
 }
 
 impl FileReview {
     /// Decides about hunks, and returns what has to be done to the text.
-    pub(super) fn plan(&mut self, action: ReviewAction, which: &Which) -> Plan {
+    pub(super) fn decide(&mut self, action: ReviewAction, which: &Which) -> Decided {
         let edits = match action {
             ReviewAction::Accept => self.accept(which),
             ReviewAction::Reject => self.reject(which),
@@ -111,7 +82,7 @@ impl FileReview {
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
         let is_gone = self.is_created() && action == ReviewAction::Reject && after.is_empty();
-        let plan = Plan {
+        let plan = Decided {
             edits,
             after,
             end: if is_gone { End::Deleted } else { End::Stays },
@@ -125,7 +96,7 @@ impl FileReview {
 
     /// Returns how the file loses what the agent wrote but not what the user did to it since;
     /// `None` if nothing of the user's is in it.
-    fn without_agent(&self) -> Option<Plan> {
+    fn without_agent(&self) -> Option<Decided> {
         let current = self.ledger.current();
         let mut edits = Vec::new();
         let mut row = 0;
@@ -142,7 +113,7 @@ impl FileReview {
         edits.extend((row < current.len()).then(|| gone(row..current.len())));
         let mut after = current.clone();
         after.apply_all(&edits);
-        (!after.is_empty()).then_some(Plan {
+        (!after.is_empty()).then_some(Decided {
             edits,
             after,
             end: End::Users,
@@ -150,21 +121,10 @@ impl FileReview {
     }
 }
 
-/// Says that what a decision was about is not there any more.
-pub(crate) fn no_text(path: &Path) -> Effect {
-    let text = format!(
-        "{} is no text any more: nothing was done to it. Look at it again.",
-        path.display()
-    );
-    notify(Level::Warn, text)
-}
+/// Why nothing is decided about a file.
+pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
 
 impl Model {
-    /// Returns whether a decision about a file is being carried out.
-    pub(crate) fn is_decided_about(&self, names: &[PathBuf]) -> bool {
-        self.jobs.decide_about(names)
-    }
-
     pub(crate) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
         let turn = match scope {
             Scope::Turn { session } => Some(session),
@@ -199,8 +159,7 @@ impl Model {
             // What is proposed for a row comes before what has been written there.
             let is_proposed = self.decide_proposals(action, &path, &which);
             let is_done = is_proposed && matches!(which, Which::Row(_));
-            let wish = Wish::Hunks(action, which);
-            hit |= is_done || self.decide(&path, wish, fx) || is_proposed;
+            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
         }
         self.answer_decided(fx);
         if !hit {
@@ -213,7 +172,8 @@ impl Model {
         }
     }
 
-    /// Accepts or rejects hunks of one file; `false` when there is none.
+    /// Accepts or rejects hunks of one file, after what is under way there; `false` when there is
+    /// none.
     pub(crate) fn review_file(
         &mut self,
         action: ReviewAction,
@@ -221,82 +181,249 @@ impl Model {
         which: Which,
         fx: &mut Effects,
     ) -> bool {
-        let found = self.documents.find(path);
-        let buf = found.map(|(buf, _)| buf);
-        let path = found
-            .map_or(path, |(_, document)| &document.path)
-            .to_owned();
-        let Some(review) = self.reviews.get_mut(&path) else {
+        let Some((path, intent)) = self.decision(action, path, which) else {
             return false;
         };
-        let is_whole = review.is_whole(&which);
-        let is_hit = !review.ledger.hit(&which).is_empty();
-        let is_meant = is_hit || is_whole && review.is_pending();
-        if !is_meant {
-            return false;
-        }
-        let is_reject = is_whole && action == ReviewAction::Reject;
-        if is_reject {
-            let whole = review.whole();
-            review.note_rejected_whole(whole);
-        }
-        if is_reject && (self.reject_first(&path, fx) || !is_hit && self.reject_last(&path, fx)) {
-            return true;
-        }
-        let Some(review) = self.reviews.get_mut(&path) else {
-            return false;
-        };
-        let job = |then| ReviewJob {
-            path: path.clone(),
-            action,
-            which: which.clone(),
-            then,
-        };
-        match buf {
-            Some(buf) => {
-                let before = review.ledger.current().clone();
-                let noted = Moved::before(&path, review);
-                let plan = review.plan(action, &which);
-                let end = plan.end;
-                let noted = noted.after(review, &plan.after, end == End::Deleted);
-                self.reviews.note_decided(noted);
-                let job = job(Then::Edited { before, end });
-                self.change_buffer(job, buf, plan, fx);
+        match self.accepts_at_once(&path, &intent) {
+            true => {
+                self.decide_now(&path, &intent);
             }
-            None => {
-                let token = self.token(Job::Review(job(Then::Read)));
-                let path = path.clone();
-                fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-            }
+            false => self.operate(path, Intent::Decide(intent), fx),
         }
         true
     }
 
-    /// Ends a decision that changes no line: of a file that was made, all may be the user's.
-    pub(super) fn nothing_to_edit(&mut self, path: &Path, end: End, fx: &mut Effects) {
-        if end == End::Users {
-            self.review_ended(path, end, fx);
+    /// Accepts or rejects hunks of a file that has just been changed, before anything else that
+    /// waits to be done with it.
+    pub(crate) fn review_next(
+        &mut self,
+        action: ReviewAction,
+        path: &Path,
+        which: Which,
+        fx: &mut Effects,
+    ) {
+        if let Some((path, intent)) = self.decision(action, path, which) {
+            self.follow_up(path, Intent::Decide(intent), fx);
         }
     }
 
-    fn change_buffer(&mut self, job: ReviewJob, buf: BufId, plan: Plan, fx: &mut Effects) {
-        self.reviews.touch(&job.path);
-        let Some(document) = self.documents.get(buf).filter(|_| !plan.edits.is_empty()) else {
-            return self.nothing_to_edit(&job.path, plan.end, fx);
+    /// Returns a decision about hunks of a file, and the name of its review.
+    fn decision(
+        &self,
+        action: ReviewAction,
+        path: &Path,
+        which: Which,
+    ) -> Option<(PathBuf, Decide)> {
+        let found = self.documents.find(path);
+        let path = found
+            .map_or(path, |(_, document)| &document.path)
+            .to_owned();
+        let review = self.reviews.get(&path)?;
+        let text = review.ledger.current().clone();
+        let decide = Decide {
+            action,
+            which,
+            text,
         };
-        let save = match plan.end {
+        review.is_meant(&decide.which).then_some((path, decide))
+    }
+
+    /// Returns whether a decision changes no text, and so needs not wait for what is under way.
+    fn accepts_at_once(&self, path: &Path, decide: &Decide) -> bool {
+        let hit = self.reviews.get(path);
+        let hit = hit.map(|review| review.ledger.hit(&decide.which));
+        let is_open = self.documents.find(path).is_some();
+        let is_decision = |kind| kind == Kind::Decision;
+        is_open
+            && decide.action == ReviewAction::Accept
+            && hit.is_some_and(|hit| hit.iter().all(|hunk| hunk.conflict.is_none()))
+            && !self.fileops.has(&self.names_of(path), is_decision)
+    }
+
+    /// Returns whether a decision begins with the file as a whole, whatever is on disk.
+    pub(crate) fn begins_whole(&self, path: &Path, decide: &mut Decide) -> bool {
+        let review = self.reviews.get(path);
+        review.is_some_and(|review| {
+            decide.follow(review.ledger.current());
+            let is_hit = !review.ledger.hit(&decide.which).is_empty();
+            let is_reject = decide.action == ReviewAction::Reject;
+            let has_steps = review.has_first_step() || !is_hit && review.has_last_step();
+            is_reject && review.is_whole(&decide.which) && has_steps
+        })
+    }
+
+    /// Plans a decision for the buffer, or else for what is on disk.
+    pub(crate) fn plan_decision(
+        &mut self,
+        path: &Path,
+        decide: &mut Decide,
+        disk: Option<DiskFile>,
+        fx: &mut Effects,
+    ) -> Plan {
+        match disk {
+            Some(disk) if self.documents.find(path).is_none() => {
+                self.plan_on_disk(path, decide, disk)
+            }
+            _ => self.plan_in_buffer(path, decide, fx),
+        }
+    }
+
+    fn plan_in_buffer(&mut self, path: &Path, decide: &mut Decide, fx: &mut Effects) -> Plan {
+        let Some(review) = self.reviews.get_mut(path) else {
+            return Plan::Done;
+        };
+        decide.follow(review.ledger.current());
+        if !review.is_meant(&decide.which) {
+            return Plan::Done;
+        }
+        if decide.action == ReviewAction::Reject && review.is_whole(&decide.which) {
+            let is_hit = !review.ledger.hit(&decide.which).is_empty();
+            review.note_rejected_whole(review.whole());
+            if self.reject_first(path, fx) || !is_hit && self.reject_last(path, fx) {
+                return Plan::Done;
+            }
+        }
+        self.decide_now(path, decide)
+    }
+
+    /// Makes a decision in the ledger, and plans what it does to the buffer.
+    fn decide_now(&mut self, path: &Path, decide: &Decide) -> Plan {
+        let Some(decided) = self.decided(path, decide) else {
+            return Plan::Done;
+        };
+        let found = self.documents.find(path);
+        let Some((buf, document)) = found.filter(|_| !decided.edits.is_empty()) else {
+            return self.nothing_to_edit(path, decided.end);
+        };
+        let save = match decided.end {
             End::Deleted => Save::Deleted,
             End::Stays | End::Users => Save::OverIfClean(document.stamp),
         };
-        let tick = document.state.tick;
-        let edits = document.to_buffer(plan.edits);
-        let token = self.token(Job::Review(job));
-        fx.push(Effect::Editor(EditorEffect::Edit {
-            token,
-            buf,
-            tick,
-            edits,
-            save,
-        }));
+        Plan::Edit {
+            edit: BufferEdit::new(buf, document, decided.edits, save),
+            author: Author::Decision,
+            opens: None,
+            landing: Landing::Decided(decided.end),
+        }
+    }
+
+    /// Makes a decision in the ledger, and notes it to be taken back.
+    fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
+        let review = self.reviews.get_mut(path)?;
+        let noted = Moved::before(path, review);
+        let decided = review.decide(decide.action, &decide.which);
+        let noted = noted.after(review, &decided.after, decided.end == End::Deleted);
+        self.reviews.note_decided(noted);
+        self.reviews.touch(path);
+        Some(decided)
+    }
+
+    fn plan_on_disk(&mut self, path: &Path, decide: &mut Decide, disk: DiskFile) -> Plan {
+        let over = disk.stamp;
+        if !self.review_from_disk(path, disk) {
+            return Plan::Fail(NO_TEXT.to_owned());
+        }
+        if let Some(review) = self.reviews.get(path) {
+            decide.follow(review.ledger.current());
+        }
+        let Some(decided) = self.decided(path, decide) else {
+            return Plan::Done;
+        };
+        let Some(review) = self.reviews.get(path) else {
+            return Plan::Done;
+        };
+        let is_base = decided.after == *review.ledger.base();
+        let (now, origin) = (review.now.format(), review.origin.format());
+        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        if decided.edits.is_empty() {
+            return self.nothing_to_edit(path, decided.end);
+        }
+        let text = decided.after;
+        let change = match decided.end {
+            End::Deleted => Change::Restore(FileState::missing()),
+            End::Stays | End::Users => Change::Write {
+                over,
+                text: text.clone(),
+                format,
+            },
+        };
+        let state = match decided.end {
+            End::Deleted => FileState::missing(),
+            End::Stays | End::Users => FileState::of_text(text, format),
+        };
+        Plan::Disk(change, Landing::DecidedOnDisk(state, decided.end))
+    }
+
+    /// Ends a decision that changes no line: of a file that was made, all may be the user's.
+    fn nothing_to_edit(&mut self, path: &Path, end: End) -> Plan {
+        if end == End::Users {
+            self.all_is_users(path);
+        }
+        Plan::Done
+    }
+
+    /// What is left of a file that an agent made is the user's, and so is the file.
+    fn all_is_users(&mut self, path: &Path) {
+        if let Some(review) = self.reviews.get_mut(path) {
+            review.accept(&Which::All);
+            self.reviews.touch(path);
+        }
+    }
+
+    /// Records what a decision has done to the text, and goes on with the file as a whole.
+    pub(crate) fn decision_landed(
+        &mut self,
+        path: &Path,
+        decide: &Decide,
+        landing: Landing,
+        outcome: Outcome,
+        fx: &mut Effects,
+    ) -> Next {
+        let end = match (landing, outcome) {
+            (Landing::Decided(end), Outcome::Edited(done)) => {
+                if let Some(Err(why)) = done.saved {
+                    fx.push(notify(Level::Error, not_saved(path, why)));
+                }
+                end
+            }
+            (Landing::DecidedOnDisk(state, end), Outcome::Written(stamp)) => {
+                if end == End::Deleted {
+                    return self.restored(path, state, true, stamp, fx);
+                }
+                let is_open = self.documents.find(path).is_some();
+                match self.reviews.get_mut(path).filter(|_| !is_open) {
+                    Some(review) => {
+                        let mode = review.now.mode;
+                        review.decision_wrote(state.text().unwrap_or_default());
+                        review.now = FileState {
+                            mode,
+                            stamp,
+                            ..state
+                        };
+                    }
+                    // Loaded just before the file was replaced.
+                    None if is_open => self.reread(path, false, fx),
+                    None => {}
+                }
+                self.reviews.touch(path);
+                end
+            }
+            _ => return Next::Done,
+        };
+        match end {
+            End::Stays if decide.rejects_all() => {
+                self.reject_last(path, fx);
+            }
+            End::Stays => {}
+            End::Users => self.all_is_users(path),
+            End::Deleted => {
+                let intent = Intent::Restore {
+                    state: FileState::missing(),
+                    is_reject: true,
+                };
+                self.follow_up(path.to_owned(), intent, fx);
+            }
+        }
+        Next::Done
     }
 }

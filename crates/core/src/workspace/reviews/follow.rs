@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ReviewJob;
 use crate::model::{Effects, Job, Model};
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{Author, BufState, DiskFile};
+use crate::spine::event::{BufState, DiskFile};
 use crate::spine::ids::{BufId, Token};
 use crate::spine::project::FileState;
 use crate::text::LineEdit;
 use crate::workspace::documents::Document;
-use crate::workspace::files::Hand;
+use crate::workspace::fileops::{Author, Intent};
 
 impl Model {
     /// A buffer was loaded, or its whole text was sent again; `before` is what it was.
@@ -65,14 +64,19 @@ impl Model {
         }
     }
 
-    pub(crate) fn buffer_edited(&mut self, buf: BufId, tick: u64, edit: LineEdit, author: Author) {
+    /// A buffer's lines are others now, by the edit of the client's that is `made_for` an
+    /// operation, or by the user.
+    pub(crate) fn buffer_edited(
+        &mut self,
+        buf: BufId,
+        tick: u64,
+        edit: LineEdit,
+        made_for: Option<Token>,
+    ) {
         let Some(edit) = self.documents.edit(buf, tick, edit) else {
             return;
         };
-        let hand = match author {
-            Author::User => Hand::Others,
-            Author::Client(token) => self.hand_of(token),
-        };
+        let author = made_for.map_or(Author::Others, |token| self.author_of(token));
         let Some(path) = self.path_of(buf) else {
             return;
         };
@@ -82,10 +86,10 @@ impl Model {
         let Some(review) = self.reviews.get_mut(&path) else {
             return;
         };
-        match hand {
-            Hand::Agent => review.agent_edited(&edit),
-            Hand::Others => review.user_edited(&edit),
-            Hand::Decision => review.decision_edited(&edit),
+        match author {
+            Author::Agent(_) => review.agent_edited(&edit),
+            Author::Others => review.user_edited(&edit),
+            Author::Decision => review.decision_edited(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -105,24 +109,15 @@ impl Model {
         self.documents.set_state(buf, state);
     }
 
-    fn hand_of(&self, token: Token) -> Hand {
-        match self.jobs.get(token) {
-            Some(Job::File(job)) => job.hand(),
-            Some(Job::Review(_) | Job::Shift(_)) => Hand::Decision,
-            Some(Job::Change(job)) => job.hand(),
-            _ => Hand::Agent,
-        }
-    }
-
     /// All lines of an edit of the client's have come back from the editor.
     pub(crate) fn edit_is_over(&mut self, buf: BufId, token: Token) {
-        let hand = self.hand_of(token);
+        let author = self.author_of(token);
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)
         {
-            match hand {
-                Hand::Agent => review.agent_done(),
-                Hand::Others | Hand::Decision => review.decision_done(),
+            match author {
+                Author::Agent(_) => review.agent_done(),
+                Author::Others | Author::Decision => review.decision_done(),
             }
         }
     }
@@ -138,8 +133,7 @@ impl Model {
     /// A file's buffer is gone, unsaved lines with it: the file's text is what the disk has.
     fn file_has_no_buffer(&mut self, path: PathBuf, fx: &mut Effects) {
         if self.reviews.get(&path).is_some() {
-            let token = self.token(Job::Review(ReviewJob::sync(path.clone())));
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            self.operate(path, Intent::Sync, fx);
         }
     }
 

@@ -3,7 +3,6 @@
 //! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
 //! review bears the buffer's name.
 
-mod carried;
 mod commits;
 mod decide;
 mod decided;
@@ -12,17 +11,16 @@ mod follow;
 mod keep;
 mod lost;
 mod moving;
-mod queue;
 mod restore;
 mod shift;
 mod turns;
 mod undo;
 mod whole;
 
-pub use decide::ReviewJob;
-pub(crate) use decide::no_text;
+pub use decide::Decide;
+pub(crate) use decide::{End, NO_TEXT};
 pub use file::FileReview;
-pub use shift::ShiftJob;
+pub(crate) use moving::{Aim, Moved, Moving};
 pub use turns::{Of, Turns};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,8 +53,6 @@ pub struct Reviews {
     decided: Vec<Vec<moving::Moved>>,
     /// The sessions whose undone turns are to be brought back, once they are undone.
     backs: Vec<Option<SessionKey>>,
-    /// Decisions that wait for others about their files.
-    waiting: Vec<queue::Waiting>,
     /// Files to be drawn again.
     pub(crate) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn: that there are none any more may have to be

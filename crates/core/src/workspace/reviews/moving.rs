@@ -15,7 +15,7 @@ use crate::workspace::ledger::{Conflict, diff, merge};
 
 /// Where a file is moved to.
 #[derive(Debug, Clone)]
-pub(super) enum Aim {
+pub(crate) enum Aim {
     /// To where it would be without a turn.
     Without(TurnKey, Of),
     /// Back to where it was before that.
@@ -24,7 +24,7 @@ pub(super) enum Aim {
 
 /// A text and its base, before they were moved and after.
 #[derive(Debug, Clone)]
-pub(super) struct Moved {
+pub(crate) struct Moved {
     /// The turn that is undone or brought back; `None` for a decision.
     pub turn: Option<TurnKey>,
     pub path: PathBuf,
@@ -90,7 +90,7 @@ impl Moved {
 
 /// A move that is being carried out.
 #[derive(Debug)]
-pub(super) struct Moving {
+pub(crate) struct Moving {
     pub moved: Moved,
     pub edits: Vec<LineEdit>,
     pub conflicts: Vec<Conflict>,

@@ -6,19 +6,19 @@
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
-use super::decide::{ReviewJob, Then};
 use super::moving::Moved;
-use crate::model::{Effects, Job, Model, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, EditDone, EditError, ReviewAction, Stamp};
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::event::{DiskFile, DiskText, EditDone, ReviewAction, Stamp};
 use crate::spine::project::{Body, FileState};
+use crate::text::Text;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
+use crate::workspace::fileops::{Author, Change, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
 
 /// What has to be done to a file beside its lines.
 enum Step {
     MoveTo(PathBuf),
-    Delete,
     Restore(FileState),
     /// What was there was not kept.
     Lost,
@@ -32,9 +32,11 @@ impl FileReview {
         }
         match (&self.origin.body, &self.now.body) {
             (Body::Missing, Body::Missing) => None,
-            (Body::Missing, Body::Bytes { .. } | Body::Link(_)) => Some(Step::Delete),
+            (Body::Missing, Body::Bytes { .. } | Body::Link(_)) => {
+                Some(Step::Restore(FileState::missing()))
+            }
             (Body::Missing, Body::Text(_)) if self.ledger.current().is_empty() => {
-                Some(Step::Delete)
+                Some(Step::Restore(FileState::missing()))
             }
             (Body::Missing, _) | (Body::Text(_), Body::Text(_)) => None,
             (_, Body::Unreadable(_)) | (Body::Unreadable(_), _) => None,
@@ -82,32 +84,46 @@ impl FileReview {
         let is_all = self.ledger.hit(which).len() == self.ledger.hunks().len();
         *which == Which::All || is_kind && is_all && !matches!(which, Which::Rows(_))
     }
+
+    /// Returns whether there is anything to decide of these hunks.
+    pub(super) fn is_meant(&self, which: &Which) -> bool {
+        let is_hit = !self.ledger.hit(which).is_empty();
+        is_hit || self.is_whole(which) && self.is_pending()
+    }
+
+    /// Returns whether a reject of the whole begins with more than lines.
+    pub(super) fn has_first_step(&self) -> bool {
+        self.first_step().is_some()
+    }
+
+    /// Returns whether a reject of the whole has something to do but for lines.
+    pub(super) fn has_last_step(&self) -> bool {
+        let step = match &self.now.body {
+            Body::Text(now) => self.last_step(now.clone()),
+            _ => None,
+        };
+        step.is_some() || self.is_left_of_made()
+    }
+
+    /// Returns whether what is left of a file that an agent made is the user's alone.
+    fn is_left_of_made(&self) -> bool {
+        self.is_created() && self.ledger.hunks().is_empty() && !self.ledger.current().is_empty()
+    }
 }
 
 impl Model {
-    /// Takes the step that comes before the lines of a file that is rejected; `false` when there
-    /// is none.
+    /// Has the step taken that comes before the lines of a file that is rejected; `false` when
+    /// there is none.
     pub(super) fn reject_first(&mut self, path: &Path, fx: &mut Effects) -> bool {
         let Some(step) = self.reviews.get(path).and_then(FileReview::first_step) else {
             return false;
         };
-        let path = path.to_owned();
-        match step {
-            Step::MoveTo(to) => {
-                let then = Then::MovedBack(to.clone());
-                let token = self.token(Job::Review(ReviewJob::reject(path.clone(), then)));
-                let from = path;
-                fx.push(Effect::Host(HostEffect::MoveDisk { token, from, to }));
-            }
-            Step::Delete => {
-                self.note_restored(&path, &FileState::missing());
-                let job = ReviewJob::reject(path.clone(), Then::Deleted);
-                let token = self.token(Job::Review(job));
-                fx.push(Effect::Host(HostEffect::DeleteDisk { token, path }));
-            }
+        let intent = match step {
+            Step::MoveTo(to) => Intent::MoveBack(to),
             Step::Restore(state) => {
-                self.note_restored(&path, &state);
-                self.restore(path, state, fx);
+                self.note_restored(path, &state);
+                let is_reject = true;
+                Intent::Restore { state, is_reject }
             }
             Step::Lost => {
                 let text = format!(
@@ -115,8 +131,10 @@ impl Model {
                     path.display()
                 );
                 fx.push(notify(Level::Error, text));
+                return true;
             }
-        }
+        };
+        self.follow_up(path.to_owned(), intent, fx);
         true
     }
 
@@ -128,63 +146,51 @@ impl Model {
         }
     }
 
-    fn restore(&mut self, path: PathBuf, state: FileState, fx: &mut Effects) {
-        let then = Then::Restored(Box::new(state.clone()));
-        let token = self.token(Job::Review(ReviewJob::reject(path.clone(), then)));
-        fx.push(Effect::Host(HostEffect::Restore { token, path, state }));
-    }
-
     /// Has the disk read for the mode and the format of a file whose lines are rejected, if these
     /// are others too; whether anything was left to be done.
     pub(super) fn reject_last(&mut self, path: &Path, fx: &mut Effects) -> bool {
-        if let Some(review) = self.reviews.get_mut(path)
-            && review.is_created()
-            && review.ledger.hunks().is_empty()
-            && !review.ledger.current().is_empty()
-        {
-            // What is left of a file that was made is the user's, and so is the file.
+        let Some(review) = self.reviews.get_mut(path) else {
+            return false;
+        };
+        if !review.has_last_step() {
+            return false;
+        }
+        if review.is_left_of_made() {
+            // And so is the file.
             review.accept_whole();
             self.reviews.touch(path);
-            return true;
+        } else {
+            self.follow_up(path.to_owned(), Intent::Rest, fx);
         }
+        true
+    }
+
+    /// Has what is on disk merged into the buffer.
+    pub(super) fn reread(&mut self, path: &Path, is_reject: bool, fx: &mut Effects) {
+        self.follow_up(path.to_owned(), Intent::Reread { is_reject }, fx);
+    }
+
+    /// Plans to put back mode and format of what is on disk.
+    pub(crate) fn plan_rest(&mut self, path: &Path, disk: DiskFile) -> Plan {
         let review = self.reviews.get(path);
-        let step = review.and_then(|review| match &review.now.body {
-            Body::Text(now) => review.last_step(now.clone()),
-            _ => None,
-        });
-        if step.is_some() {
-            self.reread(path.to_owned(), Then::Rest, fx);
-        }
-        step.is_some()
-    }
-
-    pub(super) fn reread(&mut self, path: PathBuf, then: Then, fx: &mut Effects) {
-        let token = self.token(Job::Review(ReviewJob::reject(path.clone(), then)));
-        fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-    }
-
-    /// Puts back mode and format of what is on disk.
-    pub(super) fn reject_rest(&mut self, path: PathBuf, disk: DiskFile, fx: &mut Effects) {
-        let review = self.reviews.get(&path);
         let state = review.zip(disk.content);
-        let Some((review, disk)) = state else {
-            return;
+        let state = state.and_then(|(review, disk)| Some((review, review.last_step(disk)?)));
+        let Some((review, state)) = state else {
+            return Plan::Done;
         };
-        if let Some(state) = review.last_step(disk) {
-            let moved = Moved::restored(&path, review, &state);
-            self.reviews.note_last(moved);
-            self.restore(path, state, fx);
-        }
+        let moved = Moved::restored(path, review, &state);
+        self.reviews.note_last(moved);
+        Plan::Disk(Change::Restore(state.clone()), Landing::Rest(state))
     }
 
     /// A file is where it was before the agent moved it: what else was done to it comes next.
-    pub(super) fn moved_back(
+    pub(crate) fn moved_back(
         &mut self,
         path: &Path,
         to: &Path,
         stamp: Option<Stamp>,
         fx: &mut Effects,
-    ) {
+    ) -> Next {
         if let Some(review) = self.reviews.get(path) {
             let moved = Moved::moved_back(path, review, to);
             self.reviews.note_decided(moved);
@@ -202,76 +208,85 @@ impl Model {
         }
         self.reviews.touch(path);
         self.reviews.touch(to);
-        self.review_file(ReviewAction::Reject, to, Which::All, fx);
+        self.is_also(path, to);
+        self.review_next(ReviewAction::Reject, to, Which::All, fx);
+        Next::Done
     }
 
     /// What was there is back on disk: in the buffer, or the ledger, too.
-    pub(super) fn restored(
+    pub(crate) fn restored(
         &mut self,
-        path: PathBuf,
+        path: &Path,
         state: FileState,
+        is_reject: bool,
         stamp: Option<Stamp>,
         fx: &mut Effects,
-    ) {
-        let is_open = self.documents.find(&path).is_some();
-        let Some(review) = self.reviews.get_mut(&path) else {
-            return;
-        };
-        let text = state.text();
-        let is_text = state.is_text();
-        review.restored = stamp.filter(|_| state.mode.is_some());
-        review.now = FileState { stamp, ..state };
-        if is_text && is_open {
-            self.reread(path.clone(), Then::Reread, fx);
-        } else if let (Some(text), false) = (text, is_open) {
-            review.decision_wrote(text);
+    ) -> Next {
+        let found = self.documents.find(path);
+        let has_lines = found.is_some_and(|(_, document)| !document.text.is_empty());
+        let buf = found.map(|(buf, _)| buf);
+        let (text, is_text) = (state.text(), state.is_text());
+        if let Some(buf) = buf.filter(|_| state.is_missing()) {
+            match has_lines && is_reject {
+                true => self.reread(path, is_reject, fx),
+                false => self.documents.set_disk(buf, Text::default(), None),
+            }
+            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+        } else if buf.is_some() && is_text && is_reject {
+            self.reread(path, is_reject, fx);
         }
-        self.reviews.touch(&path);
+        if let Some(review) = self.reviews.get_mut(path) {
+            review.restored = stamp.filter(|_| state.mode.is_some());
+            review.now = FileState { stamp, ..state };
+            if let (Some(text), None) = (text, buf) {
+                review.decision_wrote(text);
+            }
+        }
+        self.reviews.touch(path);
+        Next::Done
     }
 
-    /// Merges what was restored into the buffer.
-    pub(super) fn merge_restored(&mut self, path: PathBuf, disk: DiskFile, fx: &mut Effects) {
-        let Some((buf, document)) = self.documents.find(&path) else {
-            return;
+    /// Plans to merge what is on disk into the buffer.
+    pub(crate) fn plan_reread(&mut self, path: &Path, disk: DiskFile) -> Plan {
+        let Some((buf, document)) = self.documents.find(path) else {
+            return Plan::Done;
         };
         let Ok(theirs) = known_on_disk(document, &disk) else {
-            return;
+            return Plan::Done;
         };
         let theirs = theirs.unwrap_or_default();
         let base = document.saved.clone();
         let base = base.unwrap_or_else(|| document.text.clone());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, (base, theirs), None);
-        let then = Then::Merged(Box::new(merge));
-        let token = self.token(Job::Review(ReviewJob::reject(path, then)));
-        fx.push(edit.into_effect(token));
+        Plan::Edit {
+            edit,
+            author: Author::Decision,
+            opens: None,
+            landing: Landing::Reread(Box::new(merge)),
+        }
     }
 
-    /// Goes on when the buffer has what was restored, or has not.
-    pub(super) fn restored_is_merged(
+    /// Goes on when the buffer has what was restored.
+    pub(crate) fn reread_landed(
         &mut self,
-        path: PathBuf,
+        path: &Path,
         merge: DiskMerge,
-        result: Result<EditDone, EditError>,
+        is_reject: bool,
+        done: &EditDone,
         fx: &mut Effects,
-    ) {
+    ) -> Next {
         let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
-        let is_done = match result {
-            Ok(done) => self.disk_is_merged(merge, &done, fx),
-            Err(EditError::Stale { .. } | EditError::Gone) => false,
-            Err(EditError::Refused(why)) => {
-                let text = format!("{}: {why}", path.display());
-                fx.push(notify(Level::Error, text));
-                true
-            }
-        };
-        self.reviews.touch(&path);
-        if is_done && is_gone {
-            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
-        } else if is_done {
-            // What the user had changed beside may have kept lines of the agent's there.
-            self.review_file(ReviewAction::Reject, &path, Which::All, fx);
-        } else if self.documents.find(&path).is_some() {
-            self.reread(path, Then::Reread, fx);
+        let is_done = self.disk_is_merged(merge, done, fx);
+        self.reviews.touch(path);
+        if !is_done {
+            return Next::Again;
         }
+        if is_gone {
+            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+        } else if is_reject {
+            // What the user had changed beside may have kept lines of the agent's there.
+            self.review_next(ReviewAction::Reject, path, Which::All, fx);
+        }
+        Next::Done
     }
 }

@@ -4,255 +4,140 @@
 //! Invariants: what is there now is moved, not what was there when it was asked for; what somebody
 //! has changed since stays. A file on disk is read before it is written.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::decide::{Then, no_text};
 use super::moving::{Aim, Moved, Moving};
-use crate::model::{Effects, Job, Model, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level, Save};
-use crate::spine::event::{DiskFile, DiskText, EditDone, EditError, SaveError, Stamp, WriteError};
-use crate::spine::ids::BufId;
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::{EditorEffect, Effect, Level, Save};
+use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::project::{Body, FileState};
-use crate::text::Text;
-use crate::text::format::Format;
+use crate::workspace::fileops::{
+    Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+};
 use crate::workspace::ledger::merge;
-
-/// A move that waits for an effect.
-#[derive(Debug)]
-pub struct ShiftJob {
-    path: PathBuf,
-    aim: Aim,
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// The disk is read; then the move is made from what is there.
-    Reading,
-    /// The editor carries the edits out.
-    Editing(Box<Moving>),
-    /// The disk gets the text, or the file is deleted there.
-    Writing(Box<Moving>, Format),
-    /// The file of a buffer is deleted, or gets its permissions back.
-    Whole(FileState),
-    /// The file is moved.
-    Moving,
-}
-
-impl ShiftJob {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
+use crate::workspace::reviews::decide::NO_TEXT;
 
 impl Model {
-    /// Moves a file; `false` when there is nothing to move.
+    /// Has a file moved after what is under way there; `false` when there is nothing to move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
         let found = self.documents.find(path);
-        let buf = found.map(|(buf, _)| buf);
         let path = found
             .map_or(path, |(_, document)| &document.path)
             .to_owned();
-        let moving = self.reviews.get(&path);
-        let Some(moving) = moving.and_then(|review| review.moving(&path, &aim)) else {
+        let Some(review) = self.reviews.get(&path) else {
             return false;
         };
-        if let Some(review) = self.reviews.get_mut(&path) {
-            review.note_aim(&aim);
+        // What is being decided may leave something to move.
+        let is_decision = |kind| kind == Kind::Decision;
+        let is_waiting = self.fileops.has(&self.names_of(&path), is_decision);
+        if !is_waiting && review.moving(&path, &aim).is_none() {
+            return false;
         }
-        match buf {
-            Some(buf) => self.shift_buffer(path, aim, buf, moving, fx),
-            None => {
-                let token = self.token(Job::Shift(ShiftJob {
-                    path: path.clone(),
-                    aim,
-                    stage: Stage::Reading,
-                }));
-                fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-            }
-        }
+        self.operate(path, Intent::Shift(aim), fx);
         true
     }
 
-    fn shift_buffer(
-        &mut self,
-        path: PathBuf,
-        aim: Aim,
-        buf: BufId,
-        moving: Moving,
-        fx: &mut Effects,
-    ) {
-        let Some(document) = self.documents.get(buf) else {
-            return;
-        };
-        if moving.edits.is_empty() {
-            return self.shift_ended(&path, moving, fx);
+    /// Plans to move a file: in its buffer, or else on disk.
+    pub(crate) fn plan_shift(&mut self, path: &Path, aim: &Aim, disk: Option<DiskFile>) -> Plan {
+        let over = disk.as_ref().and_then(|disk| disk.stamp);
+        if let Some(disk) = disk
+            && !self.review_from_disk(path, disk)
+        {
+            return Plan::Fail(NO_TEXT.to_owned());
         }
-        let save = match document.stamp {
-            _ if moving.is_deleted() => Save::Deleted,
-            _ if moving.is_made() => Save::Over(None),
-            stamp => Save::OverIfClean(stamp),
+        let Some(review) = self.reviews.get_mut(path) else {
+            return Plan::Done;
         };
-        let tick = document.state.tick;
-        let edits = document.to_buffer(moving.edits.clone());
-        let token = self.token(Job::Shift(ShiftJob {
-            path,
-            aim,
-            stage: Stage::Editing(Box::new(moving)),
-        }));
-        fx.push(Effect::Editor(EditorEffect::Edit {
-            token,
-            buf,
-            tick,
-            edits,
-            save,
-        }));
-    }
-
-    /// Goes on when the editor has carried the edits out, or has not.
-    pub(crate) fn shift_edited(
-        &mut self,
-        job: ShiftJob,
-        result: Result<EditDone, EditError>,
-        fx: &mut Effects,
-    ) {
-        let Stage::Editing(moving) = job.stage else {
-            return;
+        let Some(moving) = review.moving(path, aim) else {
+            return Plan::Done;
         };
-        let shown = job.path.display();
-        match result {
-            Ok(done) => {
-                if let Some(Err(why)) = done.saved {
-                    let why = match why {
-                        SaveError::Refused(why) => why,
-                        SaveError::Stale => "somebody else has changed it on disk".to_owned(),
-                    };
-                    fx.push(notify(Level::Error, format!("Not saved: {why}. ({shown})")));
-                }
-                self.shift_ended(&job.path, *moving, fx);
-            }
-            Err(EditError::Stale { .. } | EditError::Gone) => {
-                self.shift(&job.path, job.aim, fx);
-            }
-            Err(EditError::Refused(why)) => {
-                fx.push(notify(Level::Error, format!("{shown}: {why}")));
-            }
-        }
-    }
-
-    /// Goes on when the disk was read.
-    pub(crate) fn shift_read(
-        &mut self,
-        job: ShiftJob,
-        result: Result<DiskFile, String>,
-        fx: &mut Effects,
-    ) {
-        let disk = match result {
-            Ok(disk) => disk,
-            Err(why) => return fx.push(notify(Level::Error, why)),
-        };
-        let over = disk.stamp;
-        if !self.review_from_disk(&job.path, disk) {
-            return fx.push(no_text(&job.path));
-        }
-        if self.documents.find(&job.path).is_some() {
-            self.shift(&job.path, job.aim, fx);
-            return;
-        }
-        let Some(review) = self.reviews.get(&job.path) else {
-            return;
-        };
-        let Some(moving) = review.moving(&job.path, &job.aim) else {
-            return;
-        };
+        review.note_aim(aim);
         let is_base = moving.moved.text.1 == moving.moved.base.1;
         let (now, origin) = (review.now.format(), review.origin.format());
         let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
-        let (path, whole) = (job.path.clone(), moving.whole().cloned());
-        if moving.edits.is_empty() && whole.is_none() {
-            return self.shift_ended(&job.path, moving, fx);
+        let whole = moving.whole().cloned();
+        match self.documents.find(path) {
+            Some(_) if moving.edits.is_empty() => Plan::Record(Landing::Shifted(Box::new(moving))),
+            Some((buf, document)) => {
+                let save = match document.stamp {
+                    _ if moving.is_deleted() => Save::Deleted,
+                    _ if moving.is_made() => Save::Over(None),
+                    stamp => Save::OverIfClean(stamp),
+                };
+                Plan::Edit {
+                    edit: BufferEdit::new(buf, document, moving.edits.clone(), save),
+                    author: Author::Decision,
+                    opens: None,
+                    landing: Landing::Shifted(Box::new(moving)),
+                }
+            }
+            None if moving.edits.is_empty() && whole.is_none() => {
+                Plan::Record(Landing::Shifted(Box::new(moving)))
+            }
+            None => {
+                let change = match whole {
+                    Some(state) => Change::Restore(state),
+                    None => Change::Write {
+                        over,
+                        text: moving.moved.text.1.clone(),
+                        format,
+                    },
+                };
+                Plan::Disk(change, Landing::ShiftedOnDisk(Box::new(moving), format))
+            }
         }
-        let text = moving.moved.text.1.clone();
-        let token = self.token(Job::Shift(ShiftJob {
-            stage: Stage::Writing(Box::new(moving), format),
-            ..job
-        }));
-        fx.push(Effect::Host(match whole {
-            Some(state) if state.is_missing() => HostEffect::DeleteDisk { token, path },
-            Some(state) => HostEffect::Restore { token, path, state },
-            None => HostEffect::WriteDisk {
-                token,
-                path,
-                over,
-                text,
-                format,
-            },
-        }));
     }
 
-    /// Goes on when the disk has the text, or the file is deleted or moved.
-    pub(crate) fn shift_written(
+    /// Records that a file's text is moved.
+    pub(crate) fn shift_landed(
         &mut self,
-        job: ShiftJob,
-        result: Result<Option<Stamp>, WriteError>,
+        path: &Path,
+        landing: Landing,
+        outcome: Option<Outcome>,
         fx: &mut Effects,
-    ) {
-        let stamp = match result {
-            Ok(stamp) => stamp,
-            Err(WriteError::Stale) => {
-                self.shift(&job.path, job.aim, fx);
-                return;
+    ) -> Next {
+        let moving = match (landing, outcome) {
+            (Landing::Shifted(moving), outcome) => {
+                if let Some(Outcome::Edited(done)) = outcome
+                    && let Some(Err(why)) = done.saved
+                {
+                    fx.push(notify(Level::Error, not_saved(path, why)));
+                }
+                moving
             }
-            Err(WriteError::Failed(why)) => return fx.push(notify(Level::Error, why)),
+            (Landing::ShiftedOnDisk(moving, format), Some(Outcome::Written(stamp))) => {
+                let is_open = self.documents.find(path).is_some();
+                match self.reviews.get_mut(path).filter(|_| !is_open) {
+                    Some(review) => {
+                        let text = moving.moved.text.1.clone();
+                        if let Some(whole) = moving.whole() {
+                            review.now = whole.clone();
+                            review.restored = stamp.filter(|_| whole.mode.is_some());
+                        } else {
+                            let mode = review.now.mode;
+                            review.now = FileState {
+                                mode,
+                                ..FileState::of_text(text.clone(), format)
+                            };
+                        }
+                        review.now.stamp = stamp;
+                        review.decision_wrote(text);
+                    }
+                    // Loaded just before the file was replaced.
+                    None => self.reread(path, false, fx),
+                }
+                moving
+            }
+            _ => return Next::Done,
         };
-        let buf = self.documents.find(&job.path).map(|(buf, _)| buf);
-        let review = self.reviews.get_mut(&job.path);
-        match (job.stage, review, buf) {
-            (Stage::Writing(moving, format), Some(review), None) => {
-                if let Some(whole) = moving.whole() {
-                    review.now = whole.clone();
-                    review.restored = stamp.filter(|_| whole.mode.is_some());
-                } else {
-                    let text = moving.moved.text.1.clone();
-                    let mode = review.now.mode;
-                    review.now = FileState {
-                        mode,
-                        ..FileState::of_text(text, format)
-                    };
-                }
-                review.now.stamp = stamp;
-                review.decision_wrote(moving.moved.text.1.clone());
-                self.shift_ended(&job.path, *moving, fx);
-            }
-            (Stage::Whole(state), review, buf) => {
-                if let (Some(buf), true) = (buf, state.is_missing()) {
-                    self.documents.set_disk(buf, Text::default(), None);
-                    fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
-                }
-                if let Some(review) = review {
-                    review.restored = stamp.filter(|_| state.mode.is_some());
-                    review.now = FileState { stamp, ..state };
-                }
-                self.reviews.touch(&job.path);
-            }
-            (Stage::Writing(moving, _), _, _) => {
-                // Loaded just before the file was replaced.
-                self.reread(job.path.clone(), Then::Reread, fx);
-                self.shift_ended(&job.path, *moving, fx);
-            }
-            (Stage::Moving, ..) => {
-                if let Aim::Back(moved) = job.aim {
-                    self.shift_moved(&job.path, &moved, fx);
-                }
-            }
-            _ => {}
-        }
+        self.shift_ended(path, *moving, fx);
+        Next::Done
     }
 
     /// The file is where it shall be: its review and its buffer go with it.
-    fn shift_moved(&mut self, path: &Path, moved: &Moved, fx: &mut Effects) {
+    pub(crate) fn shift_moved(&mut self, path: &Path, moved: &Moved, fx: &mut Effects) -> Next {
         let Some(to) = &moved.to else {
-            return;
+            return Next::Done;
         };
         self.reviews.rename(path, to);
         if let Some(review) = self.reviews.get_mut(to) {
@@ -266,6 +151,8 @@ impl Model {
         }
         self.reviews.touch(path);
         self.reviews.touch(to);
+        self.is_also(path, to);
+        Next::Done
     }
 
     /// The text is where it shall be: so is what is accepted of it, and the file as a whole.
@@ -299,10 +186,9 @@ impl Model {
         if let (Some(is_clean), Some(state)) = (is_clean, whole) {
             self.shift_whole(path, state, is_clean, &moved, fx);
         }
-        if let Some(to) = moved.to.clone() {
-            let job = self.rest_of(path, &moved, Stage::Moving);
-            let (token, from) = (self.token(Job::Shift(job)), path.to_owned());
-            fx.push(Effect::Host(HostEffect::MoveDisk { token, from, to }));
+        if moved.to.is_some() {
+            let intent = Intent::Move(Box::new(moved.clone()));
+            self.follow_up(path.to_owned(), intent, fx);
         }
         self.reviews.note_undone(moved);
     }
@@ -340,19 +226,8 @@ impl Model {
             );
             return fx.push(notify(Level::Warn, text));
         }
-        let job = self.rest_of(path, moved, Stage::Whole(state.clone()));
-        let (token, path) = (self.token(Job::Shift(job)), path.to_owned());
-        fx.push(Effect::Host(match state.is_missing() {
-            true => HostEffect::DeleteDisk { token, path },
-            false => HostEffect::Restore { token, path, state },
-        }));
-    }
-
-    fn rest_of(&self, path: &Path, moved: &Moved, stage: Stage) -> ShiftJob {
-        ShiftJob {
-            path: path.to_owned(),
-            aim: Aim::Back(Box::new(moved.clone())),
-            stage,
-        }
+        let is_reject = false;
+        let intent = Intent::Restore { state, is_reject };
+        self.follow_up(path.to_owned(), intent, fx);
     }
 }

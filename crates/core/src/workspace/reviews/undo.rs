@@ -4,14 +4,13 @@
 //! user has changed since stays.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::decided::Undone;
 use super::moving::{Aim, counts};
-use super::queue::Wish;
 use super::turns::Of;
-use crate::model::{Effects, Job, Model, notify};
+use crate::model::{Effects, Model, notify};
 use crate::render::diffview;
 use crate::render::view::{Line, UndoView};
 use crate::spine::effect::{EditorEffect, Effect, Level};
@@ -19,6 +18,7 @@ use crate::spine::event::{ReviewAction, UndoStep};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
 use crate::text::plural;
+use crate::workspace::fileops::{Intent, Kind};
 
 /// How many undone turns can be brought back.
 const UNDONE: usize = 20;
@@ -67,7 +67,7 @@ impl Model {
         }
         for moved in decision {
             let path = moved.place().to_owned();
-            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
+            self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
     }
 
@@ -84,12 +84,12 @@ impl Model {
         }
         for moved in self.reviews.undone.remove(at).files {
             let path = moved.place().to_owned();
-            self.decide(&path, Wish::Shift(Aim::Back(Box::new(moved))), fx);
+            self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
     }
 
     /// Brings the turns back that have waited for others to be undone.
-    pub(super) fn take_backs(&mut self, fx: &mut Effects) {
+    pub(crate) fn take_backs(&mut self, fx: &mut Effects) {
         if self.reviews.backs.is_empty() || self.is_deciding() {
             return;
         }
@@ -100,9 +100,27 @@ impl Model {
 
     /// Returns whether any decision is being carried out, or waits for that.
     fn is_deciding(&self) -> bool {
-        let mut jobs = self.jobs.values();
-        !self.reviews.waiting.is_empty()
-            || jobs.any(|job| matches!(job, Job::Shift(_) | Job::Review(_)))
+        self.fileops.has_any(|kind| kind == Kind::Decision)
+    }
+
+    /// Accepts a turn's changes of a file, after decisions that wait; `false` when there is none.
+    fn accept_turn(&mut self, path: &Path, turn: TurnKey, fx: &mut Effects) -> bool {
+        let is_decision = |kind| kind == Kind::Decision;
+        if self.fileops.has(&self.names_of(path), is_decision) {
+            self.operate(path.to_owned(), Intent::AcceptTurn(turn), fx);
+            return true;
+        }
+        self.accept_turn_now(path, turn)
+    }
+
+    /// Accepts a turn's changes of a file: no text is changed by that.
+    pub(crate) fn accept_turn_now(&mut self, path: &Path, turn: TurnKey) -> bool {
+        let review = self.reviews.get_mut(path);
+        let is_hit = review.is_some_and(|review| review.accept_turn(turn));
+        if is_hit {
+            self.reviews.touch(path);
+        }
+        is_hit
     }
 
     /// Accepts or rejects what the last turn has changed; `false` when nothing waits.
@@ -122,7 +140,7 @@ impl Model {
         }
         let mut any = false;
         for path in self.files_of(turn) {
-            any |= self.decide(&path, Wish::AcceptTurn(turn), fx);
+            any |= self.accept_turn(&path, turn, fx);
         }
         any
     }
@@ -140,7 +158,7 @@ impl Model {
         for path in self.files_of(turn) {
             match self.lost_of(&path, turn) {
                 Some(why) => lost.push((path, why)),
-                None => any |= self.decide(&path, Wish::Shift(Aim::Without(turn, of)), fx),
+                None => any |= self.shift(&path, Aim::Without(turn, of), fx),
             }
         }
         (any, lost)

@@ -1,0 +1,202 @@
+//! What may be done with a file.
+//!
+//! A new kind of operation is a variant here, a `plan`, and what it records when it has `landed`.
+
+use std::path::PathBuf;
+
+use super::{Landing, Next, Outcome, Plan};
+use crate::model::{Effects, Model, notify};
+use crate::spine::effect::Level;
+use crate::spine::event::DiskFile;
+use crate::spine::ids::{SessionKey, TurnKey};
+use crate::spine::project::FileState;
+use crate::workspace::changes::TakeIn;
+use crate::workspace::files::{Read, Write};
+use crate::workspace::proposals::PutBack;
+use crate::workspace::reviews::{Aim, Decide, Moved};
+
+/// An intent, and the file it is about.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub path: PathBuf,
+    pub intent: Intent,
+    pub(super) tries: u32,
+    /// When it came; what follows from another operation has come before all others.
+    pub(super) turn: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum Intent {
+    /// An agent reads the file.
+    Read(Read),
+    /// An agent writes the file.
+    Write(Write),
+    /// What was found on disk comes into the buffer and the review.
+    TakeIn(TakeIn),
+    /// The user accepts or rejects hunks.
+    Decide(Decide),
+    /// The user accepts what a turn has changed.
+    AcceptTurn(TurnKey),
+    /// A turn's changes are undone, or brought back.
+    Shift(Aim),
+    /// Lines come back that an agent has replaced though the user rejected that.
+    PutBack(PutBack),
+    /// The file gets another state as a whole; for a reject, which then goes on.
+    Restore { state: FileState, is_reject: bool },
+    /// A rejected move is taken back; then the rest is rejected.
+    MoveBack(PathBuf),
+    /// The file goes where it was before a turn was undone, or brought back.
+    Move(Box<Moved>),
+    /// What a decision has left on disk comes into the buffer; then the rest is rejected, if the
+    /// decision is to reject all.
+    Reread { is_reject: bool },
+    /// Mode and format are put back after the lines.
+    Rest,
+    /// The buffer is gone: the review has what is on disk.
+    Sync,
+}
+
+/// What an intent is, as far as others depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write(SessionKey),
+    TakeIn(Option<SessionKey>),
+    /// The user has decided something, or what follows from that.
+    Decision,
+}
+
+impl Operation {
+    pub fn new(path: PathBuf, intent: Intent) -> Self {
+        Self {
+            path,
+            intent,
+            tries: 0,
+            turn: 0,
+        }
+    }
+}
+
+impl Intent {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Intent::Read(_) => Kind::Read,
+            Intent::Write(write) => Kind::Write(write.session),
+            Intent::TakeIn(change) => Kind::TakeIn(change.by),
+            _ => Kind::Decision,
+        }
+    }
+}
+
+impl Model {
+    /// Returns whether an operation is planned for what is on disk, and so has it read first.
+    pub(super) fn reads_disk(&mut self, op: &mut Operation, fx: &mut Effects) -> bool {
+        let is_open = self.documents.find(&op.path).is_some();
+        match &mut op.intent {
+            Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync => true,
+            Intent::Read(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
+            Intent::TakeIn(change) => self.reads_change(change, fx),
+            Intent::Decide(decide) => !is_open && !self.begins_whole(&op.path, decide),
+            Intent::AcceptTurn(_)
+            | Intent::Restore { .. }
+            | Intent::MoveBack(_)
+            | Intent::Move(_) => false,
+        }
+    }
+
+    /// Says what is to be done next for an intent.
+    pub(super) fn plan(
+        &mut self,
+        op: &mut Operation,
+        disk: Option<DiskFile>,
+        fx: &mut Effects,
+    ) -> Plan {
+        let path = op.path.clone();
+        match (&mut op.intent, disk) {
+            (Intent::Read(read), disk) => self.plan_read(&path, read, disk, fx),
+            (Intent::Write(write), Some(disk)) => self.plan_write(&path, write, disk, fx),
+            (Intent::TakeIn(change), disk) => self.plan_change(&path, change, disk, fx),
+            (Intent::Decide(decide), disk) => self.plan_decision(&path, decide, disk, fx),
+            (Intent::AcceptTurn(turn), _) => {
+                self.accept_turn_now(&path, *turn);
+                Plan::Done
+            }
+            (Intent::Shift(aim), disk) => self.plan_shift(&path, aim, disk),
+            (Intent::PutBack(back), disk) => self.plan_put_back(&path, back, disk, fx),
+            (Intent::Restore { state, .. }, _) => {
+                Plan::Disk(super::Change::Restore(state.clone()), Landing::Plain)
+            }
+            (Intent::MoveBack(to), _) => {
+                Plan::Disk(super::Change::Move(to.clone()), Landing::Plain)
+            }
+            (Intent::Move(moved), _) => match &moved.to {
+                Some(to) => Plan::Disk(super::Change::Move(to.clone()), Landing::Plain),
+                None => Plan::Done,
+            },
+            (Intent::Reread { .. }, Some(disk)) => self.plan_reread(&path, disk),
+            (Intent::Rest, Some(disk)) => self.plan_rest(&path, disk),
+            (Intent::Sync, Some(disk)) => {
+                self.review_from_disk(&path, disk);
+                Plan::Done
+            }
+            (Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync, None) => {
+                Plan::Again
+            }
+        }
+    }
+
+    /// Records what has come of a change.
+    pub(super) fn landed(
+        &mut self,
+        op: &mut Operation,
+        landing: Landing,
+        outcome: Option<Outcome>,
+        fx: &mut Effects,
+    ) -> Next {
+        let path = op.path.clone();
+        let outcome = match (&op.intent, outcome) {
+            (Intent::Shift(_), outcome) => return self.shift_landed(&path, landing, outcome, fx),
+            (_, Some(outcome)) => outcome,
+            (_, None) => return Next::Done,
+        };
+        match (&mut op.intent, landing, outcome) {
+            (Intent::Write(write), landing, outcome) => {
+                self.write_landed(&path, write, landing, outcome, fx)
+            }
+            (Intent::TakeIn(change), Landing::TakenIn(merge, content), Outcome::Edited(done)) => {
+                self.change_landed(change, *merge, content, &done, fx)
+            }
+            (Intent::Decide(decide), landing, outcome) => {
+                self.decision_landed(&path, decide, landing, outcome, fx)
+            }
+            (Intent::PutBack(_), Landing::PutBack(text), outcome) => {
+                self.put_back_landed(&path, text, outcome, fx)
+            }
+            (Intent::Restore { state, is_reject }, _, Outcome::Written(stamp)) => {
+                self.restored(&path, state.clone(), *is_reject, stamp, fx)
+            }
+            (Intent::Rest, Landing::Rest(state), Outcome::Written(stamp)) => {
+                self.restored(&path, state, true, stamp, fx)
+            }
+            (Intent::MoveBack(to), _, Outcome::Written(stamp)) => {
+                self.moved_back(&path, to, stamp, fx)
+            }
+            (Intent::Move(moved), ..) => self.shift_moved(&path, moved, fx),
+            (Intent::Reread { is_reject }, Landing::Reread(merge), Outcome::Edited(done)) => {
+                self.reread_landed(&path, *merge, *is_reject, &done, fx)
+            }
+            _ => Next::Done,
+        }
+    }
+
+    /// Ends an operation that cannot be carried out; `text` says why, and of which file.
+    pub(super) fn failed(&mut self, op: Operation, text: String, fx: &mut Effects) {
+        match op.intent {
+            Intent::Read(read) => self.read_failed(&read, text, fx),
+            Intent::Write(write) => self.write_failed(&op.path, &write, text, fx),
+            Intent::TakeIn(change) => self.change_failed(&change, text, fx),
+            Intent::Sync => {}
+            _ => fx.push(notify(Level::Error, text)),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The executor: has files read, changes made and verified, and operations planned again.
+//!
+//! Invariant: an operation leaves its lane when it is done, has failed, or has been tried
+//! [`MAX_TRIES`] times; then the next one begins.
+
+use std::path::{Path, PathBuf};
+
+use super::intent::{Intent, Operation};
+use super::lane::LaneId;
+use super::plan::{Next, Opens, Outcome, Plan};
+use super::{Author, MAX_TRIES, failure};
+use crate::model::{Effects, Job, Model};
+use crate::questions::permission::was_cancelled;
+use crate::spine::asker::Asker;
+use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
+use crate::spine::ids::Token;
+
+/// Why a change was not made.
+enum Why {
+    /// The editor's words.
+    Refused(String),
+    /// The host's sentence, with the path.
+    Failed(String),
+}
+
+impl Model {
+    /// Has an operation carried out after all others on its file.
+    pub(crate) fn operate(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
+        let lane = self.line_up(path, intent);
+        self.run_lane(lane, fx);
+    }
+
+    /// Lets an operation wait behind all others on its file.
+    pub(crate) fn line_up(&mut self, path: PathBuf, intent: Intent) -> LaneId {
+        let names = self.names_of(&path);
+        self.fileops.enter(names, Operation::new(path, intent))
+    }
+
+    /// Has an operation carried out that follows from the one on the same file which has just
+    /// landed: before all that waits there.
+    pub(crate) fn follow_up(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
+        match self.fileops.busy(&self.names_of(&path)) {
+            Some(lane) => self.fileops.follow_up(lane, Operation::new(path, intent)),
+            None => self.operate(path, intent, fx),
+        }
+    }
+
+    /// Returns all names by which a file is known.
+    pub(crate) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
+        let mut names = vec![path.to_owned()];
+        if let Some((_, document)) = self.documents.find(path) {
+            names.extend([document.path.clone(), document.real.clone()]);
+        }
+        names.extend(self.reviews.get(path).map(|review| review.real.clone()));
+        names
+    }
+
+    /// Learns that a file has another name, too.
+    pub(crate) fn is_also(&mut self, path: &Path, name: &Path) {
+        self.fileops.has_name(path, name.to_owned());
+    }
+
+    /// Goes on with what has waited for a buffer to be loaded.
+    pub(crate) fn run_lanes(&mut self, fx: &mut Effects) {
+        for lane in self.fileops.idle() {
+            self.run_lane(lane, fx);
+        }
+    }
+
+    /// Begins one operation after another, until one waits for an effect.
+    pub(crate) fn run_lane(&mut self, lane: LaneId, fx: &mut Effects) {
+        while let Some(path) = self.fileops.next(lane) {
+            if self.documents.is_loading(path) {
+                return;
+            }
+            let Some(op) = self.fileops.begin(lane) else {
+                return;
+            };
+            self.go_on(lane, op, None, fx);
+        }
+        if self.fileops.tidy(lane) {
+            self.take_backs(fx);
+        }
+    }
+
+    /// Plans an operation and has the first effect of that carried out.
+    fn go_on(&mut self, lane: LaneId, mut op: Operation, disk: Option<DiskFile>, fx: &mut Effects) {
+        if disk.is_none() && self.reads_disk(&mut op, fx) {
+            let token = self.token(Job::File(lane));
+            let path = op.path.clone();
+            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            return self.fileops.waits(lane, op, None, None);
+        }
+        match self.plan(&mut op, disk, fx) {
+            Plan::Edit {
+                edit,
+                author,
+                opens,
+                landing,
+            } => {
+                self.open_review(opens);
+                let token = self.token(Job::File(lane));
+                fx.push(edit.into_effect(token));
+                self.fileops.waits(lane, op, Some(landing), Some(author));
+            }
+            Plan::Disk(change, landing) => {
+                let token = self.token(Job::File(lane));
+                fx.push(change.into_effect(token, op.path.clone()));
+                self.fileops.waits(lane, op, Some(landing), None);
+            }
+            Plan::Record(landing) => {
+                self.landed(&mut op, landing, None, fx);
+                self.fileops.end(lane);
+            }
+            Plan::Again => self.replan(lane, op, None, fx),
+            Plan::Done => self.fileops.end(lane),
+            Plan::Fail(why) => {
+                let text = failure(&op.path, &why);
+                self.end_failed(lane, op, text, fx);
+            }
+        }
+    }
+
+    fn open_review(&mut self, opens: Option<Box<Opens>>) {
+        if let Some(opens) = opens {
+            let review = self.reviews.begin(
+                &opens.path,
+                &opens.real,
+                opens.session,
+                &opens.base,
+                opens.origin,
+            );
+            review.now.body = opens.now.unwrap_or(review.now.body.clone());
+        }
+    }
+
+    /// Plans an operation again, for `disk` if that is known.
+    fn replan(
+        &mut self,
+        lane: LaneId,
+        mut op: Operation,
+        disk: Option<DiskFile>,
+        fx: &mut Effects,
+    ) {
+        op.tries += 1;
+        if op.tries <= MAX_TRIES {
+            return self.go_on(lane, op, disk, fx);
+        }
+        let text = failure(&op.path, "it changes too fast to be written to; try again");
+        self.end_failed(lane, op, text, fx);
+    }
+
+    fn end_failed(&mut self, lane: LaneId, op: Operation, text: String, fx: &mut Effects) {
+        self.failed(op, text, fx);
+        self.fileops.end(lane);
+    }
+
+    /// Goes on when the disk was read.
+    pub(crate) fn file_was_read(
+        &mut self,
+        lane: LaneId,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) {
+        let Some((op, _)) = self.fileops.resumes(lane) else {
+            return;
+        };
+        let disk = match result {
+            Ok(disk) => Ok(disk),
+            Err(why) => match &op.intent {
+                Intent::TakeIn(change) => change.as_told().ok_or(why),
+                _ => Err(why),
+            },
+        };
+        match disk {
+            Err(text) => match &op.intent {
+                // What was told will do.
+                Intent::TakeIn(change) => {
+                    self.change_unread(change, text, fx);
+                    self.fileops.end(lane);
+                }
+                _ => self.end_failed(lane, op, text, fx),
+            },
+            Ok(disk) => {
+                let is_loading = [&op.path, &disk.real]
+                    .iter()
+                    .any(|name| self.documents.is_loading(name));
+                if let Some(other) = self.fileops.learn(lane, disk.real.clone()) {
+                    // It is the file of another lane, where something is under way.
+                    self.fileops.put_back(lane, op);
+                    self.fileops.join(lane, other);
+                } else if is_loading || self.fileops.is_before(lane, &op) {
+                    self.fileops.put_back(lane, op);
+                } else {
+                    self.go_on(lane, op, Some(disk), fx);
+                }
+            }
+        }
+        self.run_lane(lane, fx);
+    }
+
+    /// Goes on when the editor has made an edit, or has not.
+    pub(crate) fn file_was_edited(
+        &mut self,
+        lane: LaneId,
+        result: Result<EditDone, EditError>,
+        fx: &mut Effects,
+    ) {
+        let result = match result {
+            Ok(done) => Ok(Outcome::Edited(done)),
+            Err(EditError::Stale { .. } | EditError::Gone) => Err(None),
+            Err(EditError::Refused(why)) => Err(Some(Why::Refused(why))),
+        };
+        self.has_landed(lane, result, fx);
+    }
+
+    /// Goes on when the disk has a file, or has not.
+    pub(crate) fn file_was_written(
+        &mut self,
+        lane: LaneId,
+        result: Result<Option<Stamp>, WriteError>,
+        fx: &mut Effects,
+    ) {
+        let result = match result {
+            Ok(stamp) => Ok(Outcome::Written(stamp)),
+            Err(WriteError::Stale) => Err(None),
+            Err(WriteError::Failed(text)) => Err(Some(Why::Failed(text))),
+        };
+        self.has_landed(lane, result, fx);
+    }
+
+    /// Records what has come of a change: done, not made because the file has changed (`None`), or
+    /// refused.
+    fn has_landed(&mut self, lane: LaneId, result: Result<Outcome, Option<Why>>, fx: &mut Effects) {
+        let Some((mut op, landing)) = self.fileops.resumes(lane) else {
+            return;
+        };
+        match (result, landing) {
+            (Ok(outcome), Some(landing)) => {
+                match self.landed(&mut op, landing, Some(outcome), fx) {
+                    Next::Done => self.fileops.end(lane),
+                    Next::Again => self.replan(lane, op, None, fx),
+                    Next::Over(disk) => self.replan(lane, op, Some(disk), fx),
+                }
+            }
+            (Err(Some(Why::Refused(why))), _) => {
+                let text = failure(&op.path, &format!("nothing was changed: {why}"));
+                self.end_failed(lane, op, text, fx);
+            }
+            (Err(Some(Why::Failed(text))), _) => self.end_failed(lane, op, text, fx),
+            (Err(None), _) | (Ok(_), None) => self.replan(lane, op, None, fx),
+        }
+        self.run_lane(lane, fx);
+    }
+
+    /// Returns the author of lines that come back for an edit of the client's.
+    pub(crate) fn author_of(&self, token: Token) -> Author {
+        let author = match self.jobs.get(token) {
+            Some(Job::File(lane)) => self.fileops.author(*lane),
+            _ => None,
+        };
+        author.unwrap_or(Author::Others)
+    }
+
+    /// A request is taken back; tells whether it was one for a file.
+    ///
+    /// What has begun to change a file goes on, and is answered by what comes of it.
+    pub(crate) fn file_taken_back(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
+        let is_it = |intent: &Intent| match intent {
+            Intent::Read(read) => read.asker == *asker,
+            Intent::Write(write) => write.asker == *asker,
+            _ => false,
+        };
+        if let Some(lane) = self.fileops.take_waiting(is_it) {
+            self.reply_error(asker, was_cancelled(), fx);
+            self.run_lane(lane, fx);
+            return true;
+        }
+        let is_taken_back = match self.fileops.active_mut(is_it) {
+            None => return false,
+            Some((Intent::Read(read), _)) => &mut read.is_taken_back,
+            Some((Intent::Write(write), false)) => &mut write.is_taken_back,
+            Some(_) => return true,
+        };
+        if !std::mem::replace(is_taken_back, true) {
+            self.reply_error(asker, was_cancelled(), fx);
+        }
+        true
+    }
+}
