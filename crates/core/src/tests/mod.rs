@@ -25,6 +25,7 @@ mod catalog;
 mod composer;
 mod elicitation;
 mod feedback;
+mod fileops;
 mod files;
 mod follow;
 mod frames;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::steps::{Can, Step, can, step};
+use super::steps::{Can, Step, can, step, step_of_one_file};
 use super::story::Story;
 use super::world::World;
 
@@ -54,5 +54,24 @@ proptest! {
         let mut one = live(can, &steps, true);
         let mut two = live(can, &steps, true);
         prop_assert_eq!(one.journal.take(), two.journal.take());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn whatever_happens_to_one_file_by_two_names_nothing_is_lost_and_all_of_it_ends(
+        steps in proptest::collection::vec(step_of_one_file(), 1..60),
+    ) {
+        let mut life = Story::new(Can::Forget, false);
+        life.links();
+        life.live(&Step::Read(0, None, None));
+        life.live(&Step::Disk(0));
+        life.live(&Step::Disk(1));
+        for step in &steps {
+            life.live(step);
+        }
+        drop(life.rests());
     }
 }

@@ -79,6 +79,49 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What can happen to one file, all at once: `Step::Disk(1)` is the file by its other name.
+pub fn step_of_one_file() -> impl Strategy<Value = Step> {
+    let places = || (0..9usize, 0..3usize, 0..3usize);
+    let many = || proptest::collection::vec(places(), 1..3);
+    let decision = prop_oneof![
+        2 => Just("accept"),
+        2 => Just("reject"),
+        1 => Just("accept row"),
+        1 => Just("reject row"),
+        1 => Just("undo turn"),
+        1 => Just("turn back"),
+        1 => Just("list undo"),
+        1 => Just("prompt"),
+        1 => Just("yes"),
+    ];
+    let buffer = prop_oneof![
+        3 => Just("open"),
+        1 => Just("undo"),
+        1 => Just("save"),
+        1 => Just("wipe"),
+        1 => Just("reload"),
+        2 => Just("tick"),
+    ];
+    prop_oneof![
+        3 => Just(Step::Read(0, None, None)),
+        4 => many().prop_map(|places| Step::Write(0, places)),
+        1 => many().prop_map(|places| Step::Propose(0, places)),
+        1 => Just(Step::Carry(0)),
+        2 => many().prop_map(|places| Step::Shell(0, places)),
+        2 => (0..9usize).prop_map(|start| Step::Foreign(0, start)),
+        1 => any::<bool>().prop_map(|broken| Step::Broken(0, broken)),
+        1 => Just(Step::TakeBack(3)),
+        3 => places().prop_map(|(start, removed, added)| Step::Type(0, start, removed, added)),
+        2 => buffer.prop_map(|what| Step::Buffer(0, what)),
+        4 => decision.prop_map(Step::User),
+        4 => (1..3usize).prop_map(Step::Editor),
+        5 => (0..2usize).prop_map(Step::Disk),
+        1 => Just(Step::Agents),
+        2 => Just(Step::Check),
+        2 => Just(Step::Tell),
+    ]
+}
+
 fn file() -> impl Strategy<Value = usize> {
     prop_oneof![4 => Just(0usize), 1 => 1..3usize]
 }

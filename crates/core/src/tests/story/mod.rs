@@ -19,9 +19,13 @@ use crate::tests::editor::Travel;
 use crate::tests::steps::{Can, Step};
 use crate::tests::world::{FRAME, Part, S1, World};
 use crate::text::LineEdit;
+use crate::workspace::reviews::FileReview;
 
 /// The files of a random life; the last one does not exist at first.
 const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
+
+/// Another name of the first file, where agents use two.
+const LINK: &str = "/p/link";
 
 /// What an agent had seen of a file, and what it wants to write.
 type Proposal = (Option<Vec<String>>, Vec<String>);
@@ -29,6 +33,8 @@ type Proposal = (Option<Vec<String>>, Vec<String>);
 /// A world in which steps happen.
 pub struct Story {
     pub w: World,
+    /// Agents name the first file by a link, too.
+    has_link: bool,
     /// What the agent last read or wrote in a session.
     seen: BTreeMap<(String, usize), Vec<String>>,
     /// Reads of whole files that wait for an answer.
@@ -74,6 +80,7 @@ impl Story {
         }
         Self {
             w,
+            has_link: false,
             seen: BTreeMap::new(),
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
@@ -84,6 +91,19 @@ impl Story {
             tools: [0; 3],
             uses: 0,
         }
+    }
+
+    /// Lets agents name the first file by a symbolic link, too.
+    pub fn links(&mut self) {
+        self.has_link = true;
+        self.w.disk.links.insert(LINK.into(), FILES[0].into());
+    }
+
+    /// Returns the review of a file.
+    fn review_of(&self, file: usize) -> Option<&FileReview> {
+        let path = PathBuf::from(FILES[file]);
+        let name = self.w.model.reviews.name_of(&path, &path);
+        self.w.model.reviews.get(&name)
     }
 
     /// Returns the session that is used, its agent and its id.
@@ -118,6 +138,9 @@ impl Story {
             return None;
         }
         params["sessionId"] = json!(session);
+        if self.has_link && id.is_multiple_of(2) && params["path"] == FILES[0] {
+            params["path"] = json!(LINK);
+        }
         let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.w.prints(agent, &line.to_string());
         Some(id.to_string())
@@ -145,7 +168,7 @@ impl Story {
     }
 
     fn base_lines(&self, file: usize) -> BTreeSet<String> {
-        let review = self.w.model.reviews.get(FILES[file].as_ref());
+        let review = self.review_of(file);
         let base = review.map(|review| review.ledger.base().clone());
         let base = base.unwrap_or_default();
         base.to_lines(0..base.len()).into_iter().collect()
@@ -199,7 +222,11 @@ impl Story {
         if self.w.resolves() {
             return self.w.settle();
         }
-        let path = PathBuf::from(FILES[file]);
+        let path = match self.has_link && file == 1 {
+            true => PathBuf::from(LINK),
+            false => PathBuf::from(FILES[file]),
+        };
+        let file = if self.has_link { 0 } else { file };
         let work = |life: &mut Self| {
             let event = life.w.disk.work(&path);
             event.into_iter().for_each(|event| life.w.happens(event));

@@ -9,7 +9,7 @@ impl Story {
         self.comes_to_rest();
         for (file, typed) in &self.typed {
             let mut kept = self.base_lines(*file);
-            let review = self.w.model.reviews.get(FILES[*file].as_ref());
+            let review = self.review_of(*file);
             let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
             kept.extend(hunks.filter_map(|hunk| hunk.conflict.clone()).flatten());
             match self.buf(*file) {
@@ -81,7 +81,7 @@ impl Story {
                     let buffer = &self.w.editor.buffers[&buf];
                     let document = &self.w.model.documents.get(buf).unwrap().text;
                     // A buffer keeps what somebody else has deleted.
-                    let review = self.w.model.reviews.get(&path);
+                    let review = self.review_of(file);
                     let is_agents = review.is_some_and(|review| review.now.is_missing());
                     let is_kept = bytes.is_none() && !is_agents;
                     assert!(
@@ -90,7 +90,7 @@ impl Story {
                     );
                 }
                 None => {
-                    let review = self.w.model.reviews.get(&path);
+                    let review = self.review_of(file);
                     let current = review.map(|review| review.ledger.current());
                     assert!(
                         current.is_none_or(|current| *current == disk),

@@ -1,0 +1,114 @@
+//! What holds of all operations on one file: their order, their number, and how they end.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::ondisk::{Place, decide, running, types, writes};
+use super::world::{Part, World};
+use crate::spine::effect::EditorEffect;
+use crate::spine::event::ReviewAction;
+use crate::workspace::fileops::MAX_TRIES;
+
+const F: &str = "/p/f";
+const LINK: &str = "/p/link";
+
+/// Lets the editor make edits, each of a buffer that has moved on; returns how many.
+fn edits_in_vain(w: &mut World) -> u32 {
+    let mut edits = 0;
+    loop {
+        let buf = w.buf(F);
+        let is_edit = |effect: &EditorEffect| matches!(effect, EditorEffect::Edit { .. });
+        if w.to_editor.front().is_some_and(is_edit) {
+            edits += 1;
+            w.edits(|editor, _, out| editor.ticks(buf, out));
+        }
+        if !w.editor_moves() {
+            return edits;
+        }
+        w.settle();
+    }
+}
+
+fn writes_by(w: &mut World, name: &str, id: &str, content: &str) {
+    let params = json!({ "sessionId": "s1", "path": name, "content": content });
+    w.asks(id, "fs/write_text_file", &params);
+}
+
+#[test]
+fn a_write_to_a_buffer_that_never_rests_fails_after_so_many_tries() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    w.holds(Part::Editor);
+    writes(&mut w, "1", "a\nX\n");
+    assert_eq!(edits_in_vain(&mut w), MAX_TRIES + 1);
+    let answer = w.answer("1").as_ref().expect_err("it was not written");
+    assert!(
+        answer.to_string().contains("it changes too fast"),
+        "{answer}"
+    );
+    w.goes_on();
+    writes(&mut w, "2", "a\nY\n");
+    assert_eq!(w.buffer(F), "a\nY\n");
+    w.skip();
+}
+
+#[test]
+fn a_decision_about_a_buffer_that_never_rests_fails_after_so_many_tries() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    writes(&mut w, "1", "a\nX\n");
+    w.holds(Part::Editor);
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(edits_in_vain(&mut w), MAX_TRIES + 1);
+    assert!(w.was_told("/p/f: it changes too fast"));
+    w.goes_on();
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.buffer(F), "a\n");
+    w.skip();
+}
+
+#[test]
+fn a_change_on_disk_of_a_buffer_that_never_rests_fails_after_so_many_tries() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    types(&mut w, 0, 0, &["mine"]);
+    w.holds(Part::Editor);
+    w.disk.put(F, "a\nX\n");
+    w.settle();
+    assert_eq!(edits_in_vain(&mut w), MAX_TRIES + 1);
+    assert!(w.was_told("/p/f: it changes too fast"));
+    w.goes_on();
+    assert_eq!(w.buffer(F), "mine\na\n");
+    w.skip();
+}
+
+#[test]
+fn writes_by_two_names_of_a_file_are_carried_out_one_after_another() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    w.disk.links.insert(LINK.into(), F.into());
+    w.holds(Part::Disk);
+    writes_by(&mut w, LINK, "1", "a\nX\nb\n");
+    writes_by(&mut w, F, "2", "a\nX\nb\nY\n");
+    let works = |w: &mut World, name: &str| {
+        let event = w.disk.work(Path::new(name)).expect("something to do");
+        w.happens(event);
+    };
+    works(&mut w, LINK);
+    // Now it is known whose file that is: of the two, one is under way.
+    assert_eq!(w.disk.busy().len(), 1, "{:?}", w.disk.busy());
+    w.goes_on();
+    assert_eq!(w.disk.get(F).as_deref(), Some("a\nX\nb\nY\n"));
+    assert!(w.answer("1").is_ok() && w.answer("2").is_ok());
+    w.skip();
+}
+
+#[test]
+fn a_decision_waits_for_the_write_before_it() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    writes(&mut w, "1", "X\na\nb\n");
+    w.holds(Part::Disk);
+    writes(&mut w, "2", "X\na\nb\nY\n");
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.buffer(F), "X\na\nb\n");
+    w.goes_on();
+    assert_eq!(w.buffer(F), "a\nb\n");
+    w.skip();
+}
