@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::editor::{Outbox, Published, Wiring};
 use acp_core::model::Model;
 use acp_core::render::view::Frame;
+use acp_core::spine::cx::Effects;
 use acp_core::spine::effect::{EditorEffect, Effect, Level};
 use acp_core::spine::event::Event;
 use acp_core::update::update;
@@ -116,7 +117,7 @@ struct Core {
 impl Core {
     fn run(self, ended: &Sender<()>) {
         let mut model = Model::default();
-        let mut effects = Vec::new();
+        let mut effects = Effects::default();
         let mut between = 0;
         while let Some(event) = self.next(&model, &mut between) {
             if matches!(event, Event::Quit) {
@@ -129,7 +130,7 @@ impl Core {
             if is_end || effects.iter().any(is_seen) {
                 self.publish(&model);
             }
-            for effect in effects.drain(..) {
+            for effect in effects.drain() {
                 match effect {
                     Effect::Host(effect) => self.host.run(effect),
                     Effect::Editor(effect) => self.outbox.push(effect),
@@ -143,11 +144,11 @@ impl Core {
 
     /// Has what is not written down yet of the sessions written down.
     fn farewell(&self, model: &mut Model) {
-        let mut effects = Vec::new();
+        let mut effects = Effects::default();
         let work = AssertUnwindSafe(|| model.farewell(&mut effects));
         // Neovim quits: nobody is left to tell.
         let _ = catch_unwind(work);
-        for effect in effects {
+        for effect in effects.drain() {
             if let Effect::Host(effect) = effect {
                 self.host.run(effect);
             }
@@ -191,7 +192,7 @@ fn is_seen(effect: &Effect) -> bool {
 }
 
 /// Runs `update`; a panic costs the event, and the user hears of it.
-fn guarded(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
+fn guarded(model: &mut Model, event: Event, effects: &mut Effects) {
     let is_prompt = matches!(event, Event::Prompt { .. });
     let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
     let work = AssertUnwindSafe(|| {

@@ -26,8 +26,8 @@ pub use crate::conversation::usage::Usage;
 use crate::questions::elicitation::Elicitations;
 use crate::questions::permission::Permissions;
 use crate::render::markdown::Languages;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
-pub use crate::spine::effect::{Effects, emit, log, notify};
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey, Token};
 pub use crate::spine::jobs::Job;
@@ -44,9 +44,7 @@ use crate::workspace::reviews::Reviews;
 use crate::workspace::tracked::Tracked;
 use crate::workspace::window::Windows;
 use acp::client::{self, Initialized};
-use acp::{
-    self, PermissionOption, RequestId, RpcError, SessionId, ToolCallPatch, Update, Way, rpc,
-};
+use acp::{self, PermissionOption, RequestId, SessionId, ToolCallPatch, Update, Way, rpc};
 
 #[derive(Debug, Default)]
 pub struct Model {
@@ -404,35 +402,6 @@ impl Model {
         let ms = self.limits.control_ms;
         let token = self.token(Job::ControlTimeout { agent, id });
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
-    }
-
-    /// Answers a request of the agent's, unless the process is gone.
-    pub(crate) fn respond(
-        &self,
-        agent: AgentKey,
-        id: &RequestId,
-        result: Result<impl serde::Serialize, RpcError>,
-        fx: &mut Effects,
-    ) {
-        if !self.agents.contains_key(&agent) {
-            return;
-        }
-        let line = match result {
-            Ok(result) => rpc::response(id, result),
-            Err(error) => rpc::error(id, error.code, &error.message, error.data),
-        };
-        fx.push(Effect::Host(HostEffect::Send { agent, line }));
-    }
-
-    /// Answers a request of the agent's with an error.
-    pub(crate) fn refuse(
-        &self,
-        agent: AgentKey,
-        id: &RequestId,
-        error: RpcError,
-        fx: &mut Effects,
-    ) {
-        self.respond(agent, id, Err::<(), _>(error), fx);
     }
 
     /// Writes a notice into a session's transcript.

@@ -2,11 +2,12 @@
 //!
 //! Invariant: `update` never fails; whatever an event says, the model stays whole.
 
-use super::model::{Call, Effects, Job, Model, Question, Session, log, notify};
+use super::model::{Call, Job, Model, Question, Session};
 use super::text::Text;
 use crate::conversation::history::HistoryJob;
 use crate::conversation::queue::When;
 use crate::questions::elicitation::Asked;
+use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::Event;
 use crate::spine::ids::{AgentKey, Token};
@@ -22,6 +23,9 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
+    for notice in fx.take_notices() {
+        model.notice(notice.session, notice.level, notice.text);
+    }
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo may be a thousand edits, an agent's write as well: told of when all are there,
@@ -251,7 +255,7 @@ fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
             model.file_was_written(lane, result, fx);
         }
         (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
-            model.kept_was_read(session, kept, result);
+            model.kept_was_read(session, kept, result, fx);
         }
         (Some(Job::Proposed(path)), Event::DiskRead { result, .. }) => {
             model.proposal_read(&path, result, fx);
@@ -383,11 +387,11 @@ fn agent_request(
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
             let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);
-            model.refuse(agent, &id, error, fx);
+            fx.refuse(agent, &id, error);
         }
         AgentRequest::Invalid { method, why } => {
             fx.push(log(Level::Warn, format!("{method}: {why}")));
-            model.refuse(agent, &id, RpcError::new(rpc::INVALID_PARAMS, why), fx);
+            fx.refuse(agent, &id, RpcError::new(rpc::INVALID_PARAMS, why));
         }
     }
 }
@@ -449,7 +453,7 @@ fn language_ready(model: &mut Model, language: &str, result: Result<(), String>,
 }
 
 /// A panic was caught somewhere: the user hears of it once, and work goes on.
-fn panicked(place: &str, message: &str, fx: &mut Vec<Effect>) {
+fn panicked(place: &str, message: &str, fx: &mut Effects) {
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,

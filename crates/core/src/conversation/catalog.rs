@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::model::{Call, Effects, Model, Session, Stage, log};
+use crate::model::{Call, Model, Session, Stage};
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, ListedSession, SessionAbilities};

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use crate::conversation::attachment::{Attachment, Content, Fetch, Image, Takes, whole};
 use crate::conversation::complete::Files;
-use crate::model::{Effects, Model, Session, Stage, notify};
+use crate::model::{Model, Session, Stage};
 use crate::render::view::{Frame, Patch};
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey, Token};

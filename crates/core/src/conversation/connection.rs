@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use crate::conversation::queue::tell_unsent;
-use crate::model::{Agent, AgentState, Call, Effects, Model, Session, Stage, emit, log, notify};
+use crate::model::{Agent, AgentState, Call, Model, Session, Stage};
+use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::RpcError;

@@ -8,7 +8,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::model::{AgentState, Call, Effects, Model, emit, notify};
+use crate::model::{AgentState, Call, Model};
+use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::{AgentSpec, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey};

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::conversation::connection::first_line;
 use crate::conversation::replay::{Item, Replay};
-use crate::model::{Call, Effects, Model, Session, emit, notify};
+use crate::model::{Call, Model, Session};
+use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::Origin;
 use crate::spine::ids::{AgentKey, SessionKey};

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::conversation::transcript::Entry;
-use crate::model::{Effects, Model, Session};
+use crate::model::{Model, Session};
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
+use crate::spine::cx::{Effects, emit};
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
@@ -101,11 +102,7 @@ impl Model {
             tell(*key, session, &mut news);
         }
         let at = before.unwrap_or(fx.len());
-        let news = news.into_iter();
-        fx.splice(
-            at..at,
-            news.map(|news| Effect::Editor(EditorEffect::Emit(news))),
-        );
+        fx.insert_all(at, news.into_iter().map(emit));
     }
 }
 

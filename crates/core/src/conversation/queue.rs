@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::model::{Effects, Model, emit, notify};
+use crate::model::Model;
 use crate::render::view::{Frame, Line, Patch, QueueView, Span};
+use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};

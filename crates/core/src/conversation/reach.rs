@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::tools::Way;

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect, HostEffect};
 use crate::spine::ids::SessionKey;
 

@@ -4,8 +4,9 @@
 //! agent answers to it all the same is dropped. A request that the agent takes back gets its one
 //! answer as every other: the error for it where it still waits, else what became of it.
 
-use crate::model::{Call, Effects, Model};
+use crate::model::{Call, Model};
 use crate::spine::asker::Asker;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::AgentKey;
 use acp::{RequestId, client, rpc};

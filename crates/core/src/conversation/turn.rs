@@ -8,9 +8,8 @@ use serde_json::Value;
 use crate::conversation::attachment::{Attachment, Takes};
 use crate::conversation::plan::Place;
 use crate::conversation::queue::When;
-use crate::model::{
-    Call, EARLY_UPDATES, Echo, Effects, Model, Stage, Turn, Usage, emit, log, notify,
-};
+use crate::model::{Call, EARLY_UPDATES, Echo, Model, Stage, Turn, Usage};
+use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -148,7 +147,7 @@ impl Model {
 
     pub(crate) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
         // The agent hears of the cancel first: else it goes on with what its calls came to.
-        let mut answers = Effects::new();
+        let mut answers = Effects::default();
         let had_uses = self.cancel_uses(key, &mut answers);
         self.cancel_turn(key, had_uses, fx);
         fx.append(&mut answers);

@@ -6,13 +6,14 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::model::{Call, Effects, Model, emit, log, notify};
+use crate::model::{Call, Model};
 use crate::questions::form::Form;
 use crate::questions::page::Page;
 use crate::questions::permission::{Permission, unknown_session, was_cancelled};
 use crate::render::toolview;
 use crate::render::view::{ElicitationView, Line};
 use crate::spine::asker::Asker;
+use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, ElicitationId, PermissionId, SessionKey};
 use acp::{ElicitationMode, ElicitationScope, RequestId, RpcError, SessionId, ToolCallId, client};
@@ -150,7 +151,7 @@ impl Model {
     pub(crate) fn elicited(&mut self, agent: AgentKey, asked: Asked, fx: &mut Effects) {
         let session = match self.elicited_session(agent, &asked.scope) {
             Ok(session) => session,
-            Err(error) => return self.refuse(agent, &asked.request, error, fx),
+            Err(error) => return fx.refuse(agent, &asked.request, error),
         };
         let turn = session.and_then(|key| self.sessions.get_mut(&key)?.turn.as_mut());
         let is_cancelled = turn.is_some_and(|turn| {
@@ -159,7 +160,7 @@ impl Model {
         });
         let (Some(session), false) = (session, is_cancelled || !self.is_staying(agent)) else {
             let answer = client::elicitation_cancelled();
-            return self.respond(agent, &asked.request, Ok(answer), fx);
+            return fx.respond(agent, &asked.request, Ok(answer));
         };
         let ask = match asked.mode {
             ElicitationMode::Form { schema } => Ask::Form(Form::of_schema(&schema)),
@@ -254,7 +255,7 @@ impl Model {
         }
         let told = told(open, &answer);
         if let Some(open) = self.elicitations.take(|open| open.id == id) {
-            self.notice(open.session, Level::Info, told);
+            fx.notice(open.session, Level::Info, told);
             self.settle_elicitation(open, &answer, fx);
         }
     }
@@ -295,7 +296,7 @@ impl Model {
         match at.map(|at| opened.remove(at)) {
             Some(done) => {
                 let text = format!("{} is done, the agent says.", done.host);
-                self.notice(done.session, Level::Info, text);
+                fx.notice(done.session, Level::Info, text);
             }
             None => fx.push(log(Level::Debug, format!("no page of ours: {id}"))),
         }

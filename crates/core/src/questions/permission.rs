@@ -6,13 +6,14 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::model::{Call, EARLY_UPDATES, Effects, Model, Question, emit, log, notify};
+use crate::model::{Call, EARLY_UPDATES, Model, Question};
 use crate::questions::rules::Rules;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
 use crate::render::view::{Group, Line, OptionView, PermissionView};
 use crate::spine::asker::Asker;
+use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, PermissionId, SessionKey, Token};
 use crate::tools;
@@ -205,7 +206,7 @@ impl Model {
                 rpc::INVALID_PARAMS,
                 "params.options: there is none to choose from",
             );
-            self.refuse(agent, &request, error, fx);
+            fx.refuse(agent, &request, error);
             return;
         }
         let tool = patch.id.clone();
@@ -231,7 +232,7 @@ impl Model {
         }
         if is_leaving || state.turn.as_ref().is_some_and(|turn| turn.cancelled) {
             state.transcript.cancel_tools();
-            self.respond(agent, &request, Ok(client::cancelled()), fx);
+            fx.respond(agent, &request, Ok(client::cancelled()));
             return;
         }
         let asker = Asker::Agent(agent, request);
@@ -261,7 +262,7 @@ impl Model {
             }
             _ => {
                 let error = unknown_session(&question.session);
-                self.refuse(agent, &question.request, error, fx);
+                fx.refuse(agent, &question.request, error);
             }
         }
     }
@@ -271,7 +272,7 @@ impl Model {
         let state = self.agents.get_mut(&agent);
         let held = state.map(|state| std::mem::take(&mut state.early_questions));
         for question in held.unwrap_or_default() {
-            self.respond(agent, &question.request, Ok(client::cancelled()), fx);
+            fx.respond(agent, &question.request, Ok(client::cancelled()));
         }
     }
 
@@ -362,7 +363,7 @@ impl Model {
             let held = &mut state.early_questions;
             let taken = held.extract_if(.., |question| question.request == *id);
             if taken.count() > 0 {
-                self.refuse(agent, id, was_cancelled(), fx);
+                fx.refuse(agent, id, was_cancelled());
                 return true;
             }
         }

@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, ToolUseId};
 use acp::{RequestId, RpcError};
 
@@ -51,7 +52,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         match asker {
-            Asker::Agent(agent, request) => self.respond(*agent, request, result, fx),
+            Asker::Agent(agent, request) => fx.respond(*agent, request, result),
             Asker::Tool(id, step) => {
                 // What cannot be written as JSON has no such answer; the agent's has `null` then.
                 let result = result.map(|answer| serde_json::to_value(answer).unwrap_or_default());

@@ -21,28 +21,6 @@ pub enum Effect {
     Editor(EditorEffect),
 }
 
-/// The effects of one event, in order.
-pub type Effects = Vec<Effect>;
-
-/// Returns the effect that tells the user something.
-pub fn notify(level: Level, text: impl Into<String>) -> Effect {
-    Effect::Editor(EditorEffect::Notify {
-        level,
-        text: text.into(),
-    })
-}
-
-pub fn log(level: Level, line: impl Into<String>) -> Effect {
-    Effect::Host(HostEffect::Log {
-        level,
-        line: line.into(),
-    })
-}
-
-pub fn emit(announcement: Announcement) -> Effect {
-    Effect::Editor(EditorEffect::Emit(announcement))
-}
-
 /// What the host carries out.
 #[derive(Debug)]
 pub enum HostEffect {

@@ -1,6 +1,7 @@
 //! The way in and the way out: events, effects, the jobs between them, and the ids they name.
 
 pub mod asker;
+pub mod cx;
 pub mod effect;
 pub mod event;
 pub mod ids;

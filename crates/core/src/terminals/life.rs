@@ -4,7 +4,8 @@
 //! Invariant: what is to end is ended also when it has not begun yet.
 
 use super::{State, Terminal};
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::Event;
 use crate::spine::ids::{SessionKey, TerminalKey};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::lines::{command_line, title};
 use super::{DEFAULT_LIMIT, MAX_LIMIT, State, Terminal};
-use crate::model::{Effects, Model};
+use crate::model::Model;
 use crate::questions::permission::unknown_session;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{TerminalExit, TerminalSpec};
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
@@ -65,7 +66,7 @@ impl Model {
                 let found = self.asked(agent, &session, &terminal);
                 found.map(|key| {
                     self.kill_terminal(key, fx);
-                    self.respond(agent, &request, Ok(client::terminal_killed()), fx);
+                    fx.respond(agent, &request, Ok(client::terminal_killed()));
                 })
             }
             AgentRequest::ReleaseTerminal { session, terminal } => {
@@ -73,13 +74,13 @@ impl Model {
                 found.map(|key| {
                     self.kill_terminal(key, fx);
                     self.release(key);
-                    self.respond(agent, &request, Ok(client::terminal_released()), fx);
+                    fx.respond(agent, &request, Ok(client::terminal_released()));
                 })
             }
             _ => Err(RpcError::new(rpc::METHOD_NOT_FOUND, "Method not found")),
         };
         if let Err(error) = done {
-            self.refuse(agent, &request, error, fx);
+            fx.refuse(agent, &request, error);
         }
     }
 
@@ -176,7 +177,7 @@ impl Model {
         if let Some(terminal) = self.terminals.all.get(&key) {
             let (text, is_cut) = terminal.plain.text();
             let output = client::terminal_output(text, is_cut, terminal.state.exit());
-            self.respond(agent, request, Ok(output), fx);
+            fx.respond(agent, request, Ok(output));
         }
     }
 
@@ -217,7 +218,7 @@ impl Model {
         terminal.is_released = true;
         let (agent, created) = (terminal.agent, terminal.created.take());
         if let (Some(agent), Some(request)) = (agent, created) {
-            self.refuse(agent, &request, RpcError::new(rpc::INTERNAL_ERROR, why), fx);
+            fx.refuse(agent, &request, RpcError::new(rpc::INTERNAL_ERROR, why));
         }
         self.answer_waiters(key, fx);
         self.terminals.tidy();
@@ -252,7 +253,7 @@ impl Model {
             && let (Some(agent), Some(request)) = (terminal.agent, terminal.created.take())
         {
             let created = client::terminal_created(&terminal.id);
-            self.respond(agent, &request, Ok(created), fx);
+            fx.respond(agent, &request, Ok(created));
         }
     }
 
@@ -272,7 +273,7 @@ impl Model {
             };
             let exit = terminal.state.exit().unwrap_or(nobody_knows);
             for request in waiters {
-                self.respond(agent, &request, Ok(client::terminal_exited(exit)), fx);
+                fx.respond(agent, &request, Ok(client::terminal_exited(exit)));
             }
         }
     }
@@ -294,7 +295,7 @@ impl Model {
             for request in waiting.into_iter().chain(waiters) {
                 let why = "the session is over, and its terminals with it";
                 let error = RpcError::new(rpc::REQUEST_CANCELLED, why);
-                self.refuse(agent, &request, error, fx);
+                fx.refuse(agent, &request, error);
             }
         }
     }
@@ -314,7 +315,7 @@ impl Model {
         });
         if let Some(request) = waiting {
             let error = RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled");
-            self.refuse(agent, &request, error, fx);
+            fx.refuse(agent, &request, error);
         }
     }
 }

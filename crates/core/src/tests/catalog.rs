@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::model::Phase;
-use crate::spine::effect::Effect;
+use crate::spine::cx::Effects;
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 use acp::SessionId;
@@ -28,11 +28,11 @@ fn able() -> World {
 /// Lets the core do something about an agent, and the world carry it out.
 fn does(
     w: &mut World,
-    action: impl FnOnce(&mut crate::model::Model, &mut Vec<Effect>) -> bool,
+    action: impl FnOnce(&mut crate::model::Model, &mut Effects) -> bool,
 ) -> bool {
-    let mut fx = Vec::new();
+    let mut fx = Effects::default();
     let was_asked = action(&mut w.model, &mut fx);
-    for effect in fx {
+    for effect in fx.drain() {
         w.carries_out(effect);
     }
     was_asked

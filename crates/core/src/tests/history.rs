@@ -38,9 +38,9 @@ fn check_kept(w: &mut World, session: SessionKey) {
     }
     // What changed is seen.
     w.happens(Event::PlacePlans(Place::Panel));
-    let mut fx = Vec::new();
+    let mut fx = crate::spine::cx::Effects::default();
     w.model.farewell(&mut fx);
-    for effect in fx {
+    for effect in fx.drain() {
         if let crate::spine::effect::Effect::Host(effect) = effect {
             w.host_does(effect);
         }

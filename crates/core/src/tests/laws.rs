@@ -6,6 +6,7 @@ use super::world::{FRAME, World};
 use crate::conversation::attachment::Attachment;
 use crate::model::{AgentState, Job, Model, Phase, Stage};
 use crate::spine::asker::Asker;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
@@ -366,7 +367,7 @@ fn check_screen(world: &mut World) {
         let waiting = session.queue.infos();
         assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));
     }
-    let mut effects = Vec::new();
+    let mut effects = Effects::default();
     update(&mut world.model, FRAME, &mut effects);
     let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty());
     assert!(

@@ -4,10 +4,11 @@ use serde_json::json;
 
 use super::world::{A1, Part, S1, World};
 use crate::model::Call;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 
 /// Returns the lines that a list of effects sends.
-fn sent(fx: &[Effect]) -> Vec<&str> {
+fn sent(fx: &Effects) -> Vec<&str> {
     let lines = fx.iter().filter_map(|effect| match effect {
         Effect::Host(HostEffect::Send { line, .. }) => Some(line.as_str()),
         _ => None,
@@ -25,7 +26,7 @@ fn a_request_is_given_up_once_and_its_answer_concerns_nobody() {
     let answer = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(answer));
     let id = *w.model.agents[&A1].pending.keys().next().unwrap();
-    let mut fx = Vec::new();
+    let mut fx = Effects::default();
     let call = w.model.cancel_request_of(A1, id, &mut fx);
     assert_eq!(call, Some(Call::NewSession(S1)));
     w.model.sessions.get_mut(&S1).unwrap().opening.close();
@@ -33,7 +34,7 @@ fn a_request_is_given_up_once_and_its_answer_concerns_nobody() {
         "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
     });
     assert_eq!(sent(&fx), [line.to_string()]);
-    fx.clear();
+    fx.drain();
     assert_eq!(w.model.cancel_request_of(A1, id, &mut fx), None);
     assert!(fx.is_empty());
     w.skip();

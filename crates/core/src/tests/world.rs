@@ -25,6 +25,7 @@ use super::tools::{self, Calls};
 use crate::conversation::history::Granted;
 use crate::model::Model;
 use crate::render::markdown;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::{AgentSpec, Event};
 use crate::spine::ids::{AgentKey, SessionKey, Token};
@@ -368,8 +369,9 @@ impl World {
             self.wakes = 0;
         }
         self.calls.happens(&self.model, &event);
-        let mut effects = Vec::new();
+        let mut effects = Effects::default();
         update(&mut self.model, event, &mut effects);
+        let effects: Vec<Effect> = effects.drain().collect();
         self.calls.comes_of_it(&effects);
         self.check_announced(&effects);
         super::laws::check_model(&self.model);

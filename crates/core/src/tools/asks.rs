@@ -9,10 +9,11 @@ use serde_json::Value as Json;
 
 use super::ToolAsk;
 use super::uses::Wait;
-use crate::model::{Effects, Model, log};
+use crate::model::Model;
 use crate::questions::elicitation::{Ask, Importance};
 use crate::questions::form::Form;
 use crate::spine::asker::{Asker, Step};
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::RpcError;

@@ -4,7 +4,8 @@
 //! alone, in slices of the limit: a slice in which a question was open is not counted.
 
 use super::{Progress, ToolResult};
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::{Token, ToolUseId};
 use crate::spine::jobs::Job;

@@ -4,7 +4,8 @@
 //! the agent knows of it, and nobody does any more when the agent is gone.
 
 use super::{Door, SERVER, Way};
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::SessionKey;
 use acp::client::{McpAbilities, McpServer, McpTransport};

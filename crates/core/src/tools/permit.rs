@@ -7,10 +7,11 @@ use serde_json::{Map, Value as Json};
 
 use super::ToolResult;
 use super::uses::Wait;
-use crate::model::{Effects, Model};
+use crate::model::Model;
 use crate::questions::permission::Permission;
 use crate::render::toolcall::ToolCall;
 use crate::spine::asker::{Asker, Step};
+use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
 

@@ -11,8 +11,9 @@ use serde_json::{Map, Value as Json};
 
 use super::clock::Clock;
 use super::{Progress, ToolPermission, ToolResult, ToolSpec};
-use crate::model::{Effects, Model, log};
+use crate::model::Model;
 use crate::spine::asker::{Asker, Step};
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::{ToolCallId, ToolStatus};
@@ -249,7 +250,7 @@ impl Model {
                         "The agent waits no longer for your answer to: {}.",
                         of.headline()
                     );
-                    self.notice(of.session, Level::Info, text);
+                    fx.notice(of.session, Level::Info, text);
                 }
                 self.cancel_use(id, fx);
             }

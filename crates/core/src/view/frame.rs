@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Effects, Model, Phase, Session};
+use crate::model::{Model, Phase, Session};
 use crate::render::ops::Ops;
 use crate::render::view::{Frame, Group, Patch};
+use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
 use crate::text::plural;

@@ -6,13 +6,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::conversation::transcript::Entry;
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
 use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::{kind_name, status_name, title};
 use crate::render::view::{Piece, Whole, WholeLanguage, WholeView};
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
 use acp::{Content, Location, ToolContent};

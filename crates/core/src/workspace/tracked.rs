@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use acp::{ToolCallPatch, ToolContent};
 

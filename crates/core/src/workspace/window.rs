@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::conversation::transcript::Entry;
-use crate::model::{Effects, Job, Model, Session, log, notify};
+use crate::model::{Job, Model, Session};
+use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level, Turns};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Checkpoint;

@@ -6,7 +6,8 @@
 use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, RecordName};
-use crate::model::{Effects, Job, Model, Session};
+use crate::model::{Job, Model, Session};
+use crate::spine::cx::Effects;
 use acp::SessionId;
 
 /// A session that is being deleted.

@@ -6,7 +6,8 @@
 use super::entry::KeptEntry;
 use super::{Header, HistoryOrder, Meta, On, Past, Record, RecordName, VERSION};
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::model::{Effects, Model, Session};
+use crate::model::{Model, Session};
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
 

@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use super::Setting;
-use crate::model::{Call, Effects, Job, Model, emit, notify};
+use crate::model::{Call, Job, Model};
+use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey, Token};
 use acp::client::{self, ConfigValue};

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 
 use super::asked::Asked;
 use super::{Rules, Verdict};
-use crate::model::{Effects, Job, Model, emit, log};
+use crate::model::{Job, Model};
 use crate::render::toolview;
+use crate::spine::cx::{Effects, emit, log};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{PermissionId, SessionKey, Token};

@@ -10,8 +10,9 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
 use crate::render::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::ids::{BufId, SessionKey};
 use acp::ToolCallId;

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use items::{Item, What};
 
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
 use crate::render::view::{Frame, ListView, Patch, PreviewView};
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::{ListEvent, ReviewAction};
 use crate::spine::ids::ItemKey;

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use super::TakeIn;
-use crate::model::{Effects, Model};
+use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileChange, FileState};

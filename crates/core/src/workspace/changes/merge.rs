@@ -4,7 +4,8 @@
 //! Invariant: what the user has typed is merged with, never replaced; the saved text of a document
 //! is the disk's when the editor has made the edits, not before.
 
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};

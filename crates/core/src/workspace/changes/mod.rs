@@ -15,7 +15,8 @@ pub use merge::{advance, known_on_disk};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Model, log, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp};
 use crate::spine::ids::{BufId, SessionKey};

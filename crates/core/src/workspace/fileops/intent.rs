@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use super::{Landing, Next, Outcome, Plan};
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{SessionKey, TurnKey};

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::paths::rows;
-use crate::model::{Effects, Model};
+use crate::model::Model;
 use crate::spine::asker::Asker;
+use crate::spine::cx::Effects;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::text::Text;

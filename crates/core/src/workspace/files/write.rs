@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Model, log};
+use crate::model::Model;
 use crate::spine::asker::Asker;
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, DiskText, EditDone, SaveError, Stamp};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
@@ -439,7 +440,7 @@ impl Model {
         if let Err(error) = &result {
             let line = format!("write of {}: {}", path.display(), error.message);
             fx.push(log(Level::Warn, line.clone()));
-            self.notice(write.session, Level::Warn, line);
+            fx.notice(write.session, Level::Warn, line);
         }
         let result = result.map(|()| client::file_written());
         self.reply(&write.asker, result, fx);

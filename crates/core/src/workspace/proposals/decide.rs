@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Place, Proposal, Proposals};
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::PermissionId;

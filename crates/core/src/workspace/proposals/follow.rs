@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
-use crate::model::{Effects, Job, Model, Session};
+use crate::model::{Job, Model, Session};
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{PermissionId, SessionKey};

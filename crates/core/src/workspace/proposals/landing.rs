@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::putback::PutBack;
 use super::{Proposal, Proposed};
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{PermissionId, SessionKey};

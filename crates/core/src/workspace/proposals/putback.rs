@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::SessionKey;

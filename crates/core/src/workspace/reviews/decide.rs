@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, ReviewAction, Scope};
 use crate::spine::project::FileState;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Effects, Job, Model};
+use crate::model::{Job, Model};
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{BufState, DiskFile};
 use crate::spine::ids::{BufId, Token};

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{FileReview, Reviews};
-use crate::model::{Effects, Job, Model};
+use crate::model::{Job, Model};
+use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
@@ -115,7 +116,7 @@ impl Model {
             let text = format!(
                 "{count} changed before, not decided about yet: `:Acp review` shows what is open."
             );
-            self.notice(session, Level::Info, text);
+            fx.notice(session, Level::Info, text);
         }
         for kept in files {
             let path = kept.path.clone();
@@ -130,6 +131,7 @@ impl Model {
         session: SessionKey,
         kept: KeptReview,
         result: Result<DiskFile, String>,
+        fx: &mut Effects,
     ) {
         let disk = match result {
             Ok(disk) => disk,
@@ -139,7 +141,7 @@ impl Model {
                      next session here, for the file cannot be read now: {why}",
                     kept.path.display()
                 );
-                return self.notice(session, Level::Warn, text);
+                return fx.notice(session, Level::Warn, text);
             }
         };
         // It may go on by another name.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::turns::Of;
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState, MAX_KEPT};

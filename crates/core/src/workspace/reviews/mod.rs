@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Effects, emit};
+use crate::spine::cx::{Effects, emit};
 use crate::spine::effect::Announcement;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileState, KeptReview};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, ReviewAction, Stamp};
 use crate::spine::project::{Body, FileState};

@@ -7,7 +7,8 @@
 use std::path::Path;
 
 use super::moving::{Aim, Moved, Moving};
-use crate::model::{Effects, Model, notify};
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::project::{Body, FileState};

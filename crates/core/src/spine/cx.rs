@@ -1,0 +1,116 @@
+//! What a component may do to the outside while it applies an event: effects, answers to agents'
+//! requests, and notices for sessions.
+//!
+//! Invariant: effects leave in the order in which they were pushed.
+
+use std::vec::Drain;
+
+use acp::{RequestId, RpcError, rpc};
+use serde::Serialize;
+
+use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use super::ids::{AgentKey, SessionKey};
+
+/// The effects of one event, in order.
+#[derive(Debug, Default)]
+pub struct Effects {
+    effects: Vec<Effect>,
+    notices: Vec<Notice>,
+}
+
+/// A notice for a session's transcript.
+#[derive(Debug)]
+pub struct Notice {
+    pub session: SessionKey,
+    pub level: Level,
+    pub text: String,
+}
+
+impl Effects {
+    pub fn push(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    /// Appends what `other` holds.
+    pub fn append(&mut self, other: &mut Effects) {
+        self.effects.append(&mut other.effects);
+        self.notices.append(&mut other.notices);
+    }
+
+    /// Inserts effects before the one at `at`.
+    pub fn insert_all(&mut self, at: usize, effects: impl Iterator<Item = Effect>) {
+        self.effects.splice(at..at, effects);
+    }
+
+    /// Answers an agent's request. The host drops the answer if the process is gone.
+    pub fn respond(
+        &mut self,
+        agent: AgentKey,
+        id: &RequestId,
+        result: Result<impl Serialize, RpcError>,
+    ) {
+        let line = match result {
+            Ok(result) => rpc::response(id, result),
+            Err(error) => rpc::error(id, error.code, &error.message, error.data),
+        };
+        self.push(Effect::Host(HostEffect::Send { agent, line }));
+    }
+
+    /// Answers an agent's request with an error.
+    pub fn refuse(&mut self, agent: AgentKey, id: &RequestId, error: RpcError) {
+        self.respond(agent, id, Err::<(), _>(error));
+    }
+
+    /// Adds a notice to a session's transcript.
+    pub fn notice(&mut self, session: SessionKey, level: Level, text: impl Into<String>) {
+        let text = text.into();
+        self.notices.push(Notice {
+            session,
+            level,
+            text,
+        });
+    }
+
+    /// Takes the notices that are not in their transcripts yet.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.effects.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// Takes all effects out.
+    pub fn drain(&mut self) -> Drain<'_, Effect> {
+        self.effects.drain(..)
+    }
+}
+
+/// Returns the effect that shows a message to the user.
+pub fn notify(level: Level, text: impl Into<String>) -> Effect {
+    Effect::Editor(EditorEffect::Notify {
+        level,
+        text: text.into(),
+    })
+}
+
+/// Returns the effect that writes a line to the log.
+pub fn log(level: Level, line: impl Into<String>) -> Effect {
+    Effect::Host(HostEffect::Log {
+        level,
+        line: line.into(),
+    })
+}
+
+/// Returns the effect that runs a `User` autocommand.
+pub fn emit(announcement: Announcement) -> Effect {
+    Effect::Editor(EditorEffect::Emit(announcement))
+}
