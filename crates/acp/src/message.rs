@@ -89,6 +89,28 @@ impl std::fmt::Display for RpcError {
     }
 }
 
+/// What an agent asks of the terminals of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TerminalCall {
+    /// `terminal/create`.
+    Create {
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        cwd: Option<PathBuf>,
+        /// `outputByteLimit`.
+        limit: Option<u64>,
+    },
+    /// `terminal/output`.
+    Output(TerminalId),
+    /// `terminal/wait_for_exit`.
+    WaitForExit(TerminalId),
+    /// `terminal/kill`.
+    Kill(TerminalId),
+    /// `terminal/release`.
+    Release(TerminalId),
+}
+
 /// A request an agent makes of the client.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(
@@ -123,35 +145,10 @@ pub enum AgentRequest {
         message: String,
         mode: ElicitationMode,
     },
-    /// `terminal/create`.
-    CreateTerminal {
+    /// `terminal/*`.
+    Terminal {
         session: SessionId,
-        command: String,
-        args: Vec<String>,
-        env: Vec<(String, String)>,
-        cwd: Option<PathBuf>,
-        /// `outputByteLimit`.
-        limit: Option<u64>,
-    },
-    /// `terminal/output`.
-    TerminalOutput {
-        session: SessionId,
-        terminal: TerminalId,
-    },
-    /// `terminal/wait_for_exit`.
-    WaitForTerminalExit {
-        session: SessionId,
-        terminal: TerminalId,
-    },
-    /// `terminal/kill`.
-    KillTerminal {
-        session: SessionId,
-        terminal: TerminalId,
-    },
-    /// `terminal/release`.
-    ReleaseTerminal {
-        session: SessionId,
-        terminal: TerminalId,
+        call: TerminalCall,
     },
     /// A method this client does not know: answered `-32601`.
     Unknown { method: String },

@@ -7,10 +7,12 @@ use super::text::Text;
 use crate::conversation::history::HistoryJob;
 use crate::conversation::queue::When;
 use crate::questions::elicitation::Asked;
+use crate::questions::permission::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::Event;
 use crate::spine::ids::{AgentKey, Token};
+use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::window::Limit;
 use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
@@ -19,7 +21,11 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
     let is_terminal = matches!(
         event,
-        Event::TerminalStarted { .. } | Event::TerminalFailed { .. } | Event::TerminalExited { .. }
+        Event::Terminal(
+            TerminalEvent::Started { .. }
+                | TerminalEvent::Failed { .. }
+                | TerminalEvent::Exited { .. }
+        )
     );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
@@ -206,14 +212,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Wish { number, wish } => model.wish(number, wish, fx),
         Event::Committed { files } => model.committed(files),
         Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
-        Event::TerminalStarted { .. }
-        | Event::TerminalFailed { .. }
-        | Event::TerminalOutput { .. }
-        | Event::TerminalExited { .. }
-        | Event::TerminalShown { .. }
-        | Event::TerminalInput { .. }
-        | Event::TerminalResized { .. }
-        | Event::TerminalKill { .. } => model.terminal_event(event, fx),
+        Event::Terminal(event) => model.terminals.apply(event, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
@@ -379,11 +378,24 @@ fn agent_request(
             };
             model.elicited(agent, asked, fx);
         }
-        AgentRequest::CreateTerminal { .. }
-        | AgentRequest::TerminalOutput { .. }
-        | AgentRequest::WaitForTerminalExit { .. }
-        | AgentRequest::KillTerminal { .. }
-        | AgentRequest::ReleaseTerminal { .. } => model.terminal_request(agent, id, call, fx),
+        AgentRequest::Terminal { session, call } => {
+            let key = model.session_of(agent, &session);
+            let is_leaving = !model.is_staying(agent);
+            match key.and_then(|key| Some((key, model.sessions.get(&key)?))) {
+                Some((key, found)) => {
+                    let caller = Caller {
+                        agent,
+                        request: &id,
+                        session: key,
+                        folder: &found.spec.cwd,
+                        is_leaving,
+                        is_in_turn: found.turn.is_some(),
+                    };
+                    model.terminals.request(&caller, call, fx);
+                }
+                None => fx.refuse(agent, &id, unknown_session(&session)),
+            }
+        }
         AgentRequest::Unknown { method } => {
             let message = format!("Method not found: {method}");
             let error = RpcError::new(rpc::METHOD_NOT_FOUND, message);

@@ -1,5 +1,6 @@
 //! What the user does in a terminal: keys, typing, ending what runs there.
 
+use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
 
 use super::{feed, info, with};
@@ -29,7 +30,7 @@ fn kill(key: TerminalKey) -> mlua::Result<()> {
     match why_not(info(key).as_ref()) {
         Some(why) => notify(Level::Info, &why),
         None => {
-            send(Event::TerminalKill { terminal: key });
+            send(Event::Terminal(TerminalEvent::Kill { terminal: key }));
             Ok(())
         }
     }
@@ -68,10 +69,10 @@ pub(super) fn typed(key: TerminalKey, keys: &[u8]) -> mlua::Result<()> {
         // It has ended under the user's fingers.
         return refuse(why);
     }
-    send(Event::TerminalInput {
+    send(Event::Terminal(TerminalEvent::Input {
         terminal: key,
         bytes: keys.to_vec(),
-    });
+    }));
     Ok(())
 }
 

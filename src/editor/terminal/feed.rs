@@ -3,6 +3,7 @@
 //! Invariant: the end of the output is shown, unless the user reads further up: then what would
 //! move the text under the reader waits for the user's return.
 
+use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
 
 use super::{SCROLLBACK, Shown, adorn, begin, change, fit, get, info, keys, window, with};
@@ -120,10 +121,10 @@ impl Readers {
 /// Lets a terminal rest until its reader is at the end again.
 fn pause(key: TerminalKey) -> mlua::Result<()> {
     change(key, |shown| shown.feed = Feed::Paused);
-    send(Event::TerminalShown {
+    send(Event::Terminal(TerminalEvent::Shown {
         terminal: key,
         is_shown: false,
-    });
+    }));
     window::set_bars(key)
 }
 
@@ -137,10 +138,10 @@ pub(super) fn resume(key: TerminalKey) -> mlua::Result<()> {
         return Ok(());
     }
     change(key, |shown| shown.feed = Feed::Awaited);
-    send(Event::TerminalShown {
+    send(Event::Terminal(TerminalEvent::Shown {
         terminal: key,
         is_shown: true,
-    });
+    }));
     window::set_bars(key)
 }
 

@@ -9,6 +9,7 @@ mod feed;
 pub mod pace;
 mod window;
 
+use acp_core::terminals::TerminalEvent;
 use std::collections::BTreeMap;
 
 use nvim_oxi::mlua::{self, Value};
@@ -137,10 +138,10 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     adorn(info, buf)?;
     fit(key)?;
     window::go_to_end(buf)?;
-    send(Event::TerminalShown {
+    send(Event::Terminal(TerminalEvent::Shown {
         terminal: key,
         is_shown: true,
-    });
+    }));
     Ok(())
 }
 
@@ -237,10 +238,10 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
         return Ok(());
     }
     with(|terminals| terminals.shown.remove(&key));
-    send(Event::TerminalShown {
+    send(Event::Terminal(TerminalEvent::Shown {
         terminal: key,
         is_shown: false,
-    });
+    }));
     buffer::delete(shown.buf)?;
     pace::watch(with(|terminals| !terminals.shown.is_empty()))?;
     let sizes = with(|terminals| {

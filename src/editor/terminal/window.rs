@@ -1,5 +1,6 @@
 //! The windows that show terminals: where they open, what their bars say, how large they are.
 
+use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua::{self, Table};
 
 use super::feed::Feed;
@@ -148,11 +149,11 @@ pub(super) fn resized() -> mlua::Result<()> {
         }
         change(key, |shown| shown.size = size);
         let (columns, rows) = size;
-        send(Event::TerminalResized {
+        send(Event::Terminal(TerminalEvent::Resized {
             terminal: key,
             columns,
             rows,
-        });
+        }));
         // There is another width to fill.
         set_bars(key)?;
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::message::{AgentNotification, AgentRequest, RequestId, SessionId};
+use super::message::{AgentNotification, AgentRequest, RequestId, SessionId, TerminalCall};
 use super::raw;
 pub use content::block as content_block;
 pub use tool_calls::kind as tool_kind;
@@ -52,14 +52,10 @@ pub fn request(id: &RequestId, method: &str, params: Option<&RawValue>) -> Agent
         PERMISSION => requests::permission(id, params),
         ELICIT => elicitation::create(params),
         CREATE => terminals::create(params),
-        OUTPUT => terminals::meant(params)
-            .map(|(session, terminal)| AgentRequest::TerminalOutput { session, terminal }),
-        WAIT => terminals::meant(params)
-            .map(|(session, terminal)| AgentRequest::WaitForTerminalExit { session, terminal }),
-        KILL => terminals::meant(params)
-            .map(|(session, terminal)| AgentRequest::KillTerminal { session, terminal }),
-        RELEASE => terminals::meant(params)
-            .map(|(session, terminal)| AgentRequest::ReleaseTerminal { session, terminal }),
+        OUTPUT => terminals::of_one(params, TerminalCall::Output),
+        WAIT => terminals::of_one(params, TerminalCall::WaitForExit),
+        KILL => terminals::of_one(params, TerminalCall::Kill),
+        RELEASE => terminals::of_one(params, TerminalCall::Release),
         _ => Ok(AgentRequest::Unknown {
             method: method.to_owned(),
         }),

@@ -6,7 +6,7 @@
 use agent_client_protocol_schema::v1;
 use serde_json::value::RawValue;
 
-use super::super::message::{AgentRequest, SessionId, TerminalId};
+use super::super::message::{AgentRequest, SessionId, TerminalCall, TerminalId};
 use super::super::raw;
 use super::{fields, required, session_id};
 
@@ -70,14 +70,14 @@ fn created(
     {
         return Err(format!("params.env: \"{name}\" is no name of a variable"));
     }
-    Ok(AgentRequest::CreateTerminal {
-        session,
+    let call = TerminalCall::Create {
         command,
         args,
         env,
         cwd: cwd.filter(|cwd| !cwd.as_os_str().is_empty()),
         limit,
-    })
+    };
+    Ok(AgentRequest::Terminal { session, call })
 }
 
 /// Reads the arguments; a single one may stand without its list.
@@ -111,11 +111,15 @@ fn variables(raw: &RawValue) -> Result<Vec<(String, String)>, String> {
     all.ok_or_else(not_a_list)
 }
 
-/// Reads the session and the terminal that every other request names.
-pub fn meant(params: Option<&RawValue>) -> Result<(SessionId, TerminalId), String> {
+/// Reads a request about one terminal: every other one.
+pub fn of_one(
+    params: Option<&RawValue>,
+    call: fn(TerminalId) -> TerminalCall,
+) -> Result<AgentRequest, String> {
     let [session, terminal] = fields(params, ["sessionId", "terminalId"])?;
     let session = session_id(session)?;
     let id = raw::word(required(terminal, "terminalId")?);
     let id = id.ok_or("params.terminalId: not a string")?;
-    Ok((session, TerminalId((*id).into())))
+    let call = call(TerminalId((*id).into()));
+    Ok(AgentRequest::Terminal { session, call })
 }

@@ -8,12 +8,11 @@ type Created<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a str)]);
 fn check_create(fields: &str, want: Result<Created<'_>, &str>) {
     let params = format!(r#"{{"sessionId":"s"{fields}}}"#);
     let got = match request("terminal/create", &params) {
-        AgentRequest::CreateTerminal {
+        AgentRequest::Terminal {
             session,
-            command,
-            args,
-            env,
-            ..
+            call: TerminalCall::Create {
+                command, args, env, ..
+            },
         } => {
             assert_eq!(session, self::session());
             Ok((command, args, env))
@@ -38,7 +37,10 @@ fn check_create(fields: &str, want: Result<Created<'_>, &str>) {
 fn check_place(fields: &str, want: (Option<&str>, Option<u64>)) {
     let params = format!(r#"{{"sessionId":"s","command":"x"{fields}}}"#);
     match request("terminal/create", &params) {
-        AgentRequest::CreateTerminal { cwd, limit, .. } => {
+        AgentRequest::Terminal {
+            call: TerminalCall::Create { cwd, limit, .. },
+            ..
+        } => {
             assert_eq!((cwd, limit), (want.0.map(Into::into), want.1), "{params}");
         }
         other => panic!("{params}: {other:?}"),
@@ -111,21 +113,33 @@ fn every_other_request_names_its_terminal() {
     let (session, terminal) = both();
     check(
         "terminal/output",
-        AgentRequest::TerminalOutput { session, terminal },
+        AgentRequest::Terminal {
+            session,
+            call: TerminalCall::Output(terminal),
+        },
     );
     let (session, terminal) = both();
     check(
         "terminal/wait_for_exit",
-        AgentRequest::WaitForTerminalExit { session, terminal },
+        AgentRequest::Terminal {
+            session,
+            call: TerminalCall::WaitForExit(terminal),
+        },
     );
     let (session, terminal) = both();
     check(
         "terminal/kill",
-        AgentRequest::KillTerminal { session, terminal },
+        AgentRequest::Terminal {
+            session,
+            call: TerminalCall::Kill(terminal),
+        },
     );
     let (session, terminal) = both();
     check(
         "terminal/release",
-        AgentRequest::ReleaseTerminal { session, terminal },
+        AgentRequest::Terminal {
+            session,
+            call: TerminalCall::Release(terminal),
+        },
     );
 }

@@ -94,12 +94,7 @@ fn complaint(message: &Message) -> Option<String> {
                         .iter()
                         .any(|option| matches!(option.kind, OptionKind::Unknown(_)))
             }
-            AgentRequest::Elicitation { .. }
-            | AgentRequest::CreateTerminal { .. }
-            | AgentRequest::TerminalOutput { .. }
-            | AgentRequest::WaitForTerminalExit { .. }
-            | AgentRequest::KillTerminal { .. }
-            | AgentRequest::ReleaseTerminal { .. } => false,
+            AgentRequest::Elicitation { .. } | AgentRequest::Terminal { .. } => false,
             AgentRequest::ReadTextFile { path, .. } | AgentRequest::WriteTextFile { path, .. } => {
                 !path.is_absolute()
             }

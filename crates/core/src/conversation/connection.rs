@@ -168,7 +168,7 @@ impl Model {
     /// Ends what a session waits for from a process that is not its own any more.
     pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
-        self.end_terminals(key, fx);
+        self.terminals.end_session(key, fx);
         self.shut_out_of_tools(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -196,7 +196,7 @@ impl Model {
     pub(crate) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
         for key in self.sessions_of(agent) {
             self.close_permissions(key, fx);
-            self.end_terminals(key, fx);
+            self.terminals.end_session(key, fx);
         }
         self.cancel_early_questions(agent, fx);
         if let Some(state) = self.agents.get_mut(&agent)
@@ -237,7 +237,7 @@ impl Model {
 
     pub(crate) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
-        self.forget_terminals(key, fx);
+        self.terminals.forget_session(key, fx);
         self.forget_questions(key);
         self.forget_tools(key, fx);
         let Some(mut session) = self.sessions.remove(&key) else {

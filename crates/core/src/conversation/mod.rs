@@ -21,6 +21,7 @@ pub mod recall;
 pub(crate) mod replay;
 pub(crate) mod retold;
 pub(crate) mod takeback;
+pub(crate) mod tool_terminals;
 pub mod transcript;
 pub(crate) mod turn;
 pub mod usage;

@@ -39,7 +39,7 @@ impl Model {
             || self.elicitation_taken_back(&asker, fx)
             || self.file_taken_back(&asker, fx);
         if !is_done {
-            self.waiter_cancelled(agent, id, fx);
+            self.terminals.waiter_cancelled(agent, id, fx);
         }
     }
 }

@@ -177,7 +177,7 @@ impl Model {
             turn.cancelled = true;
             session.transcript.cancel_tools();
         }
-        self.kill_turns_terminals(key, fx);
+        self.terminals.kill_turn(key, fx);
     }
 
     pub(crate) fn prompt_answered(
@@ -243,7 +243,7 @@ impl Model {
         session.transcript.end_turn();
         session.history.turn_ended(reason);
         self.tools_turn_ends(key);
-        self.end_turns_terminals(key, is_cancelled, fx);
+        self.terminals.end_turn(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.ask_checkpoint(key, fx);
         }

@@ -15,11 +15,11 @@ use crate::questions::rules::Rules;
 use crate::render::view::Whole;
 use crate::spine::effect::Level;
 use crate::spine::ids::{
-    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, TerminalKey, Token,
-    ToolUseId, TurnKey,
+    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, Token, ToolUseId,
+    TurnKey,
 };
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
-use crate::terminals::Output;
+use crate::terminals::{Output, TerminalEvent};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 use crate::tools::{Door, Progress, ToolAsk, ToolResult, ToolSpec};
@@ -160,27 +160,6 @@ pub enum Event {
     PlacePlans(Place),
     /// Neovim quits: every agent is shut down.
     Quit,
-
-    /// Windows show a terminal's output now, all of which is wanted; or none does any more.
-    TerminalShown {
-        terminal: TerminalKey,
-        is_shown: bool,
-    },
-    /// The user types into a terminal.
-    TerminalInput {
-        terminal: TerminalKey,
-        bytes: Vec<u8>,
-    },
-    /// A terminal has another size on the screen.
-    TerminalResized {
-        terminal: TerminalKey,
-        columns: u16,
-        rows: u16,
-    },
-    /// The user ends what runs in a terminal.
-    TerminalKill {
-        terminal: TerminalKey,
-    },
 
     /// The user has written this: it can be come back to.
     Remember {
@@ -386,26 +365,8 @@ pub enum Event {
         root: PathBuf,
         why: String,
     },
-    /// The command runs.
-    TerminalStarted {
-        terminal: TerminalKey,
-        pid: u32,
-    },
-    /// It does not, and never will; `why` is a sentence with the next step.
-    TerminalFailed {
-        terminal: TerminalKey,
-        why: String,
-    },
-    /// What the command has printed, escape codes and all, cut anywhere.
-    TerminalOutput {
-        terminal: TerminalKey,
-        bytes: Vec<u8>,
-    },
-    /// The command has ended; all that it printed has been told before.
-    TerminalExited {
-        terminal: TerminalKey,
-        exit: TerminalExit,
-    },
+    /// Something happened to a terminal, or the user wants something of one.
+    Terminal(TerminalEvent),
     Timer {
         token: Token,
     },

@@ -51,7 +51,7 @@ impl ShownTerminals {
     }
 
     /// Takes a terminal's lines, which lead to `link`; whether they are other ones than before.
-    pub(super) fn set(
+    pub(crate) fn set(
         &mut self,
         id: &TerminalId,
         terminal: &Terminal,

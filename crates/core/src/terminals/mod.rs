@@ -5,6 +5,7 @@
 //! in bounded memory, and reaches the screen by frames alone.
 
 mod entries;
+mod event;
 mod life;
 mod lines;
 mod pace;
@@ -19,11 +20,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use entries::Showing;
+pub use event::TerminalEvent;
 pub use lines::{ShownTerminal, ShownTerminals};
 
 pub use self::pace::{Pace, TYPING};
 use self::plain::Plain;
 pub use self::plain::without_codes;
+pub(crate) use self::requests::Caller;
 pub use self::shown::Output;
 use self::shown::Shown;
 use self::tail::Tail;

@@ -2,36 +2,69 @@
 //!
 //! Invariant: a request is taken out of where it waits and answered in one step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{command_line, title};
-use super::{DEFAULT_LIMIT, MAX_LIMIT, State, Terminal};
-use crate::model::Model;
-use crate::questions::permission::unknown_session;
+use super::{DEFAULT_LIMIT, MAX_LIMIT, State, Terminal, Terminals};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{TerminalExit, TerminalSpec};
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
-use acp::{AgentRequest, RequestId, RpcError, SessionId, TerminalId, client, rpc};
+use acp::{RequestId, RpcError, TerminalCall, TerminalId, client, rpc};
 
 /// The size of a terminal that no window shows: wide, since what is read by agents should not be
 /// cut into lines for a screen.
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 40;
 
-impl Model {
-    /// An agent asks something of a terminal.
-    pub(crate) fn terminal_request(
+/// A request of an agent about the terminals of a session, and what the session adds to it.
+#[derive(Debug)]
+pub struct Caller<'a> {
+    pub agent: AgentKey,
+    pub request: &'a RequestId,
+    pub session: SessionKey,
+    /// Where a command runs that names no folder.
+    pub folder: &'a Path,
+    /// The agent is being stopped; it starts nothing more.
+    pub is_leaving: bool,
+    /// A turn of the session is running.
+    pub is_in_turn: bool,
+}
+
+impl Caller<'_> {
+    /// Returns the folder a command runs in.
+    fn place(&self, cwd: Option<PathBuf>) -> Result<PathBuf, RpcError> {
+        if self.is_leaving {
+            let why = "the agent is being stopped: no command is started for it";
+            return Err(RpcError::new(rpc::REQUEST_CANCELLED, why));
+        }
+        let cwd = cwd.unwrap_or_else(|| self.folder.to_owned());
+        if !cwd.is_absolute() {
+            let why = format!("params.cwd: \"{}\" is not an absolute path", cwd.display());
+            return Err(RpcError::new(rpc::INVALID_PARAMS, why));
+        }
+        Ok(cwd)
+    }
+}
+
+impl Terminals {
+    /// Carries out a request of an agent, and answers it now or when its command has ended.
+    pub(crate) fn request(&mut self, caller: &Caller<'_>, call: TerminalCall, fx: &mut Effects) {
+        if let Err(error) = self.call(caller, call, fx) {
+            fx.refuse(caller.agent, caller.request, error);
+        }
+    }
+
+    fn call(
         &mut self,
-        agent: AgentKey,
-        request: RequestId,
-        call: AgentRequest,
+        caller: &Caller<'_>,
+        call: TerminalCall,
         fx: &mut Effects,
-    ) {
-        let done = match call {
-            AgentRequest::CreateTerminal {
-                session,
+    ) -> Result<(), RpcError> {
+        let (agent, request) = (caller.agent, caller.request);
+        match call {
+            TerminalCall::Create {
                 command,
                 args,
                 env,
@@ -42,122 +75,84 @@ impl Model {
                     command,
                     args,
                     env,
-                    cwd: PathBuf::new(),
+                    cwd: caller.place(cwd)?,
                     columns: COLUMNS,
                     rows: ROWS,
                 };
-                let made = self.terminal_spec(agent, &session, spec, cwd);
-                made.map(|(key, spec)| self.create(agent, key, &request, spec, limit, fx))
+                self.create(caller, spec, limit, fx);
             }
-            AgentRequest::TerminalOutput { session, terminal } => {
-                let found = self.asked(agent, &session, &terminal);
-                found.map(|key| self.tell_output(agent, &request, key, fx))
+            TerminalCall::Output(terminal) => {
+                let key = self.asked(caller, &terminal)?;
+                if let Some(terminal) = self.all.get(&key) {
+                    let (text, is_cut) = terminal.plain.text();
+                    let output = client::terminal_output(text, is_cut, terminal.state.exit());
+                    fx.respond(agent, request, Ok(output));
+                }
             }
-            AgentRequest::WaitForTerminalExit { session, terminal } => {
-                let found = self.asked(agent, &session, &terminal);
-                found.map(|key| {
-                    if let Some(terminal) = self.terminals.all.get_mut(&key) {
-                        terminal.waiters.push(request.clone());
-                    }
-                    self.answer_waiters(key, fx);
-                })
+            TerminalCall::WaitForExit(terminal) => {
+                let key = self.asked(caller, &terminal)?;
+                if let Some(terminal) = self.all.get_mut(&key) {
+                    terminal.waiters.push(request.clone());
+                }
+                self.answer_waiters(key, fx);
             }
-            AgentRequest::KillTerminal { session, terminal } => {
-                let found = self.asked(agent, &session, &terminal);
-                found.map(|key| {
-                    self.kill_terminal(key, fx);
-                    fx.respond(agent, &request, Ok(client::terminal_killed()));
-                })
+            TerminalCall::Kill(terminal) => {
+                let key = self.asked(caller, &terminal)?;
+                self.kill(key, fx);
+                fx.respond(agent, request, Ok(client::terminal_killed()));
             }
-            AgentRequest::ReleaseTerminal { session, terminal } => {
-                let found = self.asked(agent, &session, &terminal);
-                found.map(|key| {
-                    self.kill_terminal(key, fx);
-                    self.release(key);
-                    fx.respond(agent, &request, Ok(client::terminal_released()));
-                })
+            TerminalCall::Release(terminal) => {
+                let key = self.asked(caller, &terminal)?;
+                self.kill(key, fx);
+                self.release(key);
+                fx.respond(agent, request, Ok(client::terminal_released()));
             }
-            _ => Err(RpcError::new(rpc::METHOD_NOT_FOUND, "Method not found")),
-        };
-        if let Err(error) = done {
-            fx.refuse(agent, &request, error);
         }
-    }
-
-    /// Finds the session a command is for, and the folder it runs in.
-    fn terminal_spec(
-        &self,
-        agent: AgentKey,
-        session: &SessionId,
-        spec: TerminalSpec,
-        cwd: Option<PathBuf>,
-    ) -> Result<(SessionKey, TerminalSpec), RpcError> {
-        let key = self.session_of(agent, session);
-        let key = key.ok_or_else(|| unknown_session(session))?;
-        if !self.is_staying(agent) {
-            let why = "the agent is being stopped: nothing is started for it any more";
-            return Err(RpcError::new(rpc::REQUEST_CANCELLED, why));
-        }
-        let own = self.sessions.get(&key).map(|session| &session.spec.cwd);
-        let cwd = cwd.or_else(|| own.cloned()).unwrap_or_default();
-        if !cwd.is_absolute() {
-            let why = format!("params.cwd: \"{}\" is not an absolute path", cwd.display());
-            return Err(RpcError::new(rpc::INVALID_PARAMS, why));
-        }
-        Ok((key, TerminalSpec { cwd, ..spec }))
+        Ok(())
     }
 
     /// Starts a command; the request is answered when it runs.
     fn create(
         &mut self,
-        agent: AgentKey,
-        session: SessionKey,
-        request: &RequestId,
+        caller: &Caller<'_>,
         spec: TerminalSpec,
         limit: Option<u64>,
         fx: &mut Effects,
     ) {
+        let session = caller.session;
         let limit = limit.map_or(DEFAULT_LIMIT, |limit| {
             usize::try_from(limit).map_or(MAX_LIMIT, |limit| limit.min(MAX_LIMIT))
         });
         let command = command_line(&spec.command, &spec.args);
         let mut terminal = Terminal::new(session, self.free_id(session), limit, &spec.cwd);
         terminal.has_process = true;
-        terminal.agent = Some(agent);
+        terminal.agent = Some(caller.agent);
         terminal.title = title(&command).into();
         terminal.command = command;
         terminal.state = State::Starting;
-        terminal.created = Some(request.clone());
-        let turn = self.sessions.get(&session).map(|session| &session.turn);
-        terminal.is_of_turn = turn.is_some_and(Option::is_some);
-        let terminal = self.terminals.insert(terminal);
+        terminal.created = Some(caller.request.clone());
+        terminal.is_of_turn = caller.is_in_turn;
+        let terminal = self.insert(terminal);
         fx.push(Effect::Host(HostEffect::StartTerminal { terminal, spec }));
     }
 
     /// Returns an id for the next terminal that no agent has made up for one of its own.
     fn free_id(&self, session: SessionKey) -> TerminalId {
-        let ids = (self.terminals.next + 1..).map(|n| TerminalId(format!("term-{n}").into()));
-        let mut free = ids.filter(|id| self.terminals.find(session, id).is_none());
+        let ids = (self.next + 1..).map(|n| TerminalId(format!("term-{n}").into()));
+        let mut free = ids.filter(|id| self.find(session, id).is_none());
         free.next().unwrap_or_else(|| TerminalId(Arc::from("term")))
     }
 
     /// Finds the terminal a request is about.
-    fn asked(
-        &self,
-        agent: AgentKey,
-        session: &SessionId,
-        id: &TerminalId,
-    ) -> Result<TerminalKey, RpcError> {
-        let key = self.session_of(agent, session);
-        let key = key.ok_or_else(|| unknown_session(session))?;
-        let found = self.terminals.find(key, id);
-        let terminal = found.and_then(|found| self.terminals.all.get(&found));
+    fn asked(&self, caller: &Caller<'_>, id: &TerminalId) -> Result<TerminalKey, RpcError> {
+        let found = self.find(caller.session, id);
+        let terminal = found.and_then(|found| self.all.get(&found));
         let wrong = |why: &str| {
             let why = format!("params.terminalId: {why} \"{}\"", id.0);
             RpcError::new(rpc::INVALID_PARAMS, why)
         };
         match (found, terminal) {
-            (Some(found), Some(terminal)) if terminal.agent == Some(agent) => {
+            (Some(found), Some(terminal)) if terminal.agent == Some(caller.agent) => {
                 match terminal.is_released {
                     true => Err(wrong("released already:")),
                     false => Ok(found),
@@ -167,33 +162,19 @@ impl Model {
         }
     }
 
-    fn tell_output(
-        &self,
-        agent: AgentKey,
-        request: &RequestId,
-        key: TerminalKey,
-        fx: &mut Effects,
-    ) {
-        if let Some(terminal) = self.terminals.all.get(&key) {
-            let (text, is_cut) = terminal.plain.text();
-            let output = client::terminal_output(text, is_cut, terminal.state.exit());
-            fx.respond(agent, request, Ok(output));
-        }
-    }
-
     /// The agent needs a terminal no more; who waits for its end still hears of it.
     fn release(&mut self, key: TerminalKey) {
-        if let Some(terminal) = self.terminals.all.get_mut(&key) {
+        if let Some(terminal) = self.all.get_mut(&key) {
             terminal.is_released = true;
             if terminal.state.is_over() {
                 terminal.plain.shrink();
-                self.terminals.tidy();
+                self.tidy();
             }
         }
     }
 
-    pub(super) fn terminal_started(&mut self, key: TerminalKey, fx: &mut Effects) {
-        let Some(terminal) = self.terminals.all.get_mut(&key) else {
+    pub(super) fn started(&mut self, key: TerminalKey, fx: &mut Effects) {
+        let Some(terminal) = self.all.get_mut(&key) else {
             // Its session was closed meanwhile.
             fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
             return;
@@ -207,8 +188,8 @@ impl Model {
         self.answer_created(key, fx);
     }
 
-    pub(super) fn terminal_failed(&mut self, key: TerminalKey, why: String, fx: &mut Effects) {
-        let Some(terminal) = self.terminals.all.get_mut(&key) else {
+    pub(super) fn failed(&mut self, key: TerminalKey, why: String, fx: &mut Effects) {
+        let Some(terminal) = self.all.get_mut(&key) else {
             return;
         };
         if terminal.state.is_over() {
@@ -221,16 +202,11 @@ impl Model {
             fx.refuse(agent, &request, RpcError::new(rpc::INTERNAL_ERROR, why));
         }
         self.answer_waiters(key, fx);
-        self.terminals.tidy();
+        self.tidy();
     }
 
-    pub(super) fn terminal_exited(
-        &mut self,
-        key: TerminalKey,
-        exit: TerminalExit,
-        fx: &mut Effects,
-    ) {
-        let Some(terminal) = self.terminals.all.get_mut(&key) else {
+    pub(super) fn exited(&mut self, key: TerminalKey, exit: TerminalExit, fx: &mut Effects) {
+        let Some(terminal) = self.all.get_mut(&key) else {
             return;
         };
         if terminal.state.is_over() {
@@ -240,7 +216,7 @@ impl Model {
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
         let is_released = terminal.is_released;
-        self.terminals.mark(session, &id);
+        self.mark(session, &id);
         self.answer_created(key, fx);
         self.answer_waiters(key, fx);
         if is_released {
@@ -249,7 +225,7 @@ impl Model {
     }
 
     fn answer_created(&mut self, key: TerminalKey, fx: &mut Effects) {
-        if let Some(terminal) = self.terminals.all.get_mut(&key)
+        if let Some(terminal) = self.all.get_mut(&key)
             && let (Some(agent), Some(request)) = (terminal.agent, terminal.created.take())
         {
             let created = client::terminal_created(&terminal.id);
@@ -259,14 +235,14 @@ impl Model {
 
     /// Answers those who wait for a terminal's end, if it has come.
     fn answer_waiters(&mut self, key: TerminalKey, fx: &mut Effects) {
-        let Some(terminal) = self.terminals.all.get_mut(&key) else {
+        let Some(terminal) = self.all.get_mut(&key) else {
             return;
         };
         let (Some(agent), true) = (terminal.agent, terminal.state.is_over()) else {
             return;
         };
         let waiters = std::mem::take(&mut terminal.waiters);
-        if let Some(terminal) = self.terminals.all.get(&key) {
+        if let Some(terminal) = self.all.get(&key) {
             let nobody_knows = client::Exit {
                 code: None,
                 signal: None,
@@ -279,11 +255,11 @@ impl Model {
     }
 
     /// Ends a session's terminals, for its agent goes: who waits is answered at once.
-    pub(crate) fn end_terminals(&mut self, session: SessionKey, fx: &mut Effects) {
-        for key in self.terminals.of(session) {
-            self.kill_terminal(key, fx);
-            self.terminals.end_told(key);
-            let Some(terminal) = self.terminals.all.get_mut(&key) else {
+    pub(crate) fn end_session(&mut self, session: SessionKey, fx: &mut Effects) {
+        for key in self.of(session) {
+            self.kill(key, fx);
+            self.end_told(key);
+            let Some(terminal) = self.all.get_mut(&key) else {
                 continue;
             };
             terminal.is_released = true;
@@ -307,7 +283,7 @@ impl Model {
         request: &RequestId,
         fx: &mut Effects,
     ) {
-        let mut all = self.terminals.all.values_mut();
+        let mut all = self.all.values_mut();
         let waiting = all.find_map(|terminal| {
             let is_it = |waiter: &RequestId| terminal.agent == Some(agent) && waiter == request;
             let at = terminal.waiters.iter().position(is_it)?;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what ended tells nothing more, and what was killed ends.
 
+use crate::terminals::TerminalEvent;
 use std::collections::BTreeMap;
 
 use crate::spine::event::{Event, TerminalExit, TerminalSpec};
@@ -51,22 +52,22 @@ impl Pty {
         if !command.runs && !command.is_missing {
             command.runs = true;
             let pid = 1000 + terminal.0;
-            return Some(Event::TerminalStarted { terminal, pid });
+            return Some(Event::Terminal(TerminalEvent::Started { terminal, pid }));
         }
         let is_missing = command.is_missing;
         self.commands.remove(&terminal);
         Some(match is_missing {
-            true => Event::TerminalFailed {
+            true => Event::Terminal(TerminalEvent::Failed {
                 terminal,
                 why: "nowhere was not found: install it.".into(),
-            },
-            false => Event::TerminalExited {
+            }),
+            false => Event::Terminal(TerminalEvent::Exited {
                 terminal,
                 exit: TerminalExit {
                     code: None,
                     signal: Some("SIGTERM".into()),
                 },
-            },
+            }),
         })
     }
 
@@ -80,7 +81,7 @@ impl Pty {
     pub fn prints(&self, terminal: TerminalKey, bytes: &[u8]) -> Option<Event> {
         let runs = self.commands.get(&terminal)?.runs;
         let bytes = bytes.to_vec();
-        runs.then_some(Event::TerminalOutput { terminal, bytes })
+        runs.then_some(Event::Terminal(TerminalEvent::Output { terminal, bytes }))
     }
 
     /// A command ends by itself.
@@ -93,6 +94,6 @@ impl Pty {
             code: Some(code),
             signal: None,
         };
-        Some(Event::TerminalExited { terminal, exit })
+        Some(Event::Terminal(TerminalEvent::Exited { terminal, exit }))
     }
 }

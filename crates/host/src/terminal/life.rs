@@ -7,6 +7,7 @@
 //! Whoever outlives the command has withstood the SIGHUP that the system sends to the group then
 //! (`nohup`): it is meant to stay. It ends with Neovim.
 
+use acp_core::terminals::TerminalEvent;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -199,15 +200,18 @@ async fn guard_life(
         terminal.kill();
         terminal.end.finish(Outcome::Gone);
         match terminal.enter(Phase::Ended) {
-            Phase::Starting => kit.inbox.send(Event::TerminalFailed {
+            Phase::Starting => kit.inbox.send(Event::Terminal(TerminalEvent::Failed {
                 terminal: key,
                 why: "The command could not be run: an internal error; see the log (:Acp log)."
                     .to_owned(),
-            }),
-            Phase::Running => kit.inbox.send_behind_agents(Event::TerminalExited {
-                terminal: key,
-                exit: TerminalExit::default(),
-            }),
+            })),
+            Phase::Running => {
+                kit.inbox
+                    .send_behind_agents(Event::Terminal(TerminalEvent::Exited {
+                        terminal: key,
+                        exit: TerminalExit::default(),
+                    }))
+            }
             Phase::Ended => {}
         }
     }
@@ -229,7 +233,7 @@ async fn live(
             kit.log.line(Level::Warn, &name, &why);
             terminal.end.finish(Outcome::Gone);
             terminal.enter(Phase::Ended);
-            let failed = Event::TerminalFailed { terminal: key, why };
+            let failed = Event::Terminal(TerminalEvent::Failed { terminal: key, why });
             kit.inbox.send(failed);
             return;
         }
@@ -238,7 +242,7 @@ async fn live(
     let line = format!("started as process {pid}: {} {:?}", spec.command, spec.args);
     kit.log.line(Level::Info, &name, &line);
     terminal.enter(Phase::Running);
-    let started = Event::TerminalStarted { terminal: key, pid };
+    let started = Event::Terminal(TerminalEvent::Started { terminal: key, pid });
     kit.inbox.send(started);
 
     let mut exited = process.exited;
@@ -274,10 +278,11 @@ async fn live(
     let words = words.unwrap_or_else(|| "still there, not even SIGKILL has ended it".to_owned());
     kit.log.line(Level::Info, &name, &words);
     terminal.enter(Phase::Ended);
-    kit.inbox.send_behind_agents(Event::TerminalExited {
-        terminal: key,
-        exit: exit.as_ref().map(told).unwrap_or_default(),
-    });
+    kit.inbox
+        .send_behind_agents(Event::Terminal(TerminalEvent::Exited {
+            terminal: key,
+            exit: exit.as_ref().map(told).unwrap_or_default(),
+        }));
 
     tokio::select! {
         () = discard(&master) => {}

@@ -3,6 +3,7 @@
 //! Invariants: all that was printed reaches the core, once and in order; no more of it is held than
 //! one piece for each terminal and what the core has room for.
 
+use acp_core::terminals::TerminalEvent;
 use std::time::Duration;
 
 use tokio::net::unix::pipe::Receiver;
@@ -62,7 +63,10 @@ pub(super) async fn read_output(mut pipe: Pipe, terminal: TerminalKey, inbox: &I
         let Some(room) = inbox.terminal_room(bytes.len()).await else {
             return;
         };
-        inbox.send_agent([Event::TerminalOutput { terminal, bytes }], room);
+        inbox.send_agent(
+            [Event::Terminal(TerminalEvent::Output { terminal, bytes })],
+            room,
+        );
         due = Instant::now() + GATHER;
         if let Some(until) = rest {
             sleep_until(until).await;

@@ -6,6 +6,7 @@ use crate::questions::elicitation::ElicitationAnswer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{ElicitationId, QueueId};
+use crate::terminals::TerminalEvent;
 
 impl Story {
     /// The agent answers a call of the client's, or gives an answer nobody waits for.
@@ -61,13 +62,13 @@ impl Story {
                 }
             }
             "frame" => FRAME,
-            "watch" | "unwatch" => Event::TerminalShown {
+            "watch" | "unwatch" => Event::Terminal(TerminalEvent::Shown {
                 terminal: TerminalKey(1),
                 is_shown: what == "watch",
-            },
-            "kill" => Event::TerminalKill {
+            }),
+            "kill" => Event::Terminal(TerminalEvent::Kill {
                 terminal: TerminalKey(1),
-            },
+            }),
             "folds" => Event::FoldsWanted { session },
             "open" => {
                 self.sessions += 1;

@@ -1,5 +1,6 @@
 //! Terminals on the screen and in the list: frame by frame, in bounded memory.
 
+use crate::terminals::TerminalEvent;
 use serde_json::json;
 
 use super::super::world::{Part, World};
@@ -40,9 +41,11 @@ fn a_terminal_is_listed_with_what_is_known_of_it() {
 fn a_window_follows_the_output_frame_by_frame() {
     let mut world = running();
     world.prints_in(T1, "before\r\n");
-    let shown = |is_shown| Event::TerminalShown {
-        terminal: T1,
-        is_shown,
+    let shown = |is_shown| {
+        Event::Terminal(TerminalEvent::Shown {
+            terminal: T1,
+            is_shown,
+        })
     };
     world.happens(shown(true));
     world.prints_in(T1, "\x1b[31mred\r\n");
@@ -65,10 +68,10 @@ fn lines_told_by_an_agent_end_as_a_terminal_needs_it() {
             json!({ "terminal_output": { "terminal_id": "x", "data": data } }),
         );
     }
-    world.happens(Event::TerminalShown {
+    world.happens(Event::Terminal(TerminalEvent::Shown {
         terminal: T1,
         is_shown: true,
-    });
+    }));
     assert_eq!(world.editor.terminals[&T1], b"one\r\ntwo\r\n\r\n");
 }
 
@@ -128,7 +131,7 @@ fn a_frame_brings_little_and_shares_it_fairly() {
     for key in 1..=3 {
         let terminal = TerminalKey(key);
         let is_shown = true;
-        world.happens(Event::TerminalShown { terminal, is_shown });
+        world.happens(Event::Terminal(TerminalEvent::Shown { terminal, is_shown }));
         let text = "x".repeat(if key == 2 { 1000 } else { 20_000 });
         world.prints_in(terminal, &text);
     }
@@ -144,10 +147,10 @@ fn a_frame_brings_little_and_shares_it_fairly() {
 fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
     let mut world = running();
     world.holds(Part::Editor);
-    world.happens(Event::TerminalShown {
+    world.happens(Event::Terminal(TerminalEvent::Shown {
         terminal: T1,
         is_shown: true,
-    });
+    }));
     assert_eq!(frame(&mut world), [(1, true, 0)]);
     let line = "0123456789abcde\n".repeat(4096);
     for _ in 0..40 {
@@ -178,10 +181,10 @@ fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
 fn who_types_sees_the_end_and_waits_for_nothing() {
     let mut world = running();
     world.holds(Part::Editor);
-    world.happens(Event::TerminalShown {
+    world.happens(Event::Terminal(TerminalEvent::Shown {
         terminal: T1,
         is_shown: true,
-    });
+    }));
     frame(&mut world);
     world.prints_in(T1, "one\n");
     assert_eq!(frame_of(&mut world, Output::Held), []);
@@ -209,19 +212,19 @@ fn who_types_sees_the_end_and_waits_for_nothing() {
 fn what_a_user_types_reaches_what_runs() {
     let mut world = running();
     let types = |world: &mut World| {
-        world.happens(Event::TerminalInput {
+        world.happens(Event::Terminal(TerminalEvent::Input {
             terminal: T1,
             bytes: b"q".to_vec(),
-        });
-        world.happens(Event::TerminalResized {
+        }));
+        world.happens(Event::Terminal(TerminalEvent::Resized {
             terminal: T1,
             columns: 80,
             rows: 24,
-        });
+        }));
         (world.pty.typed.len(), world.pty.sizes.len())
     };
     assert_eq!(types(&mut world), (1, 1));
-    world.happens(Event::TerminalKill { terminal: T1 });
+    world.happens(Event::Terminal(TerminalEvent::Kill { terminal: T1 }));
     let snapshot = world.model.snapshot();
     assert!(matches!(snapshot.terminals[0].state, State::Exited(_)));
     assert_eq!(types(&mut world), (1, 1));
@@ -246,7 +249,7 @@ fn hundreds_of_terminals_that_are_over_are_kept_small() {
     for (key, kept) in [(101, 64 * 1024 - 2), (600, text.len())] {
         let terminal = TerminalKey(key);
         let is_shown = true;
-        world.happens(Event::TerminalShown { terminal, is_shown });
+        world.happens(Event::Terminal(TerminalEvent::Shown { terminal, is_shown }));
         assert_eq!(world.editor.terminals[&terminal].len(), kept);
     }
 }

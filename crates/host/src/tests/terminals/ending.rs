@@ -2,6 +2,7 @@
 
 use super::super::super::terminal::spawn_guarded;
 use super::*;
+use acp_core::terminals::TerminalEvent;
 
 /// Kills a command once it has said the pids of its children and that it is ready, and compares
 /// how it ended.
@@ -132,8 +133,8 @@ fn the_end_of_the_host_ends_all_commands_at_once() {
     let mut ready = 0;
     while ready < 20 || pids.len() < 20 {
         match run.next() {
-            Event::TerminalStarted { pid, .. } => pids.push(pid),
-            Event::TerminalOutput { .. } => ready += 1,
+            Event::Terminal(TerminalEvent::Started { pid, .. }) => pids.push(pid),
+            Event::Terminal(TerminalEvent::Output { .. }) => ready += 1,
             other => panic!("{other:?}"),
         }
     }

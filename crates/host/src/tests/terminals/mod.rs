@@ -7,6 +7,7 @@ mod running;
 use super::*;
 use acp_core::spine::event::{TerminalExit, TerminalSpec};
 use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::TerminalEvent;
 
 const TERMINAL: TerminalKey = TerminalKey(1);
 
@@ -49,7 +50,7 @@ impl Run {
 
     fn terminal_started(&self) -> u32 {
         match self.next() {
-            Event::TerminalStarted { terminal, pid } => {
+            Event::Terminal(TerminalEvent::Started { terminal, pid }) => {
                 assert_eq!(terminal, TERMINAL);
                 pid
             }
@@ -62,7 +63,7 @@ impl Run {
         let mut all = String::new();
         while !all.contains(text) {
             match self.next() {
-                Event::TerminalOutput { bytes, .. } => {
+                Event::Terminal(TerminalEvent::Output { bytes, .. }) => {
                     all.push_str(&String::from_utf8_lossy(&bytes));
                 }
                 other => panic!("{other:?} after {all:?}"),
@@ -76,12 +77,12 @@ impl Run {
         let mut all = Vec::new();
         loop {
             match self.next() {
-                Event::TerminalOutput { terminal, bytes } => {
+                Event::Terminal(TerminalEvent::Output { terminal, bytes }) => {
                     assert_eq!(terminal, TERMINAL);
                     assert!(!bytes.is_empty() && bytes.len() <= 64 << 10);
                     all.extend(bytes);
                 }
-                Event::TerminalExited { terminal, exit } => {
+                Event::Terminal(TerminalEvent::Exited { terminal, exit }) => {
                     assert_eq!(terminal, TERMINAL);
                     return Printed { bytes: all, exit };
                 }

@@ -1,6 +1,7 @@
 //! Much output, and many commands: all of it arrives, nothing grows.
 
 use super::*;
+use acp_core::terminals::TerminalEvent;
 
 /// Prints this many lines, each with its number and 100 bytes long as a terminal prints it.
 const LINES: usize = 100_000;
@@ -26,11 +27,11 @@ fn ten_megabytes_arrive_complete_and_in_order_in_large_pieces() {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match run.next() {
-            Event::TerminalOutput { bytes: piece, .. } => {
+            Event::Terminal(TerminalEvent::Output { bytes: piece, .. }) => {
                 bytes.extend(piece);
                 pieces += 1;
             }
-            Event::TerminalExited { exit, .. } => break assert_eq!(exit, code(0)),
+            Event::Terminal(TerminalEvent::Exited { exit, .. }) => break assert_eq!(exit, code(0)),
             other => panic!("{other:?}"),
         }
     }
@@ -76,17 +77,17 @@ fn two_hundred_commands_run_at_once() {
     let (mut running, mut gone) = (0, 0);
     while gone < COMMANDS {
         match run.next() {
-            Event::TerminalStarted { .. } => {
+            Event::Terminal(TerminalEvent::Started { .. }) => {
                 running += 1;
                 if running == COMMANDS {
                     // All of them are there.
                     std::fs::write(run.path("go"), "").expect("a file");
                 }
             }
-            Event::TerminalOutput { terminal, bytes } => {
+            Event::Terminal(TerminalEvent::Output { terminal, bytes }) => {
                 printed[terminal.0 as usize].push_str(&String::from_utf8_lossy(&bytes));
             }
-            Event::TerminalExited { terminal, exit } => {
+            Event::Terminal(TerminalEvent::Exited { terminal, exit }) => {
                 assert_eq!(exit, code(terminal.0 % 7));
                 gone += 1;
             }

@@ -1,6 +1,7 @@
 //! What a command finds on its terminal, and why one cannot be run.
 
 use super::*;
+use acp_core::terminals::TerminalEvent;
 
 /// Runs a script that ends by itself, and compares what it printed and how it ended.
 fn check(script: &str, text: &str, exit: TerminalExit) {
@@ -22,7 +23,7 @@ fn check_failure(change: impl FnOnce(&mut TerminalSpec), expected: &str) {
     change(&mut spec);
     run.start(spec);
     match run.next() {
-        Event::TerminalFailed { terminal, why } => {
+        Event::Terminal(TerminalEvent::Failed { terminal, why }) => {
             assert_eq!(terminal, TERMINAL);
             let why = why.replace(&run.folder.path().display().to_string(), "HERE");
             assert_eq!(why, expected);

@@ -1,0 +1,96 @@
+//! Tool calls in the transcript, with the terminals they show.
+//!
+//! Invariant: an entry is dirty only when its lines have changed, however much was printed.
+
+use crate::conversation::transcript::Entry;
+use crate::model::Model;
+use crate::render::rawview;
+use crate::render::toolview;
+use crate::spine::ids::SessionKey;
+use crate::terminals::Showing;
+use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_news};
+
+impl Model {
+    /// Merges what a message says of a tool call into the transcript, and what it reports of
+    /// terminals.
+    pub(crate) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
+        self.frame.permission_dirty |= self.elicitations.is_about(session, &patch.id);
+        self.meet_twin(session, &mut patch);
+        let reports = take_terminal_news(&mut patch);
+        self.merge_told(session, patch, reports, &[]);
+    }
+
+    /// Merges what is known of a tool call: a patch, reports of terminals, and the terminals it
+    /// has shown.
+    pub(crate) fn merge_told(
+        &mut self,
+        key: SessionKey,
+        patch: ToolCallPatch,
+        reports: Vec<TerminalNews>,
+        shown: &[TerminalId],
+    ) {
+        let has_content = patch.content.is_some();
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let entry = session.transcript.tool(patch);
+        if has_content {
+            self.place_diffs(key, entry);
+        }
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        let Some(Entry::Tool(tool)) = session.transcript.entry_mut(entry) else {
+            return;
+        };
+        for item in &tool.content {
+            if let ToolContent::Terminal { id } = item {
+                tool.terminals.add(id);
+            }
+        }
+        let named = reports.iter().map(|report| &report.terminal);
+        for terminal in shown.iter().chain(named) {
+            tool.terminals.add(terminal);
+        }
+        let ids: Vec<TerminalId> = tool.terminals.ids().cloned().collect();
+        if ids.is_empty() {
+            return;
+        }
+        let is_over = !tool.is_open();
+        let output = tool.raw_output.as_ref().filter(|_| is_over);
+        let call = Showing {
+            session: key,
+            entry,
+            ids,
+            title: rawview::command(tool).unwrap_or_else(|| toolview::title(tool)),
+            output: output.and_then(rawview::output),
+            is_over,
+            is_in_turn: session.turn.is_some(),
+            cwd: &session.spec.cwd,
+        };
+        self.terminals.show_in(call, reports);
+    }
+
+    /// Puts what terminals show now into the transcript.
+    pub(crate) fn refresh_terminals(&mut self) {
+        for name in self.terminals.take_dirty() {
+            let Some((terminal, link, entries)) = self.terminals.named(&name) else {
+                continue;
+            };
+            let Some(session) = self.sessions.get_mut(&name.0) else {
+                continue;
+            };
+            let asked = self.permissions.shown();
+            for &index in entries {
+                if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
+                    && tool
+                        .terminals
+                        .set(&name.1, terminal, &session.spec.cwd, &link)
+                {
+                    self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
+                    session.transcript.touch(index);
+                }
+            }
+        }
+    }
+}
