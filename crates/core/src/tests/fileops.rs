@@ -112,3 +112,34 @@ fn a_decision_waits_for_the_write_before_it() {
     assert_eq!(w.buffer(F), "a\nb\n");
     w.skip();
 }
+
+#[test]
+fn what_is_read_while_a_write_by_another_name_is_under_way_is_not_its_base() {
+    let mut w = World::ready();
+    w.disk.put(F, "a\nb\n");
+    w.disk.links.insert(LINK.into(), F.into());
+    w.settle();
+    let params = json!({ "sessionId": "s1", "path": F });
+    w.asks("0", "fs/read_text_file", &params);
+    w.holds(Part::Disk);
+    writes_by(&mut w, LINK, "1", "X\na\nb\n");
+    w.disk.put(F, "a\nb\ntheirs\n");
+    w.asks("2", "fs/read_text_file", &params);
+    let event = w.disk.work(Path::new(F)).expect("the read");
+    w.happens(event);
+    w.goes_on();
+    assert_eq!(w.disk.get(F).as_deref(), Some("X\na\nb\ntheirs\n"));
+    w.skip();
+}
+
+#[test]
+fn a_file_that_an_agent_made_empty_is_not_deleted_with_the_lines_of_others() {
+    let mut w = running(Place::Disk, None);
+    w.holds(Part::Watcher);
+    w.holds(Part::Shadow);
+    writes(&mut w, "1", "");
+    w.disk.put(F, "theirs\n");
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.disk.get(F).as_deref(), Some("theirs\n"));
+    w.skip();
+}

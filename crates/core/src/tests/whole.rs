@@ -343,7 +343,7 @@ fn what_cannot_be_put_back_is_said_and_stays_to_be_decided() {
     w.disk.broken.insert(F.into());
     w.skip();
     reject(&mut w);
-    assert!(w.was_told("Error: /p/f could not be restored"));
+    assert!(w.was_told("Error: /p/f could not be read"));
     check_whole(&w, F, &[Whole::Deleted]);
     w.disk.broken.clear();
     reject(&mut w);

@@ -156,7 +156,7 @@ impl Model {
         after: &Text,
     ) {
         let is_write = |kind| matches!(kind, Kind::Write(_));
-        if self.fileops.has(&self.names_of(real), is_write) {
+        if self.fileops.may_have(&self.names_of(real), is_write) {
             return;
         }
         let session = self.sessions.get_mut(&session);

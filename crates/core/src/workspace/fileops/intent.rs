@@ -95,9 +95,8 @@ impl Model {
         let is_open = self.documents.find(&op.path).is_some();
         match &mut op.intent {
             Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync => true,
-            Intent::Read(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
+            Intent::Read(_) | Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
             Intent::TakeIn(change) => self.reads_change(change, fx),
-            Intent::Decide(decide) => !is_open && !self.begins_whole(&op.path, decide),
             Intent::AcceptTurn(_)
             | Intent::Restore { .. }
             | Intent::MoveBack(_)
@@ -122,7 +121,7 @@ impl Model {
                 self.accept_turn_now(&path, *turn);
                 Plan::Done
             }
-            (Intent::Shift(aim), disk) => self.plan_shift(&path, aim, disk),
+            (Intent::Shift(aim), disk) => self.plan_shift(&path, aim, disk, fx),
             (Intent::PutBack(back), disk) => self.plan_put_back(&path, back, disk, fx),
             (Intent::Restore { state, .. }, _) => {
                 Plan::Disk(super::Change::Restore(state.clone()), Landing::Plain)
@@ -151,15 +150,10 @@ impl Model {
         &mut self,
         op: &mut Operation,
         landing: Landing,
-        outcome: Option<Outcome>,
+        outcome: Outcome,
         fx: &mut Effects,
     ) -> Next {
         let path = op.path.clone();
-        let outcome = match (&op.intent, outcome) {
-            (Intent::Shift(_), outcome) => return self.shift_landed(&path, landing, outcome, fx),
-            (_, Some(outcome)) => outcome,
-            (_, None) => return Next::Done,
-        };
         match (&mut op.intent, landing, outcome) {
             (Intent::Write(write), landing, outcome) => {
                 self.write_landed(&path, write, landing, outcome, fx)
@@ -170,6 +164,7 @@ impl Model {
             (Intent::Decide(decide), landing, outcome) => {
                 self.decision_landed(&path, decide, landing, outcome, fx)
             }
+            (Intent::Shift(_), landing, outcome) => self.shift_landed(&path, landing, outcome, fx),
             (Intent::PutBack(_), Landing::PutBack(text), outcome) => {
                 self.put_back_landed(&path, text, outcome, fx)
             }

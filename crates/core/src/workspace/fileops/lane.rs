@@ -24,6 +24,8 @@ pub struct FileOps {
 #[derive(Debug, Default)]
 struct Lane {
     names: Vec<PathBuf>,
+    /// Where links lead is known: there is no lane of the same file by another name.
+    is_resolved: bool,
     /// The kind of the operation that is being carried out.
     doing: Option<Kind>,
     /// That operation, while it waits for an effect, and what to remember until it is done;
@@ -44,11 +46,6 @@ impl Lane {
 }
 
 impl FileOps {
-    fn find(&self, names: &[PathBuf]) -> Option<&Lane> {
-        let mut ids = names.iter().filter_map(|name| self.by_name.get(name));
-        self.lanes.get(ids.next()?)
-    }
-
     fn lanes(&self, names: &[PathBuf]) -> impl Iterator<Item = &Lane> {
         let ids = names.iter().filter_map(|name| self.by_name.get(name));
         let mut ids: Vec<LaneId> = ids.copied().collect();
@@ -66,6 +63,13 @@ impl FileOps {
         self.lanes(names).any(|lane| lane.kinds().any(&is_meant))
     }
 
+    /// Returns whether there is an operation of a kind on a file, or on one that may turn out to be
+    /// the same.
+    pub fn may_have(&self, names: &[PathBuf], is_meant: impl Fn(Kind) -> bool) -> bool {
+        let mut unresolved = self.lanes.values().filter(|lane| !lane.is_resolved);
+        self.has(names, &is_meant) || unresolved.any(|lane| lane.kinds().any(&is_meant))
+    }
+
     /// Returns whether there is an operation of a kind on any file.
     pub fn has_any(&self, is_meant: impl Fn(Kind) -> bool) -> bool {
         self.lanes.values().any(|lane| lane.kinds().any(&is_meant))
@@ -78,7 +82,7 @@ impl FileOps {
 
     /// Returns the kind of the operation that is being carried out on a file.
     pub fn doing(&self, names: &[PathBuf]) -> Option<Kind> {
-        self.find(names)?.doing
+        self.lanes(names).find_map(|lane| lane.doing)
     }
 
     /// Returns whether nothing is under way and nothing waits.
@@ -105,7 +109,10 @@ impl FileOps {
         op.turn = self.next;
         let mut known = names.iter().filter_map(|name| self.by_name.get(name));
         let id = known.next().copied().unwrap_or(LaneId(self.next));
-        self.lanes.entry(id).or_default().waiting.push_back(op);
+        let lane = self.lanes.entry(id).or_default();
+        // More than one is known from a buffer, or a review.
+        lane.is_resolved |= names.len() > 1;
+        lane.waiting.push_back(op);
         for name in names {
             self.learn(id, name);
         }
@@ -126,6 +133,14 @@ impl FileOps {
             lane.waiting.insert(lane.follow_ups, op);
             lane.follow_ups += 1;
         }
+    }
+
+    /// Learns where a lane's links lead, as [`FileOps::learn`] does.
+    pub(super) fn resolve(&mut self, id: LaneId, real: PathBuf) -> Option<LaneId> {
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.is_resolved = true;
+        }
+        self.learn(id, real)
     }
 
     /// Learns a name of a lane's file. If another lane has it, the two become one, unless an

@@ -41,8 +41,6 @@ pub(crate) enum Plan {
     },
     /// The disk is changed.
     Disk(Change, Landing),
-    /// Nothing is to be changed, only recorded.
-    Record(Landing),
     /// The file is not as it was: it is read, and the operation planned again.
     Again,
     /// There is nothing (more) to do.

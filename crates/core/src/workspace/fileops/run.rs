@@ -110,10 +110,6 @@ impl Model {
                 fx.push(change.into_effect(token, op.path.clone()));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
-            Plan::Record(landing) => {
-                self.landed(&mut op, landing, None, fx);
-                self.fileops.end(lane);
-            }
             Plan::Again => self.replan(lane, op, None, fx),
             Plan::Done => self.fileops.end(lane),
             Plan::Fail(why) => {
@@ -187,7 +183,7 @@ impl Model {
                 let is_loading = [&op.path, &disk.real]
                     .iter()
                     .any(|name| self.documents.is_loading(name));
-                if let Some(other) = self.fileops.learn(lane, disk.real.clone()) {
+                if let Some(other) = self.fileops.resolve(lane, disk.real.clone()) {
                     // It is the file of another lane, where something is under way.
                     self.fileops.put_back(lane, op);
                     self.fileops.join(lane, other);
@@ -238,13 +234,11 @@ impl Model {
             return;
         };
         match (result, landing) {
-            (Ok(outcome), Some(landing)) => {
-                match self.landed(&mut op, landing, Some(outcome), fx) {
-                    Next::Done => self.fileops.end(lane),
-                    Next::Again => self.replan(lane, op, None, fx),
-                    Next::Over(disk) => self.replan(lane, op, Some(disk), fx),
-                }
-            }
+            (Ok(outcome), Some(landing)) => match self.landed(&mut op, landing, outcome, fx) {
+                Next::Done => self.fileops.end(lane),
+                Next::Again => self.replan(lane, op, None, fx),
+                Next::Over(disk) => self.replan(lane, op, Some(disk), fx),
+            },
             (Err(Some(Why::Refused(why))), _) => {
                 let text = failure(&op.path, &format!("nothing was changed: {why}"));
                 self.end_failed(lane, op, text, fx);

@@ -149,7 +149,7 @@ impl Model {
         let is_write = |kind| kind == Kind::Write(read.session);
         if answer.is_ok()
             && is_whole
-            && !self.fileops.has(&names, is_write)
+            && !self.fileops.may_have(&names, is_write)
             && let Some(session) = self.sessions.get_mut(&read.session)
         {
             session.seen.insert(real, text);

@@ -11,7 +11,7 @@ use super::moving::Moved;
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
-use crate::spine::event::{DiskFile, ReviewAction, Scope};
+use crate::spine::event::{DiskFile, ReviewAction, Scope, Stamp};
 use crate::spine::project::FileState;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::fileops::{
@@ -187,7 +187,7 @@ impl Model {
         };
         match self.accepts_at_once(&path, &intent) {
             true => {
-                self.decide_now(&path, &intent);
+                self.decided(&path, &intent);
             }
             false => self.operate(path, Intent::Decide(intent), fx),
         }
@@ -241,19 +241,7 @@ impl Model {
             && !self.fileops.has(&self.names_of(path), is_decision)
     }
 
-    /// Returns whether a decision begins with the file as a whole, whatever is on disk.
-    pub(crate) fn begins_whole(&self, path: &Path, decide: &mut Decide) -> bool {
-        let review = self.reviews.get(path);
-        review.is_some_and(|review| {
-            decide.follow(review.ledger.current());
-            let is_hit = !review.ledger.hit(&decide.which).is_empty();
-            let is_reject = decide.action == ReviewAction::Reject;
-            let has_steps = review.has_first_step() || !is_hit && review.has_last_step();
-            is_reject && review.is_whole(&decide.which) && has_steps
-        })
-    }
-
-    /// Plans a decision for the buffer, or else for what is on disk.
+    /// Plans a decision for the buffer, or else for what is on disk: the file as a whole first.
     pub(crate) fn plan_decision(
         &mut self,
         path: &Path,
@@ -261,15 +249,12 @@ impl Model {
         disk: Option<DiskFile>,
         fx: &mut Effects,
     ) -> Plan {
-        match disk {
-            Some(disk) if self.documents.find(path).is_none() => {
-                self.plan_on_disk(path, decide, disk)
-            }
-            _ => self.plan_in_buffer(path, decide, fx),
+        let over = disk.as_ref().and_then(|disk| disk.stamp);
+        if let Some(disk) = disk
+            && !self.review_from_disk(path, disk)
+        {
+            return Plan::Fail(NO_TEXT.to_owned());
         }
-    }
-
-    fn plan_in_buffer(&mut self, path: &Path, decide: &mut Decide, fx: &mut Effects) -> Plan {
         let Some(review) = self.reviews.get_mut(path) else {
             return Plan::Done;
         };
@@ -284,31 +269,29 @@ impl Model {
                 return Plan::Done;
             }
         }
-        self.decide_now(path, decide)
-    }
-
-    /// Makes a decision in the ledger, and plans what it does to the buffer.
-    fn decide_now(&mut self, path: &Path, decide: &Decide) -> Plan {
         let Some(decided) = self.decided(path, decide) else {
             return Plan::Done;
         };
-        let found = self.documents.find(path);
-        let Some((buf, document)) = found.filter(|_| !decided.edits.is_empty()) else {
-            return self.nothing_to_edit(path, decided.end);
-        };
-        let save = match decided.end {
-            End::Deleted => Save::Deleted,
-            End::Stays | End::Users => Save::OverIfClean(document.stamp),
-        };
-        Plan::Edit {
-            edit: BufferEdit::new(buf, document, decided.edits, save),
-            author: Author::Decision,
-            opens: None,
-            landing: Landing::Decided(decided.end),
+        match self.documents.find(path) {
+            _ if decided.edits.is_empty() => Plan::Done,
+            Some((buf, document)) => {
+                let save = match decided.end {
+                    End::Deleted => Save::Deleted,
+                    End::Stays | End::Users => Save::OverIfClean(document.stamp),
+                };
+                Plan::Edit {
+                    edit: BufferEdit::new(buf, document, decided.edits, save),
+                    author: Author::Decision,
+                    opens: None,
+                    landing: Landing::Decided(decided.end),
+                }
+            }
+            None => self.plan_on_disk(path, decided, over),
         }
     }
 
-    /// Makes a decision in the ledger, and notes it to be taken back.
+    /// Makes a decision in the ledger, and notes it to be taken back; returns what it does to the
+    /// text.
     fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
         let review = self.reviews.get_mut(path)?;
         let noted = Moved::before(path, review);
@@ -316,51 +299,28 @@ impl Model {
         let noted = noted.after(review, &decided.after, decided.end == End::Deleted);
         self.reviews.note_decided(noted);
         self.reviews.touch(path);
+        if decided.edits.is_empty() && decided.end == End::Users {
+            self.all_is_users(path);
+        }
         Some(decided)
     }
 
-    fn plan_on_disk(&mut self, path: &Path, decide: &mut Decide, disk: DiskFile) -> Plan {
-        let over = disk.stamp;
-        if !self.review_from_disk(path, disk) {
-            return Plan::Fail(NO_TEXT.to_owned());
-        }
-        if let Some(review) = self.reviews.get(path) {
-            decide.follow(review.ledger.current());
-        }
-        let Some(decided) = self.decided(path, decide) else {
-            return Plan::Done;
-        };
+    fn plan_on_disk(&self, path: &Path, decided: Decided, over: Option<Stamp>) -> Plan {
         let Some(review) = self.reviews.get(path) else {
             return Plan::Done;
         };
         let is_base = decided.after == *review.ledger.base();
         let (now, origin) = (review.now.format(), review.origin.format());
         let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
-        if decided.edits.is_empty() {
-            return self.nothing_to_edit(path, decided.end);
-        }
         let text = decided.after;
-        let change = match decided.end {
-            End::Deleted => Change::Restore(FileState::missing()),
-            End::Stays | End::Users => Change::Write {
-                over,
-                text: text.clone(),
-                format,
-            },
-        };
-        let state = match decided.end {
-            End::Deleted => FileState::missing(),
-            End::Stays | End::Users => FileState::of_text(text, format),
+        let (change, state) = match decided.end {
+            End::Deleted => (Change::Restore(FileState::missing()), FileState::missing()),
+            End::Stays | End::Users => {
+                let state = FileState::of_text(text.clone(), format);
+                (Change::Write { over, text, format }, state)
+            }
         };
         Plan::Disk(change, Landing::DecidedOnDisk(state, decided.end))
-    }
-
-    /// Ends a decision that changes no line: of a file that was made, all may be the user's.
-    fn nothing_to_edit(&mut self, path: &Path, end: End) -> Plan {
-        if end == End::Users {
-            self.all_is_users(path);
-        }
-        Plan::Done
     }
 
     /// What is left of a file that an agent made is the user's, and so is the file.

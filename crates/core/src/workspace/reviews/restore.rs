@@ -92,13 +92,8 @@ impl FileReview {
         is_hit || self.is_whole(which) && self.is_pending()
     }
 
-    /// Returns whether a reject of the whole begins with more than lines.
-    pub(super) fn has_first_step(&self) -> bool {
-        self.first_step().is_some()
-    }
-
     /// Returns whether a reject of the whole has something to do but for lines.
-    pub(super) fn has_last_step(&self) -> bool {
+    fn has_last_step(&self) -> bool {
         let step = match &self.now.body {
             Body::Text(now) => self.last_step(now.clone()),
             _ => None,

@@ -39,7 +39,13 @@ impl Model {
     }
 
     /// Plans to move a file: in its buffer, or else on disk.
-    pub(crate) fn plan_shift(&mut self, path: &Path, aim: &Aim, disk: Option<DiskFile>) -> Plan {
+    pub(crate) fn plan_shift(
+        &mut self,
+        path: &Path,
+        aim: &Aim,
+        disk: Option<DiskFile>,
+        fx: &mut Effects,
+    ) -> Plan {
         let over = disk.as_ref().and_then(|disk| disk.stamp);
         if let Some(disk) = disk
             && !self.review_from_disk(path, disk)
@@ -58,7 +64,10 @@ impl Model {
         let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
         let whole = moving.whole().cloned();
         match self.documents.find(path) {
-            Some(_) if moving.edits.is_empty() => Plan::Record(Landing::Shifted(Box::new(moving))),
+            Some(_) if moving.edits.is_empty() => {
+                self.shift_ended(path, moving, fx);
+                Plan::Done
+            }
             Some((buf, document)) => {
                 let save = match document.stamp {
                     _ if moving.is_deleted() => Save::Deleted,
@@ -73,7 +82,8 @@ impl Model {
                 }
             }
             None if moving.edits.is_empty() && whole.is_none() => {
-                Plan::Record(Landing::Shifted(Box::new(moving)))
+                self.shift_ended(path, moving, fx);
+                Plan::Done
             }
             None => {
                 let change = match whole {
@@ -94,19 +104,17 @@ impl Model {
         &mut self,
         path: &Path,
         landing: Landing,
-        outcome: Option<Outcome>,
+        outcome: Outcome,
         fx: &mut Effects,
     ) -> Next {
         let moving = match (landing, outcome) {
-            (Landing::Shifted(moving), outcome) => {
-                if let Some(Outcome::Edited(done)) = outcome
-                    && let Some(Err(why)) = done.saved
-                {
+            (Landing::Shifted(moving), Outcome::Edited(done)) => {
+                if let Some(Err(why)) = done.saved {
                     fx.push(notify(Level::Error, not_saved(path, why)));
                 }
                 moving
             }
-            (Landing::ShiftedOnDisk(moving, format), Some(Outcome::Written(stamp))) => {
+            (Landing::ShiftedOnDisk(moving, format), Outcome::Written(stamp)) => {
                 let is_open = self.documents.find(path).is_some();
                 match self.reviews.get_mut(path).filter(|_| !is_open) {
                     Some(review) => {
