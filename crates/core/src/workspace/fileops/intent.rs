@@ -1,6 +1,6 @@
-//! What may be done with a file.
+//! The kinds of operations on a file.
 //!
-//! A new kind of operation is a variant here, a `plan`, and what it records when it has `landed`.
+//! A new kind is a variant of [`Intent`], a `plan`, and a `landed` that records the result.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Operation {
     pub path: PathBuf,
     pub intent: Intent,
     pub(super) tries: u32,
-    /// When it came; what follows from another operation has come before all others.
+    /// The order of arrival; 0 for a follow-up of another operation.
     pub(super) turn: u64,
 }
 
@@ -32,11 +32,11 @@ pub(crate) enum Intent {
     Read(Read),
     /// An agent writes the file.
     Write(Write),
-    /// What was found on disk comes into the buffer and the review.
+    /// A change on disk is merged into the buffer and the review.
     TakeIn(TakeIn),
     /// The user accepts or rejects hunks.
     Decide(Decide),
-    /// The user accepts what a turn has changed.
+    /// The user accepts a turn's changes.
     AcceptTurn(TurnKey),
     /// A turn's changes are undone, or brought back.
     Shift(Aim),
@@ -48,16 +48,16 @@ pub(crate) enum Intent {
     MoveBack(PathBuf),
     /// The file goes where it was before a turn was undone, or brought back.
     Move(Box<Moved>),
-    /// What a decision has left on disk comes into the buffer; then the rest is rejected, if the
-    /// decision is to reject all.
+    /// The file on disk, changed by a decision, is merged into the buffer; if the decision is to
+    /// reject all, the rest is rejected next.
     Reread { is_reject: bool },
     /// Mode and format are put back after the lines.
     Rest,
-    /// The buffer is gone: the review has what is on disk.
+    /// The buffer was unloaded: the review gets the text on disk.
     Sync,
 }
 
-/// What an intent is, as far as others depend on it.
+/// The part of an intent that other operations depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -90,7 +90,7 @@ impl Intent {
 }
 
 impl Model {
-    /// Returns whether an operation is planned for what is on disk, and so has it read first.
+    /// Returns whether planning an operation needs the file on disk.
     pub(super) fn reads_disk(&mut self, op: &mut Operation, fx: &mut Effects) -> bool {
         let is_open = self.documents.find(&op.path).is_some();
         match &mut op.intent {
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// Says what is to be done next for an intent.
+    /// Returns the next step of an operation.
     pub(super) fn plan(
         &mut self,
         op: &mut Operation,
@@ -145,7 +145,7 @@ impl Model {
         }
     }
 
-    /// Records what has come of a change.
+    /// Records the result of a change.
     pub(super) fn landed(
         &mut self,
         op: &mut Operation,
@@ -185,7 +185,7 @@ impl Model {
         }
     }
 
-    /// Ends an operation that cannot be carried out; `text` says why, and of which file.
+    /// Reports an operation that failed; `text` names the file and the reason.
     pub(super) fn failed(&mut self, op: Operation, text: String, fx: &mut Effects) {
         match op.intent {
             Intent::Read(read) => self.read_failed(&read, text, fx),

@@ -1,8 +1,8 @@
-//! The lanes: one a file, first in, first out.
+//! The lanes: one per file, first in, first out.
 //!
-//! Invariants: a lane is there as long as it has an operation; each name of a file leads to one
-//! lane. Whether two names mean one file is known from its buffer, its review, or when the disk
-//! has been read: then the lanes become one, in which an operation under way stays first.
+//! Invariants: a lane exists while it has operations; each name of a file leads to one lane. A
+//! buffer, a review or a read of the disk shows that two names mean one file: then their lanes are
+//! joined, and operations keep the order of their arrival as far as none has changed the file.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -24,17 +24,17 @@ pub struct FileOps {
 #[derive(Debug, Default)]
 struct Lane {
     names: Vec<PathBuf>,
-    /// Where links lead is known: there is no lane of the same file by another name.
+    /// The links in its names are resolved: no other lane is about the same file.
     is_resolved: bool,
-    /// The kind of the operation that is being carried out.
+    /// The kind of the active operation.
     doing: Option<Kind>,
-    /// That operation, while it waits for an effect, and what to remember until it is done;
-    /// nothing while the disk is read for it.
+    /// The active operation while it waits for an effect, and the data its `landed` needs: none
+    /// while the disk is read.
     active: Option<(Operation, Option<Landing>)>,
-    /// The author of the lines that come back from the editor.
+    /// The author of the lines that the editor reports for the active operation.
     author: Option<Author>,
     waiting: VecDeque<Operation>,
-    /// How many of those follow from the operation that is being carried out.
+    /// The number of waiting follow-ups of the active operation.
     follow_ups: usize,
 }
 
@@ -53,45 +53,44 @@ impl FileOps {
         ids.into_iter().filter_map(|id| self.lanes.get(&id))
     }
 
-    /// Returns whether an operation on a file is being carried out.
+    /// Returns whether a file has an active operation.
     pub fn is_busy(&self, names: &[PathBuf]) -> bool {
         self.busy(names).is_some()
     }
 
-    /// Returns whether there is an operation of a kind on a file, waiting ones included.
+    /// Returns whether a file has an active or waiting operation of a kind.
     pub fn has(&self, names: &[PathBuf], is_meant: impl Fn(Kind) -> bool) -> bool {
         self.lanes(names).any(|lane| lane.kinds().any(&is_meant))
     }
 
-    /// Returns whether there is an operation of a kind on a file, or on one that may turn out to be
-    /// the same.
+    /// Returns the same as [`FileOps::has`], including files that a link may make the same one.
     pub fn may_have(&self, names: &[PathBuf], is_meant: impl Fn(Kind) -> bool) -> bool {
         let mut unresolved = self.lanes.values().filter(|lane| !lane.is_resolved);
         self.has(names, &is_meant) || unresolved.any(|lane| lane.kinds().any(&is_meant))
     }
 
-    /// Returns whether there is an operation of a kind on any file.
+    /// Returns whether any file has an operation of a kind.
     pub fn has_any(&self, is_meant: impl Fn(Kind) -> bool) -> bool {
         self.lanes.values().any(|lane| lane.kinds().any(&is_meant))
     }
 
-    /// Returns what waits to be done with a file.
+    /// Returns a file's waiting operations.
     pub fn waiting(&self, names: &[PathBuf]) -> impl Iterator<Item = &Operation> {
         self.lanes(names).flat_map(|lane| &lane.waiting)
     }
 
-    /// Returns the kind of the operation that is being carried out on a file.
+    /// Returns the kind of a file's active operation.
     pub fn doing(&self, names: &[PathBuf]) -> Option<Kind> {
         self.lanes(names).find_map(|lane| lane.doing)
     }
 
-    /// Returns whether nothing is under way and nothing waits.
+    /// Returns whether no file has an operation.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.lanes.is_empty() && self.by_name.is_empty()
     }
 
-    /// Returns whether a decision about hunks is being carried out.
+    /// Returns whether the active operation carries out a decision about hunks.
     #[cfg(test)]
     pub fn is_review(&self, id: LaneId) -> bool {
         let active = self.lanes.get(&id).and_then(|lane| lane.active.as_ref());
@@ -103,14 +102,14 @@ impl FileOps {
         })
     }
 
-    /// Lets an operation wait behind all others on its file.
+    /// Adds an operation at the end of its file's lane.
     pub(super) fn enter(&mut self, names: Vec<PathBuf>, mut op: Operation) -> LaneId {
         self.next += 1;
         op.turn = self.next;
         let mut known = names.iter().filter_map(|name| self.by_name.get(name));
         let id = known.next().copied().unwrap_or(LaneId(self.next));
         let lane = self.lanes.entry(id).or_default();
-        // More than one is known from a buffer, or a review.
+        // A buffer or a review has given more than one.
         lane.is_resolved |= names.len() > 1;
         lane.waiting.push_back(op);
         for name in names {
@@ -119,15 +118,14 @@ impl FileOps {
         id
     }
 
-    /// Returns the lane in which an operation on a file is being carried out.
+    /// Returns the lane of a file's active operation.
     pub(super) fn busy(&self, names: &[PathBuf]) -> Option<LaneId> {
         let mut ids = names.iter().filter_map(|name| self.by_name.get(name));
         let is_busy = |id: &&LaneId| self.lanes.get(id).is_some_and(|lane| lane.doing.is_some());
         ids.find(is_busy).copied()
     }
 
-    /// Lets an operation be carried out after the one under way, and after others that follow
-    /// from that.
+    /// Inserts a follow-up of the active operation, behind its other follow-ups.
     pub(super) fn follow_up(&mut self, id: LaneId, op: Operation) {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.waiting.insert(lane.follow_ups, op);
@@ -135,7 +133,7 @@ impl FileOps {
         }
     }
 
-    /// Learns where a lane's links lead, as [`FileOps::learn`] does.
+    /// Notes the file that a lane's names lead to; returns as [`FileOps::learn`] does.
     pub(super) fn resolve(&mut self, id: LaneId, real: PathBuf) -> Option<LaneId> {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.is_resolved = true;
@@ -143,8 +141,8 @@ impl FileOps {
         self.learn(id, real)
     }
 
-    /// Learns a name of a lane's file. If another lane has it, the two become one, unless an
-    /// operation is being carried out in that one, too: then its id is returned.
+    /// Adds a name to a lane. Another lane with that name is joined to this one, unless it has an
+    /// active operation, too: then its id is returned.
     pub(super) fn learn(&mut self, id: LaneId, name: PathBuf) -> Option<LaneId> {
         let other = self.by_name.get(&name).copied();
         match other.filter(|other| *other != id) {
@@ -173,15 +171,14 @@ impl FileOps {
         }
     }
 
-    /// Learns another name of the file of `path`.
+    /// Adds a name to the lane of `path`.
     pub(super) fn has_name(&mut self, path: &Path, name: PathBuf) {
         if let Some(id) = self.by_name.get(path) {
             self.learn(*id, name);
         }
     }
 
-    /// Lets what waits in one lane wait in another, in the order in which all of it came, and its
-    /// names lead there.
+    /// Moves the names and the waiting operations of one lane to another, in order of arrival.
     pub(super) fn join(&mut self, from: LaneId, to: LaneId) {
         let Some(from) = self.lanes.remove(&from) else {
             return;
@@ -196,7 +193,7 @@ impl FileOps {
         }
     }
 
-    /// Returns the ids of all lanes in which nothing is being carried out.
+    /// Returns all lanes without an active operation.
     pub(super) fn idle(&self) -> Vec<LaneId> {
         let lanes = self.lanes.iter();
         let idle = lanes.filter(|(_, lane)| lane.doing.is_none());
@@ -209,7 +206,7 @@ impl FileOps {
         Some(&lane.waiting.front()?.path)
     }
 
-    /// Begins the next operation.
+    /// Makes the next operation the active one.
     pub(super) fn begin(&mut self, id: LaneId) -> Option<Operation> {
         let lane = self.lanes.get_mut(&id)?;
         let op = lane.waiting.pop_front()?;
@@ -218,7 +215,7 @@ impl FileOps {
         Some(op)
     }
 
-    /// Lets the operation that is being carried out wait for an effect.
+    /// Stores the active operation until its effect reports back.
     pub(super) fn waits(
         &mut self,
         id: LaneId,
@@ -232,12 +229,12 @@ impl FileOps {
         }
     }
 
-    /// Returns the operation that has waited for an effect.
+    /// Returns the active operation when its effect has reported back.
     pub(super) fn resumes(&mut self, id: LaneId) -> Option<(Operation, Option<Landing>)> {
         self.lanes.get_mut(&id)?.active.take()
     }
 
-    /// Puts the operation that is being carried out back: it begins later.
+    /// Puts the active operation back into the queue, to begin later.
     pub(super) fn put_back(&mut self, id: LaneId, op: Operation) {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.waiting.push_front(op);
@@ -246,22 +243,22 @@ impl FileOps {
         }
     }
 
-    /// Returns whether an operation waits that came before one which is being carried out: by
-    /// another name, before that was known to be one of the same file.
+    /// Returns whether an operation waits that arrived before the active one, under another name of
+    /// the file.
     pub(super) fn is_before(&self, id: LaneId, op: &Operation) -> bool {
         let waiting = self.lanes.get(&id).map(|lane| &lane.waiting);
         let mut waiting = waiting.into_iter().flatten();
         waiting.any(|other| (1..op.turn).contains(&other.turn))
     }
 
-    /// Ends the operation that is being carried out.
+    /// Ends the active operation.
     pub(super) fn end(&mut self, id: LaneId) {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.doing = None;
         }
     }
 
-    /// Forgets a lane without operations; tells whether it was one.
+    /// Drops a lane that has no operations; returns whether it did.
     pub(super) fn tidy(&mut self, id: LaneId) -> bool {
         let is_over = |lane: &Lane| lane.doing.is_none() && lane.waiting.is_empty();
         if !self.lanes.get(&id).is_some_and(is_over) {
@@ -278,12 +275,12 @@ impl FileOps {
         true
     }
 
-    /// Returns the author of the lines that the editor reports back for an operation.
+    /// Returns the author of the lines that the editor reports for the active operation.
     pub(super) fn author(&self, id: LaneId) -> Option<Author> {
         self.lanes.get(&id)?.author
     }
 
-    /// Takes out an operation that has not begun; tells whether it was there.
+    /// Removes a waiting operation; returns its lane.
     pub(super) fn take_waiting(&mut self, is_meant: impl Fn(&Intent) -> bool) -> Option<LaneId> {
         for (id, lane) in &mut self.lanes {
             if let Some(at) = lane.waiting.iter().position(|op| is_meant(&op.intent)) {
@@ -294,7 +291,7 @@ impl FileOps {
         None
     }
 
-    /// Returns an operation that waits for an effect, and whether that changes anything.
+    /// Returns an active operation, and whether its effect changes the file.
     pub(super) fn active_mut(
         &mut self,
         is_meant: impl Fn(&Intent) -> bool,

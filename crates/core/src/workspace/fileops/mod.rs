@@ -1,14 +1,12 @@
-//! The one door to a file's text: whatever changes a file, or reads it for an agent, goes through
-//! here.
+//! The executor of file operations: every change of a file, and every read for an agent.
 //!
-//! Each file has a lane of operations, carried out one after another. An operation is an
-//! [`Intent`]; its `plan` says what to do with the file as it is now, and its `landed` what to
-//! record when that is done. The executor does the rest: it reads the disk, has the editor or the
-//! host make the change, lets an operation plan again when the file has changed meanwhile, and
-//! reports failures.
+//! Each file has a lane of operations, first in, first out. An operation is an [`Intent`]; its
+//! `plan` chooses the next step for the file in its present state, and its `landed` records the
+//! result. The executor does the rest: it reads the disk, has the editor or the host make the
+//! change, plans again if the file has changed since, and reports failures.
 //!
-//! Invariants: of two operations on one file at most one is being carried out; every operation
-//! ends, after [`MAX_TRIES`] attempts at most; nothing is overwritten that the plan did not know.
+//! Invariants: a file has at most one active operation; every operation ends, after [`MAX_TRIES`]
+//! retries at most; no text is overwritten that the plan has not seen.
 
 mod intent;
 mod lane;
@@ -24,17 +22,17 @@ use std::path::Path;
 use crate::spine::event::SaveError;
 use crate::spine::ids::SessionKey;
 
-/// How often an operation is planned again because its file changed meanwhile.
+/// The maximum number of times an operation is planned again because its file has changed.
 pub(crate) const MAX_TRIES: u32 = 100;
 
-/// Who is the author of a change.
+/// The author of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     /// The agent of this session.
     Agent(SessionKey),
     /// The user, another program, or a plugin.
     Others,
-    /// The user, by a decision about what an agent wrote.
+    /// The user, by a decision about an agent's change.
     Decision,
 }
 
@@ -45,12 +43,12 @@ impl Author {
     }
 }
 
-/// Returns the sentence about an operation that has failed: on which file, and why.
+/// Returns the report of a failed operation.
 pub(crate) fn failure(path: &Path, why: &str) -> String {
     format!("{}: {why}", path.display())
 }
 
-/// Returns the sentence about a buffer that was changed, and not saved.
+/// Returns the report of a buffer that was changed but not saved.
 pub(crate) fn not_saved(path: &Path, why: SaveError) -> String {
     let why = match why {
         SaveError::Refused(why) => why,

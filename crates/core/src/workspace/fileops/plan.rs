@@ -1,4 +1,4 @@
-//! What an operation sees of its file, what it wants done, and what came of that.
+//! The input of a plan, its output, and the result of carrying it out.
 
 use std::path::PathBuf;
 
@@ -22,16 +22,16 @@ pub(crate) struct FileNow<'a> {
     pub disk: DiskFile,
     /// The text the session last read or wrote.
     pub seen: Option<&'a Text>,
-    /// The change that was reported of the text the buffer was saved with, and not taken in yet.
+    /// The reported change of the text last saved in the buffer that waits in the lane.
     pub told: Option<(DiskFile, Option<SessionKey>)>,
-    /// The session whose agent has written what is on disk.
+    /// The session whose agent wrote the file on disk.
     pub by: Option<SessionKey>,
 }
 
-/// What an operation wants done with its file next.
+/// The next step of an operation.
 #[derive(Debug)]
 pub(crate) enum Plan {
-    /// A buffer is changed, if it still is as it was when this was planned.
+    /// Change a buffer, unless it has changed since this was planned.
     Edit {
         edit: BufferEdit,
         author: Author,
@@ -39,13 +39,13 @@ pub(crate) enum Plan {
         opens: Option<Box<Opens>>,
         landing: Landing,
     },
-    /// The disk is changed.
+    /// Change the file on disk.
     Disk(Change, Landing),
-    /// The file is not as it was: it is read, and the operation planned again.
+    /// The file has changed: read it and plan again.
     Again,
-    /// There is nothing (more) to do.
+    /// The operation is complete.
     Done,
-    /// It cannot be done; the reason.
+    /// The operation cannot be carried out, for this reason.
     Fail(String),
 }
 
@@ -58,21 +58,21 @@ pub(crate) enum Change {
         text: Text,
         format: Format,
     },
-    /// Puts back what was there; nothing, if it is missing.
+    /// Restores a state of the file; deletes the file if that is missing.
     Restore(FileState),
     Move(PathBuf),
 }
 
-/// What an operation has to remember until its change is made.
+/// The data that `landed` needs when the change is made.
 #[derive(Debug)]
 pub(crate) enum Landing {
     /// An agent's text is in the buffer.
     Merged(Box<Merged>),
     /// An agent's text is on disk.
     Saved(Box<Saved>),
-    /// What the disk had is in the buffer, ahead of an agent's text.
+    /// The text on disk is merged into the buffer, before an agent's text.
     Foreign(Box<DiskMerge>),
-    /// What the disk had is in the buffer; this session's agent wrote it.
+    /// A change on disk is merged into the buffer; this session's agent wrote it.
     TakenIn(Box<DiskMerge>, Option<SessionKey>),
     /// A decision is carried out in the buffer, or on disk.
     Decided(End),
@@ -80,13 +80,13 @@ pub(crate) enum Landing {
     /// A turn's changes are undone, or back, in the buffer or on disk.
     Shifted(Box<Moving>),
     ShiftedOnDisk(Box<Moving>, Format),
-    /// What the disk has after a decision is in the buffer.
+    /// The file on disk, changed by a decision, is merged into the buffer.
     Reread(Box<DiskMerge>),
     /// The file has this state again.
     Rest(FileState),
     /// Lines are put back: in the buffer, or on disk, which then has this text.
     PutBack(Option<Text>),
-    /// The intent says it all.
+    /// The intent has all of it.
     Plain,
 }
 
@@ -98,11 +98,11 @@ pub(crate) struct Opens {
     pub session: SessionKey,
     pub base: Text,
     pub origin: FileState,
-    /// What the file is now, where that is known for sure.
+    /// The file's present content, if it is known.
     pub now: Option<Body>,
 }
 
-/// An edit of a buffer, of which nothing is made if the buffer has moved on.
+/// An edit of a buffer, rejected as a whole if the buffer has changed.
 #[derive(Debug)]
 pub(crate) struct BufferEdit {
     pub buf: BufId,
@@ -111,14 +111,14 @@ pub(crate) struct BufferEdit {
     save: Save,
 }
 
-/// What has come of a change.
+/// The result of a change.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Edited(EditDone),
     Written(Option<Stamp>),
 }
 
-/// How an operation goes on when its change is made.
+/// The continuation of an operation whose change was made.
 #[derive(Debug)]
 pub(crate) enum Next {
     Done,
@@ -142,8 +142,7 @@ impl BufferEdit {
         self.edits.is_empty()
     }
 
-    /// Says that the disk has more than this, which comes next: Neovim cannot take the buffer for
-    /// what it has read.
+    /// Leaves Neovim's knowledge of the file alone: a newer change on disk follows.
     pub fn passing(self) -> Self {
         Self {
             save: Save::No,

@@ -1,4 +1,4 @@
-//! The executor: has files read, changes made and verified, and operations planned again.
+//! The executor: reads files, makes and verifies changes, plans operations again.
 //!
 //! Invariant: an operation leaves its lane when it is done, has failed, or has been tried
 //! [`MAX_TRIES`] times; then the next one begins.
@@ -26,20 +26,20 @@ enum Why {
 }
 
 impl Model {
-    /// Has an operation carried out after all others on its file.
+    /// Carries out an operation after all others on its file.
     pub(crate) fn operate(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
         let lane = self.line_up(path, intent);
         self.run_lane(lane, fx);
     }
 
-    /// Lets an operation wait behind all others on its file.
+    /// Adds an operation at the end of its file's lane.
     pub(crate) fn line_up(&mut self, path: PathBuf, intent: Intent) -> LaneId {
         let names = self.names_of(&path);
         self.fileops.enter(names, Operation::new(path, intent))
     }
 
-    /// Has an operation carried out that follows from the one on the same file which has just
-    /// landed: before all that waits there.
+    /// Carries out an operation that follows from the active one on the same file, before all that
+    /// wait.
     pub(crate) fn follow_up(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
         match self.fileops.busy(&self.names_of(&path)) {
             Some(lane) => self.fileops.follow_up(lane, Operation::new(path, intent)),
@@ -47,7 +47,7 @@ impl Model {
         }
     }
 
-    /// Returns all names by which a file is known.
+    /// Returns all known names of a file.
     pub(crate) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
         let mut names = vec![path.to_owned()];
         if let Some((_, document)) = self.documents.find(path) {
@@ -57,19 +57,19 @@ impl Model {
         names
     }
 
-    /// Learns that a file has another name, too.
+    /// Notes another name of a file.
     pub(crate) fn is_also(&mut self, path: &Path, name: &Path) {
         self.fileops.has_name(path, name.to_owned());
     }
 
-    /// Goes on with what has waited for a buffer to be loaded.
+    /// Continues operations that wait for a buffer to load.
     pub(crate) fn run_lanes(&mut self, fx: &mut Effects) {
         for lane in self.fileops.idle() {
             self.run_lane(lane, fx);
         }
     }
 
-    /// Begins one operation after another, until one waits for an effect.
+    /// Carries out operations until one waits for an effect.
     pub(crate) fn run_lane(&mut self, lane: LaneId, fx: &mut Effects) {
         while let Some(path) = self.fileops.next(lane) {
             if self.documents.is_loading(path) {
@@ -85,7 +85,7 @@ impl Model {
         }
     }
 
-    /// Plans an operation and has the first effect of that carried out.
+    /// Plans an operation and starts its effect.
     fn go_on(&mut self, lane: LaneId, mut op: Operation, disk: Option<DiskFile>, fx: &mut Effects) {
         if disk.is_none() && self.reads_disk(&mut op, fx) {
             let token = self.token(Job::File(lane));
@@ -153,7 +153,7 @@ impl Model {
         self.fileops.end(lane);
     }
 
-    /// Goes on when the disk was read.
+    /// Continues an operation when the disk was read.
     pub(crate) fn file_was_read(
         &mut self,
         lane: LaneId,
@@ -172,7 +172,7 @@ impl Model {
         };
         match disk {
             Err(text) => match &op.intent {
-                // What was told will do.
+                // The report has the content.
                 Intent::TakeIn(change) => {
                     self.change_unread(change, text, fx);
                     self.fileops.end(lane);
@@ -184,7 +184,7 @@ impl Model {
                     .iter()
                     .any(|name| self.documents.is_loading(name));
                 if let Some(other) = self.fileops.resolve(lane, disk.real.clone()) {
-                    // It is the file of another lane, where something is under way.
+                    // The file belongs to another lane, which has an active operation.
                     self.fileops.put_back(lane, op);
                     self.fileops.join(lane, other);
                 } else if is_loading || self.fileops.is_before(lane, &op) {
@@ -197,7 +197,7 @@ impl Model {
         self.run_lane(lane, fx);
     }
 
-    /// Goes on when the editor has made an edit, or has not.
+    /// Continues an operation when the editor has made or refused its edit.
     pub(crate) fn file_was_edited(
         &mut self,
         lane: LaneId,
@@ -212,7 +212,7 @@ impl Model {
         self.has_landed(lane, result, fx);
     }
 
-    /// Goes on when the disk has a file, or has not.
+    /// Continues an operation when the host has changed the disk, or failed.
     pub(crate) fn file_was_written(
         &mut self,
         lane: LaneId,
@@ -227,8 +227,7 @@ impl Model {
         self.has_landed(lane, result, fx);
     }
 
-    /// Records what has come of a change: done, not made because the file has changed (`None`), or
-    /// refused.
+    /// Records a result: done, not made because the file has changed (`None`), or refused.
     fn has_landed(&mut self, lane: LaneId, result: Result<Outcome, Option<Why>>, fx: &mut Effects) {
         let Some((mut op, landing)) = self.fileops.resumes(lane) else {
             return;
@@ -249,7 +248,7 @@ impl Model {
         self.run_lane(lane, fx);
     }
 
-    /// Returns the author of lines that come back for an edit of the client's.
+    /// Returns the author of the lines that the editor reports for an edit of this client.
     pub(crate) fn author_of(&self, token: Token) -> Author {
         let author = match self.jobs.get(token) {
             Some(Job::File(lane)) => self.fileops.author(*lane),
@@ -258,9 +257,9 @@ impl Model {
         author.unwrap_or(Author::Others)
     }
 
-    /// A request is taken back; tells whether it was one for a file.
+    /// Cancels a request for a file; returns whether there was one.
     ///
-    /// What has begun to change a file goes on, and is answered by what comes of it.
+    /// An operation that already changes the file continues and answers with its result.
     pub(crate) fn file_taken_back(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
         let is_it = |intent: &Intent| match intent {
             Intent::Read(read) => read.asker == *asker,
