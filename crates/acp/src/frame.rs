@@ -1,16 +1,16 @@
-//! Framing: from the bytes of an agent's stdout to lines.
+//! Framing: splits an agent's stdout into lines.
 //!
-//! Invariants: the frames depend on the bytes alone, not on how they were cut into reads; every
-//! byte is looked at once; no more than the cap is ever held, and nothing of a line is held after
-//! it was handed out.
+//! Invariants: the frames depend only on the bytes, not on how they were split into reads; each
+//! byte is examined once; at most the cap is buffered, and nothing of a line is kept after it was
+//! passed on.
 
 use super::message::Message;
 use super::rpc;
 
-/// The longest line that is taken in, its line end not counted: 64 MiB.
+/// Maximum length of a line without its line end: 64 MiB.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// The room for a partial line that is kept from one line to the next.
+/// Capacity for a partial line that is kept between lines.
 const KEPT: usize = 64 << 10;
 
 /// One line of an agent's stdout.
@@ -18,7 +18,7 @@ const KEPT: usize = 64 << 10;
 pub enum Frame<'a> {
     /// A line that is not empty, without its line end.
     Line(&'a [u8]),
-    /// A line past the cap, dropped; `bytes` is its full size without the `\n`.
+    /// A dropped line that exceeded the cap; `bytes` is its full size without the `\n`.
     TooLong { bytes: usize },
 }
 
@@ -32,16 +32,15 @@ impl Frame<'_> {
     }
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 ///
-/// A line ends with `\n` or `\r\n`; empty lines and a byte order mark at the very start are
-/// skipped.
+/// Lines end with `\n` or `\r\n`; empty lines and a leading byte order mark are skipped.
 #[derive(Debug)]
 pub struct LineDecoder {
     max_line: usize,
-    /// The start of a line whose end has not come yet.
+    /// The beginning of an unfinished line.
     partial: Vec<u8>,
-    /// How much of the line at hand was dropped; not zero means that it is past the cap.
+    /// Bytes dropped from the current line; nonzero once it exceeds the cap.
     dropped: usize,
     at_start: bool,
 }
@@ -68,9 +67,9 @@ impl LineDecoder {
         }
     }
 
-    /// Takes in the bytes of one read and hands out the lines that end in it.
+    /// Processes the bytes of one read and emits the lines that end in them.
     ///
-    /// A line that lies in `bytes` as a whole is not copied.
+    /// A line completely inside `bytes` is not copied.
     pub fn push(&mut self, bytes: &[u8], out: &mut impl FnMut(Frame<'_>)) {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', bytes) {
@@ -80,12 +79,12 @@ impl LineDecoder {
         self.hold(bytes.get(start..).unwrap_or_default());
     }
 
-    /// Hands out the last line, if the stream ended without a line end.
+    /// Emits the last line if the stream ended without a line end.
     pub fn finish(&mut self, out: &mut impl FnMut(Frame<'_>)) {
         self.line(&[], out);
     }
 
-    /// Hands out the line that ends with `tail`.
+    /// Emits the line that ends with `tail`.
     fn line(&mut self, tail: &[u8], out: &mut impl FnMut(Frame<'_>)) {
         let at_start = std::mem::take(&mut self.at_start);
         let fits = self.dropped == 0 && self.partial.len() + tail.len() <= self.max_line;
@@ -107,7 +106,7 @@ impl LineDecoder {
         }
     }
 
-    /// Keeps the piece of a line whose end has not come yet, or counts it if the line is too long.
+    /// Buffers a piece of an unfinished line, or counts it if the line is too long.
     fn hold(&mut self, piece: &[u8]) {
         let len = self.partial.len() + piece.len();
         if self.dropped > 0 || len > self.max_line {
@@ -116,7 +115,7 @@ impl LineDecoder {
             return;
         }
         if len > self.partial.capacity() {
-            // Doubled, as a Vec does by itself, but never past the cap.
+            // Doubles like a Vec, but never beyond the cap.
             let room = (2 * len).min(self.max_line);
             self.partial.reserve_exact(room - self.partial.len());
         }
@@ -141,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// What came out, owned: a line, or the size of one that was too long.
+    /// An owned frame: a line, or the size of one that was too long.
     #[derive(Debug, PartialEq)]
     enum Got {
         Line(Vec<u8>),
@@ -191,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_skipped_at_the_very_start_only() {
+    fn a_byte_order_mark_is_skipped_only_at_the_start() {
         check("\u{feff}a\n\u{feff}b\n", &["a", "\u{feff}b"]);
         check("\u{feff}\na\n", &["a"]);
         check("\n\u{feff}a\n", &["\u{feff}a"]);
     }
 
     #[test]
-    fn a_line_past_the_cap_is_reported_with_its_size_and_the_stream_goes_on() {
+    fn an_oversized_line_is_reported_with_its_size_and_the_stream_continues() {
         let stream = b"12345\n123456\n\n1234567890123\r\nok\n1234567";
         let want = [
             Got::Line(b"12345".into()),
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_of_a_big_line_is_given_back() {
+    fn the_buffer_of_a_big_line_is_freed() {
         let mut decoder = LineDecoder::new();
         let mut lines = 0;
         for _ in 0..16 {

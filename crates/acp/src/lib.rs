@@ -1,8 +1,8 @@
-//! The wire: framing, JSON-RPC, tolerant decoding into the messages the core understands.
+//! The wire: framing, JSON-RPC, and tolerant decoding into the messages the core understands.
 //!
-//! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]); what the client
-//! says is built by [`client`] and made a line by [`rpc`].
-//! Invariant: whatever bytes an agent sends, decoding neither fails nor panics.
+//! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]). Outgoing
+//! messages are built by [`client`] and encoded by [`rpc`].
+//! Invariant: decoding neither fails nor panics, whatever bytes an agent sends.
 
 pub mod client;
 mod decode;

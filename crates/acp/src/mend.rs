@@ -1,11 +1,10 @@
-//! Mending text that is no valid Unicode: stray bytes, and halves of surrogate pairs in escapes.
+//! Repairs text that is not valid Unicode: stray bytes, and unpaired surrogates in escapes.
 //!
-//! Invariant: what is mended differs from what came only where it could not be read at all, and
-//! each such place becomes `U+FFFD`.
+//! Invariant: only unreadable places change, and each becomes `U+FFFD`.
 
 use std::borrow::Cow;
 
-/// Returns a line as text; borrowed means that there was nothing to mend.
+/// Returns a line as text; borrowed if nothing had to be repaired.
 pub fn mend(line: &[u8]) -> Cow<'_, str> {
     match String::from_utf8_lossy(line) {
         Cow::Borrowed(text) => mend_escapes(text).map_or(Cow::Borrowed(text), Cow::Owned),
@@ -13,13 +12,13 @@ pub fn mend(line: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns `json` with the halves of surrogate pairs replaced, or `None` if there are none.
+/// Returns `json` with unpaired surrogates replaced, or `None` if there are none.
 ///
-/// Agents that cut text by UTF-16 units write such halves (`"\ud83d"`), which JSON's grammar
-/// allows and no parser for Rust's strings can take.
+/// Agents that split text by UTF-16 units write such halves (`"\ud83d"`). JSON's grammar allows
+/// them, but no Rust string can hold them.
 fn mend_escapes(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
-    // Most lines have nothing like it: one quick look decides.
+    // Most lines have none; one fast scan rules them out.
     memchr::memchr_iter(b'\\', bytes)
         .find(|&at| matches!(bytes.get(at + 1..at + 3), Some(b"ud" | b"uD")))?;
     let mut mended = String::new();
@@ -44,7 +43,7 @@ fn mend_escapes(json: &str) -> Option<String> {
     Some(mended)
 }
 
-/// Writes what lies before `escape` and a replacement for it; returns where to read on.
+/// Writes the text before `escape` and a replacement; returns the position to continue from.
 fn replace(json: &str, mended: &mut String, copied: &mut usize, escape: usize) -> usize {
     mended.push_str(json.get(*copied..escape).unwrap_or_default());
     mended.push_str("\\ufffd");
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_is_left_alone() {
+    fn readable_text_is_unchanged() {
         check("ä𝄞".as_bytes(), "ä𝄞");
         check(br#""\ud83d\ude00""#, r#""\ud83d\ude00""#);
         check(br#""\uD83D\uDE00 \u00e4""#, r#""\uD83D\uDE00 \u00e4""#);
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_becomes_a_replacement_character() {
+    fn unreadable_text_becomes_a_replacement_character() {
         check(b"a\xffb", "a\u{fffd}b");
         check(br#""\ud83d""#, r#""\ufffd""#);
         check(br#""a\ude00b\uDBFF\n""#, r#""a\ufffdb\ufffd\n""#);

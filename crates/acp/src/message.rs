@@ -1,8 +1,8 @@
-//! What an agent says, after decoding: the closed set of messages the core understands.
+//! Decoded messages of an agent: the closed set the core understands.
 //!
-//! The v1 messages are adapted here into upserts by id (as draft v2 does), so that the core
-//! never sees the difference between `tool_call` and `tool_call_update`.
-//! Invariant: every message an agent can send has a variant; none is dropped silently.
+//! Version 1's messages are converted here into upserts by id (as in draft v2), so the core does
+//! not distinguish `tool_call` from `tool_call_update`.
+//! Invariant: every message has a variant; none is dropped silently.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::options::SessionOption;
 
-/// The id of a request as the raw JSON it came as; echoed byte for byte in the response.
+/// The id of a request as raw JSON; echoed byte for byte in the response.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub Arc<RawValue>);
 
@@ -48,9 +48,9 @@ pub enum Message {
         id: u64,
         result: Result<Value, RpcError>,
     },
-    /// A line that is no JSON-RPC message, at most 200 characters of it.
+    /// A line that is not a JSON-RPC message; at most 200 characters of it.
     Noise(String),
-    /// A line of `bytes` bytes went past the cap and was dropped.
+    /// A line of `bytes` bytes exceeded the cap and was dropped.
     TooLong { bytes: usize },
 }
 
@@ -73,7 +73,7 @@ impl RpcError {
     }
 }
 
-/// The message, what the data adds to it, and the code.
+/// Formats the message, details from the data, and the code.
 impl std::fmt::Display for RpcError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.message.trim_end_matches('.'))?;
@@ -89,7 +89,7 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// What an agent asks of the terminals of a session.
+/// A request about a session's terminals.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TerminalCall {
     /// `terminal/create`.
@@ -111,7 +111,7 @@ pub enum TerminalCall {
     Release(TerminalId),
 }
 
-/// A request an agent makes of the client.
+/// A request from an agent to the client.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
@@ -137,10 +137,10 @@ pub enum AgentRequest {
         tool_call: ToolCallPatch,
         options: Vec<PermissionOption>,
     },
-    /// `elicitation/create`: the user is asked for something.
+    /// `elicitation/create`: a question to the user.
     Elicitation {
         scope: ElicitationScope,
-        /// What it is asked for, where the agent says so.
+        /// The tool call it belongs to, if the agent says so.
         tool: Option<ToolCallId>,
         message: String,
         mode: ElicitationMode,
@@ -156,22 +156,22 @@ pub enum AgentRequest {
     Invalid { method: String, why: String },
 }
 
-/// What a question to the user belongs to.
+/// The scope of a question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElicitationScope {
     Session(SessionId),
-    /// A request of the client's that is being answered.
+    /// A request of the client that is still pending.
     Request(u64),
     /// The agent does not say.
     Agent,
 }
 
-/// How the user is asked for something.
+/// How the user answers a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationMode {
-    /// By a form; `schema` is the JSON schema of an object, or null.
+    /// In a form; `schema` is the JSON schema of an object, or null.
     Form { schema: Value },
-    /// By a page; `id` is what [`AgentNotification::ElicitationComplete`] names it by.
+    /// On a web page; [`AgentNotification::ElicitationComplete`] refers to it by `id`.
     Url { id: String, url: String },
 }
 
@@ -184,13 +184,13 @@ pub enum ElicitationMode {
 pub enum AgentNotification {
     /// `session/update`.
     Update { session: SessionId, update: Update },
-    /// `$/cancel_request`: the agent takes back its own request.
+    /// `$/cancel_request`: the agent withdraws its request.
     CancelRequest { id: RequestId },
-    /// `elicitation/complete`: what was asked for by a URL is there.
+    /// `elicitation/complete`: the user has finished on the page.
     ElicitationComplete { id: String },
     /// A notification this client does not know; ignored, logged.
     Unknown { method: String },
-    /// A known notification that could not be decoded even after repair.
+    /// A known notification that could not be decoded, even after repair.
     Invalid { method: String, why: String },
 }
 
@@ -201,23 +201,23 @@ pub enum AgentNotification {
     reason = "made once and moved a few times; a box would cost each reader"
 )]
 pub enum Update {
-    /// A piece of a message; `message` is its id where the agent gives one, `parent` the tool
-    /// call whose sub-agent says it.
+    /// A chunk of a message; `message` is its id if the agent gives one, `parent` the tool call
+    /// whose sub-agent sent it.
     Chunk {
         role: Role,
         message: Option<String>,
         parent: Option<ToolCallId>,
         content: Content,
     },
-    /// `tool_call` and `tool_call_update` alike.
+    /// A `tool_call` or a `tool_call_update`.
     ToolCall(ToolCallPatch),
-    /// The plan, replaced whole.
+    /// The complete plan, replacing the earlier one.
     Plan(Vec<PlanEntry>),
     /// The commands the agent offers after `/`.
     Commands(Vec<Command>),
-    /// The mode the session is in now.
+    /// The session's new mode.
     Mode(String),
-    /// All config options there are, with their values.
+    /// All config options with their values.
     ConfigOptions(Vec<SessionOption>),
     /// The session's title (`None` = unchanged).
     Info { title: Option<String> },
@@ -227,15 +227,15 @@ pub enum Update {
         size: u64,
         cost: Option<String>,
     },
-    /// Information for the user that is no part of the history.
+    /// A message to the user that is not part of the history.
     Notice { severity: Severity, text: String },
-    /// The agent shortens what it remembers: what is said of one such compaction.
+    /// An update of a compaction of the agent's context.
     Compaction(CompactionPatch),
-    /// An update of a kind nobody here knows, kept whole and shown.
+    /// An update of an unknown kind, kept and shown in full.
     Unknown { kind: String, raw: Value },
 }
 
-/// How much a notice matters; an unknown word counts as [`Severity::Info`].
+/// The severity of a notice; an unknown word counts as [`Severity::Info`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Info,
@@ -243,7 +243,7 @@ pub enum Severity {
     Error,
 }
 
-/// What a message says about a compaction: the fields it carries, and no others.
+/// An update of a compaction; absent fields are unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionPatch {
     pub id: String,
@@ -252,10 +252,10 @@ pub struct CompactionPatch {
     pub error: Option<String>,
 }
 
-/// The summary that takes the place of what was compacted.
+/// The summary that replaces the compacted part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Summary {
-    /// All of it; `None` when there is none any more.
+    /// The complete summary; `None` clears it.
     Whole(Option<Content>),
     More(Content),
 }
@@ -300,16 +300,16 @@ pub enum Content {
         uri: String,
         text: Option<String>,
     },
-    /// Content of an unknown type, kept whole.
+    /// Content of an unknown type, kept in full.
     Unknown {
         kind: String,
         raw: Value,
     },
 }
 
-/// What a message says about a tool call: the fields it carries, and no others.
+/// An update of a tool call; absent fields are unchanged.
 ///
-/// `None` = not said. An empty `raw_input` object counts as not said, so does an empty title.
+/// `None` means absent, and so do an empty `raw_input` object and an empty title.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallPatch {
     pub id: ToolCallId,
@@ -324,7 +324,7 @@ pub struct ToolCallPatch {
 }
 
 impl ToolCallPatch {
-    /// Returns a patch that says nothing but the id.
+    /// Returns a patch with nothing but the id.
     pub fn new(id: ToolCallId) -> Self {
         Self {
             id,
@@ -339,7 +339,7 @@ impl ToolCallPatch {
         }
     }
 
-    /// Returns the tool call whose sub-agent makes this one, where the agent says so.
+    /// Returns the tool call whose sub-agent made this one, if the agent says so.
     pub fn parent(&self) -> Option<ToolCallId> {
         let meta = self.meta.as_ref()?;
         let parent = meta.get("claudeCode")?.get("parentToolUseId")?.as_str()?;
@@ -364,7 +364,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// Returns the wire's name.
+    /// Returns the wire name.
     pub fn name(&self) -> &str {
         match self {
             ToolKind::Read => "read",
@@ -382,7 +382,8 @@ impl ToolKind {
     }
 }
 
-/// The status of a tool call. `Cancelled` is the client's own word for one that a cancel cut off.
+/// The status of a tool call. `Cancelled` is the client's addition, for calls that a cancel
+/// interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolStatus {
     Pending,
@@ -411,7 +412,7 @@ pub enum ToolContent {
     },
 }
 
-/// A place in a file; `row` is 0-based (the wire's `line` less one).
+/// A position in a file; `row` is 0-based (the wire's `line` is 1-based).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     pub path: PathBuf,
@@ -448,7 +449,7 @@ pub struct Command {
     pub hint: Option<String>,
 }
 
-/// One option of a permission request. Its id alone says which it is: kinds may repeat.
+/// One option of a permission request. Only its id identifies it: kinds may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionOption {
     pub id: String,

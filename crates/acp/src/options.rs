@@ -1,28 +1,28 @@
-//! What a session can be set to: its mode, its model, whatever else the agent offers.
+//! Session options: mode, model, and whatever else the agent offers.
 //!
-//! The wire has three places for it: `configOptions`, the older `modes`, and `models`, which was
-//! never stable and which some agents have alone. Here it is one list. Invariant: no two options
-//! of a list have the same id, and each has a value.
+//! The wire has three forms: `configOptions`, the older `modes`, and `models`, which was never
+//! stable but is all that some agents have. Here they are one list. Invariant: ids in a list are
+//! unique, and each option has a value.
 
 use serde_json::Value;
 
 use super::client::ConfigValue;
 
-/// The id of an option that an agent has not named: what `modes` and `models` become.
+/// The ids given to `modes` and `models`, which have none.
 const MODE: &str = "mode";
 const MODEL: &str = "model";
 
-/// Something a session can be set to.
+/// An option of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOption {
     pub id: String,
     pub name: String,
     pub description: Option<String>,
-    /// `mode`, `model`, `model_config`, `thought_level`, or the agent's own word.
+    /// `mode`, `model`, `model_config`, `thought_level`, or an agent's own category.
     pub category: Option<String>,
     pub way: Way,
     pub value: ConfigValue,
-    /// What else it can be; nothing for one that is on or off.
+    /// The other possible values; empty for a boolean.
     pub choices: Vec<Choice>,
 }
 
@@ -32,22 +32,22 @@ pub struct Choice {
     pub id: String,
     pub name: String,
     pub description: Option<String>,
-    /// The name of the group it stands in.
+    /// The name of its group.
     pub group: Option<String>,
 }
 
-/// How an option is set.
+/// The method that sets an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// `session/set_config_option`.
     Config,
     /// `session/set_mode`.
     Mode,
-    /// `session/set_model`, which is no part of the protocol.
+    /// `session/set_model`, which is not part of the protocol.
     Model,
 }
 
-/// What an option is for, as far as the client cares.
+/// The purposes of options that the client handles specially.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Mode,
@@ -62,9 +62,9 @@ impl Purpose {
         }
     }
 
-    /// Returns the option that is for this: the one with this id, else the first in this category.
+    /// Returns the option for this purpose: the one with this id, else the first in this category.
     ///
-    /// An agent may have several in the category, a provider and a model.
+    /// An agent may have several in a category, such as a provider and a model.
     pub fn find(self, options: &[SessionOption]) -> Option<&SessionOption> {
         self.position(options).and_then(|at| options.get(at))
     }
@@ -77,12 +77,12 @@ impl Purpose {
 }
 
 impl SessionOption {
-    /// Returns a mode that nothing is known of but that the session is in it.
+    /// Returns a mode of which only the id is known.
     pub fn bare_mode(id: String) -> Self {
         older(Purpose::Mode, id, Vec::new())
     }
 
-    /// Returns the choice that is made.
+    /// Returns the current choice.
     pub fn choice(&self) -> Option<&Choice> {
         let ConfigValue::Id(id) = &self.value else {
             return None;
@@ -90,7 +90,7 @@ impl SessionOption {
         self.choices.iter().find(|choice| choice.id == *id)
     }
 
-    /// Returns the value in words.
+    /// Returns the value as shown to the user.
     pub fn shown(&self) -> &str {
         match &self.value {
             ConfigValue::Boolean(true) => "on",
@@ -100,7 +100,7 @@ impl SessionOption {
     }
 }
 
-/// Reads what an answer to `session/new`, `session/load` or `session/resume` says of options.
+/// Reads the options from an answer to `session/new`, `session/load` or `session/resume`.
 pub fn session_options(result: &Value) -> Vec<SessionOption> {
     let config = config_options(&result["configOptions"]).unwrap_or_default();
     let modes = &result["modes"];
@@ -117,9 +117,9 @@ pub fn session_options(result: &Value) -> Vec<SessionOption> {
     with_config(mode.into_iter().chain(model).collect(), config)
 }
 
-/// Returns options with other config options: all that there are now.
+/// Replaces the config options of a list.
 ///
-/// What they say of mode and model counts alone.
+/// They take precedence over `modes` and `models`.
 pub fn with_config(options: Vec<SessionOption>, config: Vec<SessionOption>) -> Vec<SessionOption> {
     let mut all: Vec<SessionOption> = options
         .into_iter()
@@ -135,7 +135,7 @@ pub fn with_config(options: Vec<SessionOption>, config: Vec<SessionOption>) -> V
 
 /// Reads a list of config options; one without an id or a value cannot be set and is left out.
 ///
-/// `None` when it is no list.
+/// Returns `None` if `value` is not a list.
 pub fn config_options(value: &Value) -> Option<Vec<SessionOption>> {
     let mut options: Vec<SessionOption> = Vec::new();
     for option in value.as_array()?.iter().filter_map(config_option) {
@@ -174,7 +174,7 @@ fn config_option(option: &Value) -> Option<SessionOption> {
     })
 }
 
-/// Reads a choice; one that is a mere string is its own name.
+/// Reads a choice; a bare string is both id and name.
 fn choice(value: &Value, key: &str, group: Option<&str>) -> Option<Choice> {
     let id = said(value).or_else(|| said(&value[key]))?;
     Some(Choice {
@@ -205,7 +205,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a text that says something; a number as it is written.
+/// Returns a non-empty string, or a number as written.
 fn said(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -220,7 +220,8 @@ mod tests {
 
     use super::*;
 
-    /// Compares the options of an answer, each as `id=value (choices)` behind the way it is set.
+    /// Compares the options of an answer, formatted as `id=value (choices)` after the way they are
+    /// set.
     #[track_caller]
     fn check(answer: Value, want: &[&str]) {
         let options = session_options(&answer);
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_places_count_where_there_is_no_config_option_for_them() {
+    fn modes_and_models_apply_without_a_config_option_for_them() {
         let modes = json!({
             "currentModeId": "ask",
             "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code"}, {}],
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn config_options_are_read_as_far_as_they_can_be_set() {
+    fn config_options_that_can_be_set_are_read() {
         let options = json!([
             {"id": "a", "type": "select", "currentValue": "x", "options": ["x", "y"]},
             {"id": "b", "type": "boolean", "currentValue": true},

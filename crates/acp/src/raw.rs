@@ -1,7 +1,7 @@
-//! Reading JSON that may be a little wrong: fields as slices of the line they came in.
+//! Reads JSON that may be slightly wrong: fields as slices of their line.
 //!
-//! Invariant: a field is looked at as raw text until somebody knows what it should be, so no
-//! reading loses anything, and nothing is turned into a [`Value`] but what is kept as one.
+//! Invariant: a field stays raw until its type is known, so no read loses data; only values that
+//! are stored become a [`Value`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,18 +11,18 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The fields asked for, in that order; `None` where the object has none of that name.
+/// The requested fields in order; `None` for those the object lacks.
 pub type Fields<'a, const N: usize> = [Option<&'a RawValue>; N];
 
-/// Returns the named fields of the object `json`, or `None` if it is no object.
+/// Returns the named fields of the object `json`, or `None` if it is not an object.
 ///
-/// A field that is `null` counts as absent; of two with the same name the last one counts.
+/// A `null` field counts as absent; of two fields with the same name the last wins.
 pub fn fields<'a, const N: usize>(json: &'a str, names: [&str; N]) -> Option<Fields<'a, N>> {
     let found = fields_and_nulls(json, names)?;
     Some(found.map(|field| field.filter(|raw| raw.get() != "null")))
 }
 
-/// Returns the named fields as [`fields`] does, those that are `null` too.
+/// Returns the named fields like [`fields`], including those that are `null`.
 pub fn fields_and_nulls<'a, const N: usize>(
     json: &'a str,
     names: [&str; N],
@@ -38,12 +38,12 @@ pub fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// Returns a string; a number or a boolean as it is written.
+/// Returns a string; numbers and booleans as written.
 pub fn text(raw: &RawValue) -> Option<String> {
     word(raw).map(Cow::into_owned)
 }
 
-/// Returns a string as [`text`] does, borrowed where it has no escapes.
+/// Returns a string like [`text`], borrowed if it has no escapes.
 pub fn word(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     match json.as_bytes().first()? {
@@ -53,8 +53,7 @@ pub fn word(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns a whole number, also one that came as `3.0` or `"3"`; beyond the range of `u64` the
-/// nearest one.
+/// Returns an integer, also from `3.0` or `"3"`; clamped to the range of `u64`.
 pub fn whole(raw: &RawValue) -> Option<u64> {
     let word = word(raw)?;
     let digits = word.trim();
@@ -64,12 +63,12 @@ pub fn whole(raw: &RawValue) -> Option<u64> {
     })
 }
 
-/// Returns the whole value; what is nested too deeply to be read, as its text.
+/// Returns the complete value; one nested too deeply to parse becomes its text.
 pub fn value(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| Value::String(raw.get().to_owned()))
 }
 
-/// Returns the value as the official type `T`, if it is a valid one.
+/// Returns the value as the official type `T`, if it matches.
 pub fn typed<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
 }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_come_raw_and_the_last_of_a_name_counts() {
+    fn fields_are_raw_and_the_last_duplicate_wins() {
         let json = r#" {"a": 1.0, "x": {"a": 2}, "b": null, "a" : [ 3 ]} "#;
         let [a, b, c] = fields_and_nulls(json, ["a", "b", "c"]).unwrap();
         assert_eq!(a.map(RawValue::get), Some("[ 3 ]"));
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_however_they_are_written() {
+    fn numbers_are_read_in_any_form() {
         let check = |json: &str, want| assert_eq!(whole(&raw(json)), want, "{json}");
         check("3", Some(3));
         check("3.0", Some(3));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_from_anything_that_has_no_parts() {
+    fn text_is_read_from_any_scalar() {
         let check = |json: &str, want: Option<&str>| {
             assert_eq!(text(&raw(json)).as_deref(), want, "{json}");
         };

@@ -1,8 +1,8 @@
-//! JSON-RPC 2.0: from a line to messages, and from what the client says to a line.
+//! JSON-RPC 2.0: decodes a line into messages, and encodes the client's messages as lines.
 //!
-//! Invariants: [`decode()`] takes any bytes, neither fails nor panics, and leaves nothing out: what
-//! is no message is [`Message::Noise`]. An encoded message is one line without its `\n`, and a
-//! response carries the id of its request byte for byte.
+//! Invariants: [`decode()`] accepts any bytes, neither fails nor panics, and drops nothing:
+//! everything that is not a message becomes [`Message::Noise`]. An encoded message is one line
+//! without its `\n`, and a response repeats the id of its request byte for byte.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use super::raw;
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The parameters are bad; the message names the field.
 pub const INVALID_PARAMS: i64 = -32602;
-/// The client could not do what it was asked.
+/// The client could not carry out the request.
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The file does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
-/// The user has to log in first (an agent's answer).
+/// The user must log in first (an agent's answer).
 pub const AUTH_REQUIRED: i64 = -32000;
 /// The request was cancelled.
 pub const REQUEST_CANCELLED: i64 = -32800;
 
-/// How much of a line that is no message is kept, in characters.
+/// Maximum number of characters kept of a line that is not a message.
 const NOISE: usize = 200;
 
 /// Returns the messages of one line: usually one, several for a batch, none for a blank line.
 ///
-/// Beyond the letter of JSON-RPC, these are taken in too: bytes that are not UTF-8 (mended),
-/// several messages on one line, a missing `jsonrpc`. A message behind other text is noise with
-/// it: more often than a line end was forgotten, an agent logs the traffic, and what it logs must
-/// not happen twice.
+/// It accepts more than JSON-RPC allows: bytes that are not UTF-8 (repaired), several messages on
+/// one line, a missing `jsonrpc`. A message after other text is noise, like the text: agents that
+/// log their traffic to stdout are more common than missing line ends, and a logged message must
+/// not be handled twice.
 pub fn decode(line: &[u8]) -> Vec<Message> {
     let text = mend(line.trim_ascii());
     let mut messages = Vec::with_capacity(1);
@@ -48,7 +48,7 @@ pub fn decode(line: &[u8]) -> Vec<Message> {
     messages
 }
 
-/// Returns a request of the client; `id` comes back in [`Message::Response`].
+/// Encodes a request of the client; `id` comes back in [`Message::Response`].
 pub fn request(id: u64, method: &str, params: impl Serialize) -> String {
     let jsonrpc = "2.0";
     line(&Request {
@@ -59,7 +59,7 @@ pub fn request(id: u64, method: &str, params: impl Serialize) -> String {
     })
 }
 
-/// Returns a notification of the client.
+/// Encodes a notification of the client.
 pub fn notification(method: &str, params: impl Serialize) -> String {
     let jsonrpc = "2.0";
     line(&Notification {
@@ -69,7 +69,7 @@ pub fn notification(method: &str, params: impl Serialize) -> String {
     })
 }
 
-/// Returns the answer to an agent's request.
+/// Encodes the answer to an agent's request.
 pub fn response(id: &RequestId, result: impl Serialize) -> String {
     let jsonrpc = "2.0";
     let id = &*id.0;
@@ -80,7 +80,7 @@ pub fn response(id: &RequestId, result: impl Serialize) -> String {
     })
 }
 
-/// Returns the answer to an agent's request that failed.
+/// Encodes an error answer to an agent's request.
 pub fn error(id: &RequestId, code: i64, message: &str, data: Option<Value>) -> String {
     let jsonrpc = "2.0";
     let id = &*id.0;
@@ -130,13 +130,12 @@ struct ErrorObject<'a> {
 }
 
 fn line(message: &impl Serialize) -> String {
-    // Only maps whose keys are no strings, and paths that are not UTF-8, cannot be written; the
-    // client sends neither (`client` makes its paths text first).
+    // Only maps with non-string keys and paths that are not UTF-8 cannot be serialized; the client
+    // sends neither (`client` converts its paths to text).
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Reads the values on a line one after another; from the first that is no message, the rest is
-/// noise.
+/// Reads consecutive values on a line; from the first that is not a message, the rest is noise.
 fn read_line(text: &str, messages: &mut Vec<Message>) {
     if read_message(text, messages) {
         return;
@@ -155,13 +154,13 @@ fn read_line(text: &str, messages: &mut Vec<Message>) {
     }
 }
 
-/// Keeps the start of what is no message.
+/// Keeps the beginning of a text that is not a message.
 fn noise(text: &str) -> Message {
     let end = text.char_indices().nth(NOISE).map_or(text.len(), |c| c.0);
     Message::Noise(text.get(..end).unwrap_or_default().trim().to_owned())
 }
 
-/// Reads the messages of a batch; returns false if there are none.
+/// Reads the messages of a batch; returns `false` if there are none.
 fn read_batch(batch: &RawValue, messages: &mut Vec<Message>) -> bool {
     let items = raw::list(batch).unwrap_or_default();
     let before = messages.len();
@@ -178,7 +177,7 @@ fn read_batch(batch: &RawValue, messages: &mut Vec<Message>) -> bool {
     true
 }
 
-/// Reads one message; returns false if `json` is none.
+/// Reads one message; returns `false` if `json` is not one.
 fn read_message(json: &str, messages: &mut Vec<Message>) -> bool {
     const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
     let Some(found) = raw::fields_and_nulls(json, NAMES) else {
@@ -190,7 +189,7 @@ fn read_message(json: &str, messages: &mut Vec<Message>) -> bool {
         let Some(method) = raw::word(method) else {
             return false;
         };
-        // An id of `null` is no id for a notification, and an id for a request.
+        // An id of `null` means no id for a notification, but is an id for a request.
         let [_, id_or_null, ..] = found;
         call(&method, id, id_or_null, params, messages);
         return true;
@@ -201,7 +200,7 @@ fn read_message(json: &str, messages: &mut Vec<Message>) -> bool {
     let result = match (error, result) {
         (Some(error), _) => Err(rpc_error(error)),
         (None, Some(result)) => Ok(raw::value(result)),
-        // `result: null`, and `result: undefined`, which JavaScript leaves out.
+        // `result: null`, or `result: undefined`, which JavaScript omits.
         (None, None) if jsonrpc.is_some() => Ok(Value::Null),
         (None, None) => return false,
     };
@@ -225,7 +224,7 @@ fn call(
         messages.push(Message::Notification(decode::notification(method, params)));
         return;
     };
-    // An update sent as a request is taken in all the same; its sender is told.
+    // An update sent as a request is applied, and its sender gets an error.
     if decode::is_notification(method) {
         messages.push(Message::Notification(decode::notification(method, params)));
     }
@@ -234,19 +233,19 @@ fn call(
     messages.push(Message::Request { id, call });
 }
 
-/// Returns the client's id, which some agents send back as a string or as a float.
+/// Returns the client's id, which some agents return as a string or a float.
 fn response_id(raw: &RawValue) -> Option<u64> {
     let word = raw::word(raw)?;
     let digits = word.trim();
     digits.parse().ok().or_else(|| {
         let number: f64 = digits.parse().ok()?;
-        // Beyond 2^53 a float names no single id.
+        // Beyond 2^53 a float does not identify a single integer.
         let exact = (0.0..=9_007_199_254_740_992.0).contains(&number) && number.fract() == 0.0;
         exact.then_some(number as u64)
     })
 }
 
-/// Reads an error, whatever it looks like: an object with any code, or a bare string.
+/// Reads an error of any form: an object with any code, or a bare string.
 fn rpc_error(raw: &RawValue) -> RpcError {
     let [code, message, data] =
         raw::fields(raw.get(), ["code", "message", "data"]).unwrap_or_default();
@@ -264,7 +263,7 @@ fn rpc_error(raw: &RawValue) -> RpcError {
     }
 }
 
-/// Refuses a write whose text had to be mended: a file must not be damaged silently.
+/// Refuses a write whose text had to be repaired: a file must not be damaged silently.
 fn refuse_mended(message: &mut Message) {
     if let Message::Request { call, .. } = message
         && let AgentRequest::WriteTextFile { content, .. } = call

@@ -1,13 +1,13 @@
-//! Terminals that agents only show: what they tell of them in the `_meta` of tool calls.
+//! Terminals run by agents themselves, reported in the `_meta` of tool calls.
 //!
-//! Invariant: what is told is taken out of the `_meta`, so that output is kept once; what cannot be
-//! read stays where it is.
+//! Invariant: reports are removed from `_meta`, so that output is stored once; unreadable ones stay
+//! there.
 
 use serde_json::{Map, Value};
 
 use super::message::{TerminalId, ToolCallPatch};
 
-/// What a tool call's `_meta` tells of a terminal that the agent itself runs.
+/// A tool call's report on a terminal that the agent runs itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalNews {
     pub terminal: TerminalId,
@@ -16,12 +16,12 @@ pub struct TerminalNews {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// There is one (`terminal_info`).
+    /// It exists (`terminal_info`).
     Info { cwd: Option<String> },
     /// It has printed this (`terminal_output_delta`).
     More(String),
-    /// It has printed this, or all that it has printed is this (`terminal_output`): one agent's
-    /// older versions send all of it each time.
+    /// It has printed this, or this is its complete output (`terminal_output`): older versions of
+    /// one agent send all of it each time.
     MoreOrAll(String),
     /// Its command has ended (`terminal_exit`).
     Exit {
@@ -30,12 +30,12 @@ pub enum News {
     },
 }
 
-/// Takes what a patch tells of terminals, in the order in which it must be understood.
+/// Takes the reports on terminals from a patch, in the order in which they must be applied.
 pub fn take_terminal_news(patch: &mut ToolCallPatch) -> Vec<TerminalNews> {
     let Some(Value::Object(meta)) = &mut patch.meta else {
         return Vec::new();
     };
-    // A tool call that is not about a terminal by name is about one of its own.
+    // Without a terminal id, the tool call has its own terminal.
     let own = TerminalId(patch.id.0.clone());
     let news = [
         take(meta, "terminal_info", |fields| {
@@ -52,7 +52,7 @@ pub fn take_terminal_news(patch: &mut ToolCallPatch) -> Vec<TerminalNews> {
         }),
         take(meta, "terminal_exit", |fields| {
             let number = |value: &Value| value.as_u64().or(value.as_f64().map(|code| code as u64));
-            // A code below zero is what a shell would report of it: its last eight bits.
+            // A negative code is reported like a shell does: its last eight bits.
             let below = |value: &Value| value.as_i64().map(|code| u64::from(code as u8));
             let code = &fields["exit_code"];
             let code = match code.as_i64() {
@@ -77,7 +77,7 @@ pub fn take_terminal_news(patch: &mut ToolCallPatch) -> Vec<TerminalNews> {
     news
 }
 
-/// Takes a key, and reads it; one that cannot be read stays.
+/// Takes and reads a key; an unreadable value stays.
 fn take(
     meta: &mut Map<String, Value>,
     key: &str,
@@ -90,7 +90,7 @@ fn take(
     Some((id.map(|id| TerminalId(id.into())), news))
 }
 
-/// Returns a text, also one that came as a number.
+/// Returns a non-empty string, or a number as text.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_at_once_is_understood_in_order() {
+    fn combined_terminal_reports_are_applied_in_order() {
         let exit = |code, signal: Option<&str>| News::Exit {
             code,
             signal: signal.map(str::to_owned),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_more_and_what_cannot_be_read_stays() {
+    fn output_is_appended_and_unreadable_meta_stays() {
         check(
             json!({ "terminal_output_delta": { "terminal_id": 7, "data": "a" } }),
             &[("7", News::More("a".into()))],

@@ -1,17 +1,17 @@
-//! The one inbox: the only channel by which anything reaches the core.
+//! The inbox: the only channel into the core.
 //!
-//! It has two lanes. The *prompt lane* takes what the user, the editor, timers and the disk
-//! report; it is unbounded, because its senders must never wait and are slow or few. Whoever tells
-//! of thousands of changed files is neither: it takes [`Room`] for the texts it tells of. The *agent
-//! lane* takes agents' messages and is bounded by the bytes they were decoded from: whoever reads
-//! an agent's pipe takes [`Room`] first, and waits for it while the core is busy, so that a slow
-//! core slows the agent instead of growing a queue. What commands print in terminals goes by the
-//! agent lane too, and has a smaller bound of its own: agents' messages never wait for room because
-//! of it, and never behind much of it.
+//! It has two lanes. The *prompt lane* carries reports of the user, the editor, timers and the
+//! disk. It is unbounded, because its senders must never block and are slow or few. Reports of
+//! changed files can be large, so their sender takes a permit ([`Permit`]) for the size of their
+//! texts. The *agent lane* carries agents' messages and is bounded by the bytes they were decoded
+//! from: the reader of a pipe takes a permit first, and waits for it while the core is
+//! busy, so a slow core slows the agent down instead of growing a queue. Output of terminals uses
+//! the agent lane too, with a smaller bound of its own, so that messages of agents never wait for its
+//! permits and never queue behind much of it.
 //!
-//! Invariants: events of one lane come out in the order they went in; the prompt lane goes first
-//! (a cancel does not wait behind ten thousand chunks); room is given back when the event it was
-//! taken for is taken out, or when the sender drops it.
+//! Invariants: events of one lane are delivered in order; the prompt lane goes first (a cancel does
+//! not wait behind ten thousand chunks); a permit is returned when its event is received, or when
+//! the sender drops it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,17 +20,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use acp_core::spine::event::Event;
 
-/// What one unit of room stands for; each message takes at least one.
+/// The bytes per unit of capacity; each message takes at least one unit.
 const UNIT_BYTES: usize = 16 << 10;
 
-/// The units of the agent lane: 64 MiB of messages, or 4096 small ones.
+/// Capacity of the agent lane: 64 MiB of messages, or 4096 small ones.
 const UNITS: usize = (64 << 20) / UNIT_BYTES;
 
-/// The units of what commands have printed and the core has not taken yet: 8 MiB.
+/// Capacity for terminal output that the core has not received: 8 MiB.
 const TERMINAL_UNITS: usize = (8 << 20) / UNIT_BYTES;
 
-/// The units of the texts of changed files that wait for the core: 8 MiB, or one change that is
-/// larger.
+/// Capacity for texts of changed files that the core has not received: 8 MiB, or one larger change.
 const DISK_UNITS: usize = (8 << 20) / UNIT_BYTES;
 
 /// Returns both ends of a new inbox.
@@ -41,9 +40,9 @@ pub fn inbox() -> (Inbox, Outlet) {
             ..Queues::default()
         }),
         arrived: Condvar::new(),
-        room: Arc::new(Semaphore::new(UNITS)),
-        terminal_room: Arc::new(Semaphore::new(TERMINAL_UNITS)),
-        disk_room: Arc::new(Semaphore::new(DISK_UNITS)),
+        agent_permits: Arc::new(Semaphore::new(UNITS)),
+        terminal_permits: Arc::new(Semaphore::new(TERMINAL_UNITS)),
+        disk_permits: Arc::new(Semaphore::new(DISK_UNITS)),
     });
     let inbox = Inbox {
         shared: Arc::clone(&shared),
@@ -51,67 +50,67 @@ pub fn inbox() -> (Inbox, Outlet) {
     (inbox, Outlet { shared })
 }
 
-/// The end that everyone may have a clone of.
+/// The sending end; can be cloned.
 #[derive(Debug)]
 pub struct Inbox {
     shared: Arc<Shared>,
 }
 
-/// The end that the core owns. When it is dropped, whatever was or is sent is dropped too.
+/// The receiving end, owned by the core. Dropping it drops all pending and future events.
 #[derive(Debug)]
 pub struct Outlet {
     shared: Arc<Shared>,
 }
 
-/// A share of what may wait for the core, held until what it was taken for has reached it.
+/// A permit for a part of the capacity, returned once its event is received.
 #[derive(Debug)]
-pub struct Room {
+pub struct Permit {
     _permit: OwnedSemaphorePermit,
 }
 
 impl Inbox {
-    /// Sends by the prompt lane; never waits, never drops while the core lives.
+    /// Sends on the prompt lane; never blocks, and drops nothing while the core runs.
     pub fn send(&self, event: Event) {
         let mut queues = self.shared.lock();
         if !queues.closed {
             queues.prompt.push_back((event, None));
-            // Whoever wakes up finds the lock free.
+            // Release the lock first, so that the receiver finds it free.
             drop(queues);
             self.shared.arrived.notify_one();
         }
     }
 
-    /// Takes room for a message of `bytes` bytes, waiting until there is some.
+    /// Takes a permit for a message of `bytes` bytes, waiting if necessary.
     ///
     /// A message larger than the whole lane takes all of it. Waiting is first come, first served,
-    /// needs no runtime, and may be given up by dropping the future. `None`: the core is gone.
-    pub async fn room(&self, bytes: usize) -> Option<Room> {
-        take(&self.shared.room, bytes, UNITS).await
+    /// needs no runtime, and ends when the future is dropped. Returns `None` if the core is gone.
+    pub async fn permit(&self, bytes: usize) -> Option<Permit> {
+        take(&self.shared.agent_permits, bytes, UNITS).await
     }
 
-    /// Takes room for `bytes` bytes that a command has printed, as [`Inbox::room`] does.
-    pub async fn terminal_room(&self, bytes: usize) -> Option<Room> {
-        take(&self.shared.terminal_room, bytes, TERMINAL_UNITS).await
+    /// Takes a permit for `bytes` bytes of terminal output, like [`Inbox::permit`].
+    pub async fn terminal_permit(&self, bytes: usize) -> Option<Permit> {
+        take(&self.shared.terminal_permits, bytes, TERMINAL_UNITS).await
     }
 
-    /// Takes room for changes of files with texts of `bytes` bytes, as [`Inbox::room`] does.
-    pub async fn disk_room(&self, bytes: usize) -> Option<Room> {
-        take(&self.shared.disk_room, bytes, DISK_UNITS).await
+    /// Takes a permit for `bytes` bytes of changed files' texts, like [`Inbox::permit`].
+    pub async fn disk_permit(&self, bytes: usize) -> Option<Permit> {
+        take(&self.shared.disk_permits, bytes, DISK_UNITS).await
     }
 
-    /// Sends by the prompt lane what room was taken for.
-    pub fn send_with(&self, event: Event, room: Room) {
+    /// Sends an event that has a permit on the prompt lane.
+    pub fn send_with(&self, event: Event, permit: Permit) {
         let mut queues = self.shared.lock();
         if !queues.closed {
-            queues.prompt.push_back((event, Some(room)));
+            queues.prompt.push_back((event, Some(permit)));
             drop(queues);
             self.shared.arrived.notify_one();
         }
     }
 
-    /// Sends by the agent lane what was decoded from one message; `room` is given back with the
-    /// last of the events. No event at all gives it back at once.
-    pub fn send_agent(&self, events: impl IntoIterator<Item = Event>, room: Room) {
+    /// Sends the events of one message on the agent lane; `permit` is returned with the last of them,
+    /// or immediately if there are none.
+    pub fn send_agent(&self, events: impl IntoIterator<Item = Event>, permit: Permit) {
         let mut events: VecDeque<Event> = events.into_iter().collect();
         let Some(last) = events.pop_back() else {
             return;
@@ -119,12 +118,12 @@ impl Inbox {
         let mut queues = self.shared.lock();
         if !queues.closed {
             queues.agent.extend(events.into_iter().map(|e| (e, None)));
-            queues.agent.push_back((last, Some(room)));
+            queues.agent.push_back((last, Some(permit)));
             self.shared.arrived.notify_one();
         }
     }
 
-    /// Sends by the agent lane without taking room: for the few events that must not overtake an
+    /// Sends on the agent lane without a permit: for the few events that must not overtake an
     /// agent's messages, such as its exit.
     pub fn send_behind_agents(&self, event: Event) {
         let mut queues = self.shared.lock();
@@ -135,13 +134,13 @@ impl Inbox {
     }
 }
 
-/// Takes room for `bytes` bytes out of `most` units.
-async fn take(semaphore: &Arc<Semaphore>, bytes: usize, most: usize) -> Option<Room> {
+/// Takes a permit for `bytes` bytes of a capacity of `most` units.
+async fn take(semaphore: &Arc<Semaphore>, bytes: usize, most: usize) -> Option<Permit> {
     let units = bytes.div_ceil(UNIT_BYTES).clamp(1, most);
     // `most` is at most UNITS, which is 4096.
     let units = u32::try_from(units).ok()?;
     let permit = Arc::clone(semaphore).acquire_many_owned(units).await.ok()?;
-    Some(Room { _permit: permit })
+    Some(Permit { _permit: permit })
 }
 
 impl Clone for Inbox {
@@ -164,13 +163,14 @@ impl Drop for Inbox {
 }
 
 impl Outlet {
-    /// Takes the next event, waiting for one; `None` when all is taken and no sender is left.
+    /// Receives the next event, waiting for one; `None` if the queue is empty and all senders are
+    /// gone.
     pub fn recv(&self) -> Option<Event> {
         let mut queues = self.shared.lock();
         loop {
-            if let Some((event, room)) = queues.pop() {
+            if let Some((event, permit)) = queues.pop() {
                 drop(queues);
-                drop(room);
+                drop(permit);
                 return Some(event);
             }
             if queues.senders == 0 {
@@ -184,13 +184,13 @@ impl Outlet {
         }
     }
 
-    /// Takes the next event if there is one.
+    /// Receives the next event if there is one.
     pub fn try_recv(&self) -> Option<Event> {
         let popped = self.shared.lock().pop();
         popped.map(|(event, _room)| event)
     }
 
-    /// Returns the number of agents' messages that wait to be taken.
+    /// Returns the number of agents' messages that are queued.
     pub fn agent_messages(&self) -> usize {
         self.shared.lock().agent.len()
     }
@@ -198,10 +198,10 @@ impl Outlet {
 
 impl Drop for Outlet {
     fn drop(&mut self) {
-        // Whoever waits for room learns that nobody will ever make any.
-        self.shared.room.close();
-        self.shared.terminal_room.close();
-        self.shared.disk_room.close();
+        // Wakes all waiters with an error, because the capacity will never grow.
+        self.shared.agent_permits.close();
+        self.shared.terminal_permits.close();
+        self.shared.disk_permits.close();
         let mut queues = self.shared.lock();
         queues.closed = true;
         let dropped = (
@@ -217,30 +217,30 @@ impl Drop for Outlet {
 struct Shared {
     queues: Mutex<Queues>,
     arrived: Condvar,
-    room: Arc<Semaphore>,
-    terminal_room: Arc<Semaphore>,
-    disk_room: Arc<Semaphore>,
+    agent_permits: Arc<Semaphore>,
+    terminal_permits: Arc<Semaphore>,
+    disk_permits: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
 struct Queues {
-    prompt: VecDeque<(Event, Option<Room>)>,
-    agent: VecDeque<(Event, Option<Room>)>,
+    prompt: VecDeque<(Event, Option<Permit>)>,
+    agent: VecDeque<(Event, Option<Permit>)>,
     senders: usize,
     closed: bool,
 }
 
 impl Shared {
-    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
     fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Queues {
-    /// Returns the next event, with the room that comes back when it is dropped: that wakes those
-    /// who wait for it, which takes longer than the lock may be held.
-    fn pop(&mut self) -> Option<(Event, Option<Room>)> {
+    /// Returns the next event with its permit. The caller drops the permit outside the lock,
+    /// because waking the waiters takes longer than the lock may be held.
+    fn pop(&mut self) -> Option<(Event, Option<Permit>)> {
         self.prompt.pop_front().or_else(|| self.agent.pop_front())
     }
 }
@@ -258,11 +258,11 @@ mod tests {
         Event::Timer { token: Token(n) }
     }
 
-    /// Takes room that must be there at once.
-    fn room(inbox: &Inbox, bytes: usize) -> Room {
-        match poll(pin!(inbox.room(bytes))) {
-            Poll::Ready(room) => room.expect("the core lives"),
-            Poll::Pending => panic!("no room for {bytes} bytes"),
+    /// Takes a permit that must be available.
+    fn permit(inbox: &Inbox, bytes: usize) -> Permit {
+        match poll(pin!(inbox.permit(bytes))) {
+            Poll::Ready(permit) => permit.expect("the core lives"),
+            Poll::Pending => panic!("no permit for {bytes} bytes"),
         }
     }
 
@@ -270,7 +270,7 @@ mod tests {
         future.poll(&mut Context::from_waker(Waker::noop()))
     }
 
-    /// Takes all there is and compares it with the expected timers.
+    /// Receives all pending events and compares them with the expected timers.
     fn check(outlet: &Outlet, expected: &[u64]) {
         let mut got = Vec::new();
         while let Some(Event::Timer { token }) = outlet.try_recv() {
@@ -282,8 +282,8 @@ mod tests {
     #[test]
     fn each_lane_keeps_its_order_and_the_prompt_lane_goes_first() {
         let (inbox, outlet) = inbox();
-        let share = room(&inbox, 1);
-        inbox.send_agent([timer(10), timer(11)], share);
+        let held = permit(&inbox, 1);
+        inbox.send_agent([timer(10), timer(11)], held);
         inbox.send(timer(1));
         inbox.send_behind_agents(timer(12));
         inbox.send(timer(2));
@@ -293,58 +293,58 @@ mod tests {
     #[test]
     fn a_full_lane_makes_readers_wait_until_the_core_takes_a_message() {
         let (inbox, outlet) = inbox();
-        let share = room(&inbox, usize::MAX);
-        inbox.send_agent([timer(1)], share);
-        let mut waiting = pin!(inbox.room(1));
+        let held = permit(&inbox, usize::MAX);
+        inbox.send_agent([timer(1)], held);
+        let mut waiting = pin!(inbox.permit(1));
         assert!(poll(waiting.as_mut()).is_pending());
-        // The editor is not held up by that.
+        // The editor is not blocked by that.
         inbox.send(timer(0));
         check(&outlet, &[0, 1]);
         assert!(poll(waiting.as_mut()).is_ready());
     }
 
     #[test]
-    fn whoever_tells_of_many_files_waits_for_the_core_and_keeps_nobody_else_waiting() {
+    fn reports_of_many_files_wait_for_the_core_without_delaying_others() {
         let (inbox, outlet) = inbox();
-        let share = |inbox: &Inbox| match poll(pin!(inbox.disk_room(5 << 20))) {
-            Poll::Ready(room) => room,
+        let held = |inbox: &Inbox| match poll(pin!(inbox.disk_permit(5 << 20))) {
+            Poll::Ready(permit) => permit,
             Poll::Pending => None,
         };
-        let first = share(&inbox).expect("there is room at first");
+        let first = held(&inbox).expect("a permit at first");
         inbox.send_with(timer(1), first);
-        assert!(share(&inbox).is_none());
-        // Agents and the editor have nothing to do with it.
-        room(&inbox, usize::MAX);
+        assert!(held(&inbox).is_none());
+        // Agents and the editor are not affected.
+        permit(&inbox, usize::MAX);
         inbox.send(timer(2));
         assert!(outlet.try_recv().is_some());
-        let next = share(&inbox).expect("there is room again");
+        let next = held(&inbox).expect("a permit again");
         inbox.send_with(timer(3), next);
         check(&outlet, &[2, 3]);
     }
 
     #[test]
-    fn commands_that_print_wait_for_the_core_and_keep_no_agent_waiting() {
+    fn terminal_output_waits_for_the_core_without_delaying_agents() {
         let (inbox, outlet) = inbox();
-        let share = |inbox: &Inbox| match poll(pin!(inbox.terminal_room(8 << 20))) {
-            Poll::Ready(room) => room,
+        let held = |inbox: &Inbox| match poll(pin!(inbox.terminal_permit(8 << 20))) {
+            Poll::Ready(permit) => permit,
             Poll::Pending => None,
         };
-        let first = share(&inbox).expect("there is room at first");
+        let first = held(&inbox).expect("a permit at first");
         inbox.send_agent([timer(1)], first);
-        assert!(share(&inbox).is_none());
-        let all = room(&inbox, usize::MAX);
+        assert!(held(&inbox).is_none());
+        let all = permit(&inbox, usize::MAX);
         inbox.send_agent([timer(2)], all);
         assert!(outlet.try_recv().is_some());
-        assert!(share(&inbox).is_some());
+        assert!(held(&inbox).is_some());
         check(&outlet, &[2]);
     }
 
     #[test]
-    fn room_comes_back_with_the_last_event_of_its_message() {
+    fn a_permit_is_returned_with_the_last_event_of_its_message() {
         let (inbox, outlet) = inbox();
-        let share = room(&inbox, usize::MAX);
-        inbox.send_agent([timer(1), timer(2)], share);
-        let mut waiting = pin!(inbox.room(1));
+        let held = permit(&inbox, usize::MAX);
+        inbox.send_agent([timer(1), timer(2)], held);
+        let mut waiting = pin!(inbox.permit(1));
         outlet.try_recv();
         assert!(poll(waiting.as_mut()).is_pending());
         outlet.try_recv();
@@ -352,36 +352,36 @@ mod tests {
     }
 
     #[test]
-    fn room_that_was_not_used_comes_back() {
+    fn an_unused_permit_is_returned() {
         let (inbox, _outlet) = inbox();
-        drop(room(&inbox, usize::MAX));
-        inbox.send_agent([], room(&inbox, usize::MAX));
-        room(&inbox, usize::MAX);
+        drop(permit(&inbox, usize::MAX));
+        inbox.send_agent([], permit(&inbox, usize::MAX));
+        permit(&inbox, usize::MAX);
     }
 
     #[test]
     fn a_small_message_takes_one_unit() {
         let (inbox, _outlet) = inbox();
-        let shares: Vec<Room> = (0..UNITS).map(|_| room(&inbox, 1)).collect();
-        assert!(poll(pin!(inbox.room(1))).is_pending());
-        drop(shares);
+        let permits: Vec<Permit> = (0..UNITS).map(|_| permit(&inbox, 1)).collect();
+        assert!(poll(pin!(inbox.permit(1))).is_pending());
+        drop(permits);
     }
 
     #[test]
-    fn nobody_waits_for_a_core_that_is_gone() {
+    fn senders_do_not_wait_for_a_core_that_is_gone() {
         let (inbox, outlet) = inbox();
-        let share = room(&inbox, usize::MAX);
-        let mut waiting = pin!(inbox.room(1));
+        let held = permit(&inbox, usize::MAX);
+        let mut waiting = pin!(inbox.permit(1));
         assert!(poll(waiting.as_mut()).is_pending());
         drop(outlet);
         assert!(matches!(poll(waiting.as_mut()), Poll::Ready(None)));
-        inbox.send_agent([timer(1)], share);
+        inbox.send_agent([timer(1)], held);
         inbox.send(timer(2));
         assert!(inbox.shared.lock().pop().is_none());
     }
 
     #[test]
-    fn the_core_ends_when_all_is_taken_and_nobody_is_left_to_send() {
+    fn the_core_ends_after_the_last_event_without_senders() {
         let (inbox, outlet) = inbox();
         let other = inbox.clone();
         let sender = std::thread::spawn(move || {

@@ -1,5 +1,4 @@
-//! What the rooms around the core share: the inbox, the marks of a caught panic, and what the file
-//! system says of a path.
+//! Code shared by the crates around the core: the inbox, panic messages, and path lookups.
 
 pub mod inbox;
 pub mod panics;

@@ -1,9 +1,9 @@
-//! What a panic said, and the switch by which tests cause one.
+//! Messages of caught panics, and the switch by which tests cause a panic.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns the words of a caught panic.
+/// Returns the message of a caught panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -17,7 +17,7 @@ static INJECTED: AtomicBool = AtomicBool::new(false);
 /// Panics once if the environment variable `ACP_TEST_PANIC` names this place.
 ///
 /// # Panics
-/// That is its purpose: it shows that a panic there is survived.
+/// On purpose, so that tests can show that a panic there is survived.
 pub fn inject(place: &str) {
     static WANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     let wanted = WANTED.get_or_init(|| std::env::var("ACP_TEST_PANIC").ok());

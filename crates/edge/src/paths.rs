@@ -1,4 +1,4 @@
-//! What the file system says of a path: where its links lead, and what is there.
+//! Path lookups: link targets, stamps, swap files.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use rustix::fs::Access;
 
 use acp_core::spine::event::Stamp;
 
-/// Resolves symbolic links, of the nearest folder that exists for a file that does not.
+/// Resolves symbolic links; for a missing file, those of its nearest existing folder.
 pub fn resolved(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -19,12 +19,13 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns the stamp of the file at `path`, links followed; `None` when there is none.
+/// Returns the stamp of the file at `path`, following links; `None` if it does not exist.
 pub fn stamp(path: &Path) -> Option<Stamp> {
     path.metadata().ok().as_ref().map(stamp_of)
 }
 
-/// Returns whether a file is one that we may not write to, or that nobody may: root could.
+/// Returns whether this process may not write a file, or its mode has no write permission (which
+/// root would ignore).
 pub fn is_read_only(path: &Path) -> bool {
     let nobody = |meta: Metadata| meta.mode() & 0o222 == 0;
     path.metadata().is_ok_and(nobody) || rustix::fs::access(path, Access::WRITE_OK).is_err()
@@ -39,10 +40,10 @@ pub fn stamp_of(meta: &Metadata) -> Stamp {
     }
 }
 
-/// The endings that Neovim gives swap files of one file, one after the other.
+/// The extensions that Neovim tries for the swap files of one file.
 const ENDINGS: [&str; 4] = ["swp", "swo", "swn", "swm"];
 
-/// Returns the names that a swap file of this file may have: see |'directory'|.
+/// Returns the possible names of a file's swap file; see |'directory'|.
 pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
     let mut names = Vec::new();
     let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
@@ -52,7 +53,7 @@ pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
     for directory in directories.split(',') {
         let directory = directory.trim_start();
         let place = match directory.strip_prefix('.') {
-            // Relative to the file.
+            // Relative to the file's folder.
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 folder.join(rest.trim_start_matches('/'))
             }
@@ -71,8 +72,8 @@ pub fn swap_files(directories: &str, real: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Returns a text in which the files below a folder go by the names they have there: a name is
-/// what most of a line would be taken up by, and what it says is at the line's end.
+/// Shortens the paths of files below a folder to relative ones, so that the important end of a line
+/// stays visible.
 pub fn seen_from(folder: &str, text: &str) -> String {
     let folder = format!("{}/", folder.trim_end_matches('/'));
     let mut seen = String::new();
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn swap_files_lie_where_the_option_says() {
+    fn swap_files_follow_the_directory_option() {
         let check = |directories: &str, first: &[&str]| {
             let names = swap_files(directories, Path::new("/p/src/a.rs"));
             let names: Vec<_> = names.iter().step_by(ENDINGS.len()).collect();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_by_the_name_it_has_in_the_folder() {
+    fn paths_below_the_folder_are_relative() {
         let check =
             |folder: &str, text: &str, seen: &str| assert_eq!(seen_from(folder, text), seen);
         check("/p", "/p/src/a: it is gone", "src/a: it is gone");

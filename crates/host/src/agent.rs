@@ -1,8 +1,9 @@
-//! One agent's life: started, talked to, ended, reported.
+//! The life of one agent process: starting it, its pipes, ending it, reporting its exit.
 //!
-//! Invariants: an agent that was asked for is answered by `AgentFailed`, or by `AgentStarted` and
-//! then, after its last message, by exactly one `AgentExited`; whatever ends it, its whole process
-//! group is ended: stdin closed, then SIGTERM, then SIGKILL, as far as that is needed.
+//! Invariants: every spawn request is answered, either by `AgentFailed`, or by `AgentStarted`
+//! followed, after the agent's last message, by exactly one `AgentExited`. However the agent ends,
+//! its whole process group is ended too: stdin is closed, then SIGTERM, then SIGKILL, stopping as
+//! soon as the group is empty.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::command::{Program, command, start_failure};
-use super::ending::{Blame, End, Outcome, Step};
+use super::ending::{Blame, End, EndStep, Outcome};
 use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Exit, Group, Process, forking, start};
@@ -28,23 +29,23 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::{AgentSpec, Event};
 use acp_core::spine::ids::AgentKey;
 
-/// The host's hold on an agent, shared with the tasks that serve it.
+/// The host's handle on an agent, shared with the tasks that serve it.
 #[derive(Debug)]
 pub(super) struct Agent {
     key: AgentKey,
     name: String,
-    /// The way to stdin; taken away when the agent is to end.
+    /// The queue for stdin; `None` once the agent is to end.
     lines: Mutex<Option<UnboundedSender<String>>>,
-    /// The bytes that wait for the agent to read them.
+    /// Bytes queued for stdin and not yet written.
     queued: AtomicUsize,
     end: End,
-    /// Set once there is a process.
+    /// Set once the process runs.
     group: OnceLock<Arc<Group>>,
     limits: Limits,
 }
 
 impl Agent {
-    /// Starts an agent; returns at once, all else is told by events.
+    /// Starts an agent and returns at once; success and failure are reported as events.
     pub(super) fn start(key: AgentKey, spec: AgentSpec, kit: &Kit) -> Arc<Self> {
         let (lines, queue) = unbounded_channel();
         let agent = Arc::new(Self {
@@ -66,9 +67,9 @@ impl Agent {
         self.key
     }
 
-    /// Queues a line for stdin; an agent that is ending does not get it any more.
+    /// Queues a line for stdin; dropped if the agent is ending.
     ///
-    /// An agent that lets too much pile up will never read it: it is ended.
+    /// An agent with too large a backlog has stopped reading, so it is ended.
     pub(super) fn send(&self, line: String) {
         let size = line.len();
         let queued = self.queued.fetch_add(size, Ordering::Relaxed) + size;
@@ -78,13 +79,13 @@ impl Agent {
             return;
         }
         if let Some(lines) = self.lock_lines().as_ref() {
-            // An error means that the writer has ended, and with it the agent's life.
+            // An error means that the writer task has ended, and the agent with it.
             let _ = lines.send(line);
         }
     }
 
-    /// Ends the agent: stdin is closed behind what is queued; SIGTERM and SIGKILL follow after the
-    /// usual times.
+    /// Ends the agent: closes stdin after the queued lines, then sends SIGTERM and SIGKILL after
+    /// the configured delays.
     pub(super) fn end(&self) {
         self.end_for(None);
     }
@@ -94,7 +95,7 @@ impl Agent {
         self.plan(term, term + kill, blame);
     }
 
-    /// As [`Agent::end`], with SIGKILL after `kill` from now on at the latest.
+    /// Like [`Agent::end`], but sends SIGKILL no later than `kill` from now.
     pub(super) fn end_within(&self, kill: Duration) {
         self.plan(self.limits.term_after.min(kill / 3), kill, None);
     }
@@ -104,14 +105,14 @@ impl Agent {
         self.end.plan(term, kill, blame);
     }
 
-    /// Kills the whole group at once.
+    /// Kills the whole group immediately.
     pub(super) fn kill(&self) {
         if let Some(group) = self.group.get() {
             group.signal(Signal::KILL);
         }
     }
 
-    /// Waits until nothing of the agent is left running.
+    /// Waits until the whole group has ended.
     pub(super) async fn gone(&self) {
         self.end.over().await;
     }
@@ -121,7 +122,7 @@ impl Agent {
     }
 }
 
-/// Runs an agent's life; when that itself panics, the agent is killed and reported as gone.
+/// Runs an agent's main task; if it panics, kills the agent and reports it as exited.
 async fn guard_life(agent: Arc<Agent>, kit: Kit, life: impl Future<Output = ()>) {
     if guarded("the task of an agent", &kit.inbox, life)
         .await
@@ -131,7 +132,7 @@ async fn guard_life(agent: Arc<Agent>, kit: Kit, life: impl Future<Output = ()>)
         agent.end.finish(Outcome::Gone);
         kit.inbox.send_behind_agents(Event::AgentExited {
             agent: agent.key,
-            status: "killed after an internal error of this client".to_owned(),
+            status: "killed after an internal error in acp.nvim".to_owned(),
             stderr: Vec::new(),
         });
     }
@@ -162,7 +163,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
 
     let Process {
         group,
-        ways: (stdin, stdout, stderr),
+        io: (stdin, stdout, stderr),
         mut exited,
     } = process;
     let writer = spawn_writer(&agent, stdin.into(), queue, &kit);
@@ -175,14 +176,14 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
             Ok(exit) => exit.as_ref().map(Exit::to_string).unwrap_or_default(),
             Err(_) => "exit status unknown".to_owned(),
         },
-        // Stuck in the kernel: the core must not wait for it.
+        // The process is stuck in the kernel; the core must not wait for it.
         () = agent.end.survived() => {
             reader.abort();
             errors.abort();
-            "still there, not even SIGKILL has ended it".to_owned()
+            "still running: SIGKILL did not end it".to_owned()
         }
     };
-    // A task that was cut off has been reported, and leaves nothing behind.
+    // A panicked or aborted task has already been reported.
     let _ = reader.await;
     let stderr = errors.await.ok().flatten().unwrap_or_default();
     let status = agent.end.explain(status);
@@ -193,7 +194,7 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
         stderr,
     });
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
-        let line = format!("processes of group {pid} could not be ended; they are left alone");
+        let line = format!("some processes of group {pid} survived SIGKILL and were left running");
         kit.log.line(Level::Warn, &agent.name, &line);
     }
 }
@@ -201,10 +202,13 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
 /// An agent's stdin, stdout and stderr.
 type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
-/// Starts the process; an error is a sentence.
+/// Starts the process.
+///
+/// # Errors
+/// Why it could not be started, as a sentence for the user.
 async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, kit: &Kit) -> Result<Process<Pipes>, String> {
     let (spec_here, environment) = (spec.clone(), kit.environment.clone());
-    // Looks at the disk, which may be slow.
+    // This reads the disk, which may be slow.
     let command = kit
         .blocking("looking up an agent", move || {
             command(&Program::of_agent(&spec_here), &environment)
@@ -214,7 +218,7 @@ async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, kit: &Kit) -> Result<Proces
     let command = command.unwrap_or_else(|| Err(failed(io::Error::other("an internal error"))))?;
     let registry = Arc::clone(agent);
     let started = move |group: &Arc<Group>| {
-        // Set once, here.
+        // `started` runs once, so the cell is empty.
         let _ = registry.group.set(Arc::clone(group));
     };
     let thread = format!("acp-agent-{}", agent.key.0);
@@ -224,7 +228,7 @@ async fn spawn(agent: &Arc<Agent>, spec: &AgentSpec, kit: &Kit) -> Result<Proces
     }
 }
 
-/// Spawns a command that leads its group and talks by three pipes.
+/// Spawns a command as the leader of its group, connected by three pipes.
 fn with_pipes(mut command: Command) -> io::Result<(Child, Pipes)> {
     command
         .stdin(Stdio::piped())
@@ -234,15 +238,15 @@ fn with_pipes(mut command: Command) -> io::Result<(Child, Pipes)> {
     let mut child = forking(|| command.spawn())?;
     match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok((child, (stdin, stdout, stderr))),
-        // They were asked for just above.
+        // Cannot happen: all three were requested above.
         _ => {
             let _ = child.kill().and_then(|()| child.wait());
-            Err(io::Error::other("it was given no pipes"))
+            Err(io::Error::other("its pipes are missing"))
         }
     }
 }
 
-/// Spawns a task of an agent's; when it panics, the agent is ended.
+/// Spawns a task that serves an agent; a panic ends the agent.
 pub(super) fn spawn_guarded<T: Send + 'static>(
     place: &'static str,
     agent: &Arc<Agent>,
@@ -263,7 +267,7 @@ fn spawn_writer(
     let work = async move {
         if let Err(error) = write_stdin(stdin, queue, &own.queued, &own.name, &log).await {
             log.line(Level::Warn, &own.name, &format!("stdin: {error}"));
-            // Whatever it waits for can never be told to it.
+            // The agent would wait for input that can no longer reach it.
             own.end_for(Some(Blame::Stdin));
         }
     };
@@ -276,9 +280,9 @@ fn spawn_reader(
     exited: watch::Receiver<Option<Exit>>,
     kit: &Kit,
 ) -> JoinHandle<Option<()>> {
-    let (own, tools_here) = (Arc::clone(agent), kit.clone());
+    let (own, kit_here) = (Arc::clone(agent), kit.clone());
     let work = async move {
-        let Kit { inbox, log, .. } = &tools_here;
+        let Kit { inbox, log, .. } = &kit_here;
         match Receiver::from_owned_fd(stdout.into()) {
             Ok(pipe) => {
                 let pipe = Pipe::new(Arc::new(pipe), exited, own.limits.exit_grace);
@@ -286,7 +290,7 @@ fn spawn_reader(
             }
             Err(error) => log.line(Level::Error, &own.name, &format!("stdout: {error}")),
         }
-        // Nothing more will ever be heard of it.
+        // Its messages can no longer be read.
         own.end_for(Some(Blame::Stdout));
     };
     spawn_guarded("reading from an agent", agent, kit, work)
@@ -311,7 +315,7 @@ fn spawn_errors(
     spawn_guarded("reading an agent's stderr", agent, kit, work)
 }
 
-/// Waits until the agent is to end or ends by itself, and ends what is left of its group.
+/// Waits until the agent exits or is to end, then ends the rest of its group.
 fn spawn_end(
     agent: &Arc<Agent>,
     group: Arc<Group>,
@@ -329,12 +333,12 @@ fn spawn_end(
             let mut steps = own.end.steps(exited);
             let outcome = loop {
                 match steps.next(|| group.is_gone()).await {
-                    Step::Send(signal) => {
-                        // Some agents stay as long as stdin is open, whatever the signal.
+                    EndStep::Send(signal) => {
+                        // Some agents ignore SIGTERM while stdin is open.
                         writer.abort();
                         group.signal(signal);
                     }
-                    Step::Over(outcome) => break outcome,
+                    EndStep::Over(outcome) => break outcome,
                 }
             };
             writer.abort();

@@ -1,7 +1,7 @@
-//! From what an agent or a terminal is to run to a command that can be started, or one sentence
-//! why not.
+//! Turns the spec of an agent or a terminal into a command that can be started, or into one
+//! sentence that says why it cannot.
 //!
-//! Invariant: what is started sees the user's environment as it was captured, and no other.
+//! Invariant: a started program sees the captured environment of the user and no other.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,10 +16,10 @@ use super::environment::Environment;
 use super::log::cut;
 use acp_core::spine::event::{AgentSpec, TerminalSpec};
 
-/// What is to be started, and whose it is: that decides the words of a failure.
+/// A program to start, and its purpose, which decides the wording of a failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program<'a> {
-    whose: Whose<'a>,
+    purpose: Purpose<'a>,
     command: &'a str,
     args: &'a [String],
     env: &'a [(String, String)],
@@ -27,8 +27,8 @@ pub(super) struct Program<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Whose<'a> {
-    /// The agent of this name in the config.
+enum Purpose<'a> {
+    /// The agent with this name in the config.
     Agent(&'a str),
     Terminal,
 }
@@ -36,7 +36,7 @@ enum Whose<'a> {
 impl<'a> Program<'a> {
     pub(super) fn of_agent(spec: &'a AgentSpec) -> Self {
         Self {
-            whose: Whose::Agent(&spec.name),
+            purpose: Purpose::Agent(&spec.name),
             command: &spec.command,
             args: &spec.args,
             env: &spec.env,
@@ -46,7 +46,7 @@ impl<'a> Program<'a> {
 
     pub(super) fn of_terminal(spec: &'a TerminalSpec) -> Self {
         Self {
-            whose: Whose::Terminal,
+            purpose: Purpose::Terminal,
             command: &spec.command,
             args: &spec.args,
             env: &spec.env,
@@ -54,7 +54,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Returns the value of a variable in the environment the program will have.
+    /// Returns the value that a variable will have in the program's environment.
     fn variable(&self, user: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
         let own = self.env.iter().rev().find(|(n, _)| n == name);
         let own = own.map(|(_, value)| OsStr::new(value));
@@ -64,16 +64,16 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Returns whether it is what a shell takes apart: several words, or signs of its language.
+    /// Returns whether `command` needs a shell: it has several words or shell syntax.
     fn is_command_line(&self) -> bool {
         let signs = |c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[]{}~#=!".contains(c);
         self.args.is_empty() && self.command.contains(signs)
     }
 
     fn failure(&self, why: &str) -> String {
-        match self.whose {
-            Whose::Agent(name) => format!("The agent \"{name}\" could not be started: {why}."),
-            Whose::Terminal => {
+        match self.purpose {
+            Purpose::Agent(name) => format!("The agent \"{name}\" could not be started: {why}."),
+            Purpose::Terminal => {
                 let line = self.command.lines().next().unwrap_or_default();
                 let shown = cut(line, SHOWN_BYTES);
                 let rest = if shown == self.command { "" } else { "…" };
@@ -82,50 +82,52 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// Checks the working directory.
+    ///
     /// # Errors
-    /// The folder it is to run in cannot be one.
+    /// It does not exist, is not a folder, or is relative.
     fn check_folder(&self) -> Result<(), String> {
         let folder = self.cwd.display();
-        match self.whose {
+        match self.purpose {
             _ if self.cwd.is_absolute() && self.cwd.is_dir() => Ok(()),
-            Whose::Agent(_) if self.cwd.is_dir() => Ok(()),
-            Whose::Agent(_) => Err(format!(
+            Purpose::Agent(_) if self.cwd.is_dir() => Ok(()),
+            Purpose::Agent(_) => Err(format!(
                 "its folder `{folder}` does not exist; create it or open the chat in another one"
             )),
-            Whose::Terminal if !self.cwd.is_absolute() => Err(format!(
-                "the folder `{folder}` is relative; name it by its absolute path"
+            Purpose::Terminal if !self.cwd.is_absolute() => Err(format!(
+                "the folder `{folder}` is relative; use an absolute path"
             )),
-            Whose::Terminal if self.cwd.exists() => Err(format!(
-                "`{folder}` is no folder; name one to run the command in"
+            Purpose::Terminal if self.cwd.exists() => Err(format!(
+                "`{folder}` is not a folder; choose a folder to run the command in"
             )),
-            Whose::Terminal => Err(format!(
-                "the folder `{folder}` does not exist; create it or name another one"
+            Purpose::Terminal => Err(format!(
+                "the folder `{folder}` does not exist; create it or choose another one"
             )),
         }
     }
 }
 
-/// How much of a command line is shown in a failure.
+/// Maximum length of the command line shown in an error.
 const SHOWN_BYTES: usize = 120;
 
-/// What a terminal's command finds in its environment if neither the agent's wishes say
-/// otherwise: nobody turns the pages of a pager, and the editor's terminals understand this.
+/// Environment defaults for terminal commands, which the agent may override: no pager waits for a
+/// key, and the editor's terminals understand this `TERM`.
 const TERMINAL_VARIABLES: [(&str, &str); 3] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("TERM", "xterm-256color"),
 ];
 
-/// What would tell a terminal's command about another terminal than its own.
+/// Variables that would describe Neovim's own terminal instead of the command's.
 const OTHER_TERMINALS_VARIABLES: [&str; 3] = ["COLUMNS", "LINES", "TERMCAP"];
 
-/// Returns the command of `program`: looked up, in its folder, with its environment.
+/// Returns the command for `program`, with its executable resolved, its folder and its environment.
 ///
-/// A terminal's whole command line becomes one of `sh -c`, not of the user's shell: it means the
-/// same everywhere.
+/// A terminal's command line runs in `sh -c` rather than the user's shell, so it means the same on
+/// every machine.
 ///
 /// # Errors
-/// A sentence with the next step.
+/// A sentence that names the next step.
 pub(super) fn command(program: &Program<'_>, environment: &Environment) -> Result<Command, String> {
     let user = environment.variables();
     program
@@ -133,7 +135,7 @@ pub(super) fn command(program: &Program<'_>, environment: &Environment) -> Resul
         .map_err(|why| program.failure(&why))?;
     let path = program.variable(&user, "PATH");
     let found = find(program.command, path, program.cwd);
-    let is_terminal = matches!(program.whose, Whose::Terminal);
+    let is_terminal = matches!(program.purpose, Purpose::Terminal);
     let mut command = match found {
         Ok(file) => Command::new(file),
         Err(Missing::NotOnPath | Missing::NoFile(_))
@@ -161,12 +163,12 @@ pub(super) fn command(program: &Program<'_>, environment: &Environment) -> Resul
     Ok(command)
 }
 
-/// Returns a command of a program on the user's PATH, to be run in `folder` with the user's
-/// environment; `None` when there is no such program.
+/// Returns a command for a program on the user's PATH, to run in `folder` with the user's
+/// environment; `None` if there is no such program.
 pub(super) fn tool(name: &str, folder: &Path, environment: &Environment) -> Option<Command> {
     let user = environment.variables();
     let path = environment.value("PATH");
-    // A relative entry would find a program that the project brings along.
+    // Resolve from `/`, so that a relative PATH entry cannot pick a program inside the project.
     let nowhere = Path::new("/");
     let mut command = Command::new(find(name, path.as_deref(), nowhere).ok()?);
     command
@@ -176,37 +178,37 @@ pub(super) fn tool(name: &str, folder: &Path, environment: &Environment) -> Opti
     Some(command)
 }
 
-/// Returns why a command that was found could not be started.
+/// Returns the message for a program that was found but could not be started.
 pub(super) fn start_failure(program: &Program<'_>, error: &io::Error) -> String {
     let file = program.command;
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     let why = match errno {
-        // The file is there (it was looked up), so it is its interpreter that is not.
+        // The file itself exists (it was looked up), so its interpreter is missing.
         Some(Errno::NOENT) => {
             format!(
                 "the interpreter that `{file}` names in its first line does not exist; install it"
             )
         }
         Some(Errno::ACCESS | Errno::PERM) => {
-            format!("`{file}` may not be executed ({error}); check its permissions")
+            format!("`{file}` cannot be executed ({error}); check its permissions")
         }
         Some(Errno::NOEXEC) => {
             format!(
-                "`{file}` is no program for this machine; if it is a script, give it a `#!` line"
+                "`{file}` is not a program for this machine; if it is a script, add a `#!` line"
             )
         }
         Some(Errno::TOOBIG) => {
-            format!("its arguments and environment are too long ({error}); pass less")
+            format!("its arguments and environment are too long ({error}); shorten them")
         }
         Some(Errno::MFILE | Errno::NFILE) => format!(
             "too many files are open ({error}); end other commands or raise the limit (`ulimit -n`)"
         ),
-        // What opening one more terminal says on Linux.
+        // Linux reports this when no pseudo-terminal is left.
         Some(Errno::NOSPC) => {
-            format!("the system has no terminal left ({error}); end other commands")
+            format!("the system is out of terminals ({error}); end other commands")
         }
         Some(Errno::AGAIN) => format!(
-            "the system has no process left ({error}); end others or raise the limit (`ulimit -u`)"
+            "the system is out of processes ({error}); end others or raise the limit (`ulimit -u`)"
         ),
         _ => format!("{error}; see the log (:Acp log)"),
     };
@@ -225,13 +227,13 @@ enum Missing {
 
 impl Missing {
     fn words(&self, program: &Program<'_>) -> String {
-        let (key, other) = match program.whose {
-            Whose::Agent(name) => {
+        let (key, other) = match program.purpose {
+            Purpose::Agent(name) => {
                 let key = format!("agents.{name}.command");
                 let other = format!("set {key}");
                 (key, other)
             }
-            Whose::Terminal => ("it".to_owned(), "name another program".to_owned()),
+            Purpose::Terminal => ("it".to_owned(), "name another program".to_owned()),
         };
         match self {
             Missing::Empty => format!("{key} is empty; set it to a program"),
@@ -253,7 +255,8 @@ impl Missing {
     }
 }
 
-/// Looks a program up as a shell in `cwd` would: a name along `path`, anything with a `/` as it is.
+/// Resolves a program as a shell in `cwd` would: a bare name along `path`, anything with a `/` as a
+/// path.
 fn find(command: &str, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Missing> {
     if command.is_empty() {
         return Err(Missing::Empty);
@@ -261,11 +264,11 @@ fn find(command: &str, path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Miss
     if command.contains('/') {
         return executable(cwd.join(command));
     }
-    // What a C library searches when there is no PATH at all.
+    // The C library's default when PATH is unset.
     let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
     let mut refused = None;
     for folder in path.as_bytes().split(|&b| b == b':') {
-        // An empty entry means the current folder, a relative one lies in it.
+        // An empty entry means the current folder; a relative entry is relative to it.
         let file = cwd.join(OsStr::from_bytes(folder)).join(command);
         match executable(file) {
             Ok(file) => return Ok(file),
@@ -296,8 +299,8 @@ mod tests {
 
     use super::*;
 
-    /// Looks `command` up in a folder that holds `bin/tool` (executable), `bin/text` (not) and
-    /// `late/text` (executable), and compares the path in it, or the reason.
+    /// Resolves `command` in a folder with `bin/tool` (executable), `bin/text` (not executable) and
+    /// `late/text` (executable), and compares the path or the error.
     fn check(command: &str, path: Option<&str>, expected: Result<&str, &str>) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let cwd = folder.path();
@@ -341,12 +344,12 @@ mod tests {
         check("bin/tool", None, Ok("bin/tool"));
         check("./bin/tool", None, Ok("./bin/tool"));
         assert!(find("sh", None, Path::new("/")).is_ok());
-        // One that may not be executed does not hide a later one that may.
+        // A file without execute permission does not hide an executable one further along PATH.
         check("text", Some("bin:late"), Ok("late/text"));
     }
 
     #[test]
-    fn what_is_missing_is_said_with_the_next_step() {
+    fn a_missing_program_is_reported_with_the_next_step() {
         check(
             "",
             None,
@@ -375,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_said_with_the_next_step() {
+    fn a_system_error_is_reported_with_the_next_step() {
         let spec = TerminalSpec {
             command: "make \nall".to_owned(),
             args: vec![],
@@ -398,11 +401,11 @@ mod tests {
         );
         check(
             Errno::NOSPC,
-            "the system has no terminal left (No space left on device (ERROR)); end other commands.",
+            "the system is out of terminals (No space left on device (ERROR)); end other commands.",
         );
         check(
             Errno::AGAIN,
-            "the system has no process left (Resource temporarily unavailable (ERROR)); end \
+            "the system is out of processes (Resource temporarily unavailable (ERROR)); end \
              others or raise the limit (`ulimit -u`).",
         );
         check(

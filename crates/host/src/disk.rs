@@ -1,9 +1,9 @@
-//! Files that are in no buffer: read, replaced, deleted, each operation off every other thread.
+//! Reads, replaces, moves and deletes files that no buffer holds, off every other thread.
 //!
-//! Invariants: operations on one path are carried out one at a time, in the order in which they
-//! were issued; different paths do not wait for each other. Each is answered by exactly one event,
-//! also when it panics. Two paths are one if they are spelt alike: two names of one file (a link)
-//! are not kept in order, but [`super::write`] never leaves a mixture of two writes.
+//! Invariants: operations on one path run one at a time, in the order they were issued; different
+//! paths do not wait for each other. Each operation is answered by exactly one event, even if it
+//! panics. Paths are compared as spelled: operations on two names of one file (a link) are not
+//! ordered, but [`super::write`] never mixes the content of two writes.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::Kit;
 use super::guard::guarded;
 use super::project::{self, Store};
-use super::still::Stillness;
+use super::quiescence::Quiescence;
 use super::write::write;
 use acp_core::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
 use acp_core::spine::ids::Token;
@@ -53,7 +53,7 @@ pub(super) enum Operation {
     },
 }
 
-/// The operations that wait or are under way.
+/// The operations that are queued or running.
 #[derive(Debug, Clone)]
 pub(super) struct Disk {
     shared: Arc<Shared>,
@@ -61,14 +61,14 @@ pub(super) struct Disk {
 
 #[derive(Debug)]
 struct Shared {
-    /// A path is in here as long as its worker runs.
+    /// A path has an entry while its worker runs.
     queues: Mutex<HashMap<PathBuf, VecDeque<Operation>>>,
-    /// How many workers run.
+    /// Number of running workers.
     busy: watch::Sender<usize>,
-    /// The next read shall panic (see [`super::HostConfig`]).
+    /// Makes the next read panic (see [`super::HostConfig`]).
     panic: AtomicBool,
     file_cap: u64,
-    /// The contents that states name.
+    /// The contents that file states refer to.
     store: Arc<Store>,
 }
 
@@ -97,19 +97,19 @@ impl Disk {
             }
         }
         self.shared.busy.send_modify(|busy| *busy += 1);
-        let (shared, tools_here) = (Arc::clone(&self.shared), kit.clone());
+        let (shared, kit_here) = (Arc::clone(&self.shared), kit.clone());
         kit.runtime.spawn(async move {
             while let Some(operation) = shared.next(&path) {
-                let work = carry_out(operation, &path, &shared, &tools_here);
-                guarded("a task of a file", &tools_here.inbox, work).await;
+                let work = carry_out(operation, &path, &shared, &kit_here);
+                guarded("a task of a file", &kit_here.inbox, work).await;
             }
             shared.busy.send_modify(|busy| *busy -= 1);
         });
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no operation is queued or running.
     pub(super) async fn idle(&self) {
-        // The sender is a field of this very value, so it cannot be gone.
+        // The sender is a field of `self.shared`, so it cannot be gone.
         let _ = self
             .shared
             .busy
@@ -120,7 +120,7 @@ impl Disk {
 }
 
 impl Shared {
-    /// Takes a path's next operation; when there is none, the path is forgotten.
+    /// Takes the next operation on a path, or removes the path's queue if it is empty.
     fn next(&self, path: &Path) -> Option<Operation> {
         let mut queues = self.lock();
         let operation = queues.get_mut(path).and_then(VecDeque::pop_front);
@@ -155,7 +155,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
             let work = move || write(&file, over, &text, format);
             let result = kit.blocking("writing a file", work).await;
             if let Some(Ok(Some(stamp))) = result {
-                kit.writers.is_written(stamp);
+                kit.writers.note_own_write(stamp);
             }
             Event::DiskWritten {
                 token,
@@ -199,15 +199,15 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
     kit.inbox.send(event);
 }
 
-/// Reads a file as soon as it is still, and at the latest when that has taken too long; `None`
-/// when it panicked.
+/// Reads a file once it is quiescent, or once the time limit for that has passed; `None` if the
+/// read panicked.
 async fn read_still(
     path: &Path,
     shared: &Arc<Shared>,
     kit: &Kit,
 ) -> Option<Result<DiskFile, String>> {
     let begun = Instant::now();
-    let Stillness { after, patience } = kit.writers.stillness();
+    let Quiescence { after, patience } = kit.writers.quiescence();
     loop {
         let (file, here) = (path.to_owned(), Arc::clone(shared));
         let writers = Arc::clone(&kit.writers);
@@ -218,8 +218,8 @@ async fn read_still(
                 "asked to by ACP_TEST_PANIC"
             );
             let real = acp_edge::paths::resolved(&file);
-            let is_urgent = is_urgent || writers.is_endless(&real);
-            // Taken first: a file that is written to meanwhile looks changed then.
+            let is_urgent = is_urgent || writers.has_timed_out(&real);
+            // Taken before the read, so that a write during the read shows as a changed stamp.
             let stamp = acp_edge::paths::stamp(&file);
             if let Some(stamp) = stamp.filter(|_| !is_urgent)
                 && let Some(wait) = writers.wait(&real, &stamp)
@@ -243,7 +243,7 @@ async fn read_still(
     }
 }
 
-/// Reads a file; `None` when there is none (a link that leads nowhere is none either).
+/// Reads a file; `None` if it does not exist (a broken link counts as missing).
 ///
 /// # Errors
 /// A sentence with the path and the next step.
@@ -258,15 +258,15 @@ pub(super) fn read(path: &Path, cap: u64) -> Result<Option<DiskText>, String> {
 }
 
 fn read_bytes(path: &Path, cap: u64) -> Result<Vec<u8>, Refusal> {
-    // Looked at before it is opened, because opening a device may do something; opened without
-    // waiting and looked at again, because it may have become a pipe in between.
+    // Checked before opening, because opening a device can have side effects; opened without
+    // blocking and checked again, because the path may have become a pipe in between.
     Refusal::check(&fs::metadata(path)?)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
     let meta = file.metadata()?;
     Refusal::check(&meta)?;
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(cap)).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow during the read.
     file.take(cap + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > cap {
         return Err(Refusal::TooLarge(cap));
@@ -274,11 +274,11 @@ fn read_bytes(path: &Path, cap: u64) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// Deletes what is at `path`: for a link the link itself, never what it leads to, which may be
-/// someone else's. Nothing there is as good as deleted.
+/// Deletes the file at `path`. For a link, deletes the link and never its target, which may belong
+/// to someone else. A missing file counts as deleted.
 ///
 /// # Errors
-/// A sentence with the path and the next step; then nothing has changed.
+/// A sentence with the path and the next step; nothing has changed in that case.
 pub(super) fn delete(path: &Path) -> Result<(), String> {
     let deleted = fs::symlink_metadata(path)
         .map_err(Refusal::from)
@@ -293,7 +293,7 @@ pub(super) fn delete(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns whether an error says that there is no such file.
+/// Returns whether an error means that the file does not exist.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -301,26 +301,26 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// Why an operation is not carried out.
+/// Why an operation was refused or failed.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Io(io::Error),
     Folder,
-    /// A pipe, a socket, a device.
+    /// A pipe, a socket or a device.
     Special,
     TooLarge(u64),
-    /// The file's own mode lets nobody write it.
+    /// The file's mode has no write permission.
     ReadOnly,
-    /// The encoding has no bytes for this character.
+    /// The encoding cannot represent this character.
     Unencodable(char, &'static str),
-    /// Only Neovim knows the encoding.
+    /// Only Neovim can convert this encoding.
     ForeignEncoding,
-    /// The code here failed.
+    /// This client panicked.
     Panic,
 }
 
 impl Refusal {
-    /// Refuses whatever is no regular file.
+    /// Refuses everything that is not a regular file.
     pub(super) fn check(meta: &fs::Metadata) -> Result<(), Self> {
         match meta.file_type() {
             kind if kind.is_file() => Ok(()),
@@ -329,42 +329,43 @@ impl Refusal {
         }
     }
 
-    /// Returns the sentence for the user and the agent; `done` is "read", "written", "deleted".
+    /// Returns the sentence for the user and the agent; `done` is a participle such as "read" or
+    /// "written".
     pub(super) fn words(&self, path: &Path, done: &str) -> String {
         let why = match self {
             Refusal::Io(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied => {
-                    "permission denied; check the permissions of the file and of its folder".into()
+                    "permission denied; check the permissions of the file and its folder".into()
                 }
                 io::ErrorKind::ReadOnlyFilesystem => {
                     "its file system is read-only; choose a file elsewhere".into()
                 }
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    format!("{error}; make room and try again")
+                    format!("{error}; free some space and try again")
                 }
                 io::ErrorKind::NotADirectory => {
-                    "a part of its path is a file and no folder; choose another path".into()
+                    "a part of its path is a file, not a folder; choose another path".into()
                 }
                 _ => format!("{error}; check the path and try again"),
             },
-            Refusal::Folder => "it is a folder; name a file in it".into(),
-            Refusal::Special => "it is no regular file; name one that is".into(),
+            Refusal::Folder => "it is a folder; choose a file in it".into(),
+            Refusal::Special => "it is not a regular file; choose one that is".into(),
             Refusal::TooLarge(cap) => {
                 format!(
-                    "it is larger than {} MiB; read a part of it by a command",
+                    "it is larger than {} MiB; read a part of it with a command",
                     cap >> 20
                 )
             }
-            Refusal::ReadOnly => "it is read-only; run `chmod u+w` on it if it shall change".into(),
+            Refusal::ReadOnly => "it is read-only; run `chmod u+w` on it to allow changes".into(),
             Refusal::Unencodable(c, encoding) => format!(
-                "{encoding}, the file's encoding, has no character {c:?} (U+{:04X}); \
+                "{encoding}, the file's encoding, cannot represent {c:?} (U+{:04X}); \
                  leave it out, or convert the file to UTF-8 first",
                 u32::from(*c)
             ),
             Refusal::ForeignEncoding => {
                 "only Neovim can write its encoding; open it in a buffer first".into()
             }
-            Refusal::Panic => "an internal error of this client; see the log (:Acp log)".into(),
+            Refusal::Panic => "an internal error in acp.nvim; see the log (:Acp log)".into(),
         };
         format!("{} was not {done}: {why}.", path.display())
     }

@@ -1,8 +1,8 @@
-//! The end of a process group: when it gets which signal, and who is to blame.
+//! Ends a process group: which signal it gets, when, and why.
 //!
-//! Invariant: however the end of a group comes about, it goes in the same steps: SIGTERM, then
-//! SIGKILL, each at its time and only if somebody of the group is left. What goes with a step (an
-//! agent's stdin is closed, a terminal hangs up) is up to whose group it is.
+//! Invariant: every group ends by the same steps: SIGTERM, then SIGKILL, each at its time and only
+//! while a member is left. The owner adds what belongs to a step (an agent's stdin is closed, a
+//! terminal hangs up).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,43 +13,44 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::process::Exit;
 
-/// How often a group without its leader is looked at while it is being ended.
+/// Polling interval for a group whose leader has been reaped.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long a group may survive SIGKILL before it is left to itself (a process stuck in the
+/// Time from SIGKILL until a group that still has members is abandoned (a process stuck in the
 /// kernel, or a zombie whose parent does not reap it).
 const GIVE_UP: Duration = Duration::from_millis(500);
 
-/// How far the end of a group has come.
+/// Progress of ending a group.
 #[derive(Debug)]
 pub(super) struct End {
-    /// `None` as long as nobody wants it to end.
+    /// `None` until the group is to end.
     plan: watch::Sender<Option<Plan>>,
-    /// The leader got a signal from here while it lived.
+    /// Set when a signal from here reached a living leader.
     signalled: AtomicBool,
-    /// What came of it, once it is over; a group that never was is gone.
+    /// The outcome, once the group has ended or was abandoned; `Gone` also for a group that never
+    /// started.
     over: watch::Sender<Option<Outcome>>,
 }
 
-/// What went wrong, if that is why an agent is ended.
+/// The failure for which an agent is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// It does not read: this many MiB were waiting.
+    /// It does not read: this many MiB were queued for it.
     Backlog(usize),
     Stdin,
     Stdout,
     Panic,
 }
 
-/// What became of a group.
+/// How ending a group turned out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Gone,
-    /// It survived even SIGKILL.
+    /// Members survived SIGKILL.
     Alive,
 }
 
-/// When a group that does not end by itself gets which signal.
+/// The times at which a group gets its signals.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     term: Instant,
@@ -66,8 +67,8 @@ impl End {
         }
     }
 
-    /// Plans SIGTERM after `term` and SIGKILL after `kill`, both from now on; of several plans the
-    /// earlier times and the first blame hold.
+    /// Schedules SIGTERM after `term` and SIGKILL after `kill`, both from now. Of several calls,
+    /// the earlier times and the first blame win.
     pub(super) fn plan(&self, term: Duration, kill: Duration, blame: Option<Blame>) {
         let now = Instant::now();
         let (term, kill) = (now + term, now + kill);
@@ -80,31 +81,32 @@ impl End {
         });
     }
 
-    /// Waits until somebody wants the group to end.
+    /// Waits until the group is to end.
     pub(super) async fn wanted(&self) {
-        // The sender is a field of this very value, so it cannot be gone.
+        // The sender is a field of `self`, so it cannot be gone.
         let _ = self.plan.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Waits until the end is over.
+    /// Waits until the group has ended or was abandoned.
     pub(super) async fn over(&self) {
-        // As above.
+        // The sender is a field of `self`, so it cannot be gone.
         let _ = self.over.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Waits until the group has survived its end; for nearly every group that is for ever.
+    /// Waits until the group has survived SIGKILL, which nearly always means forever.
     pub(super) async fn survived(&self) {
         let alive = |over: &Option<Outcome>| *over == Some(Outcome::Alive);
-        // As above.
+        // The sender is a field of `self`, so it cannot be gone.
         let _ = self.over.subscribe().wait_for(alive).await;
     }
 
-    /// Declares that the end is over.
+    /// Records the outcome.
     pub(super) fn finish(&self, outcome: Outcome) {
         self.over.send_replace(Some(outcome));
     }
 
-    /// Returns an agent's exit status with what went wrong, where the status does not speak for itself.
+    /// Returns an agent's exit status, extended by the failure if the status alone does not explain
+    /// it.
     pub(super) fn explain(&self, status: String) -> String {
         let blame = self.plan.borrow().and_then(|plan| plan.blame);
         let signalled = self.signalled.load(Ordering::Relaxed);
@@ -114,9 +116,9 @@ impl End {
         }
     }
 
-    /// Returns the steps by which a group is ended; `exited` is `Some` once its leader is reaped.
-    pub(super) fn steps(&self, exited: watch::Receiver<Option<Exit>>) -> Steps<'_> {
-        Steps {
+    /// Returns the steps that end a group; `exited` is `Some` once its leader is reaped.
+    pub(super) fn steps(&self, exited: watch::Receiver<Option<Exit>>) -> EndSteps<'_> {
+        EndSteps {
             plan: self.plan.subscribe(),
             signalled: &self.signalled,
             exited,
@@ -126,8 +128,8 @@ impl End {
     }
 }
 
-/// The steps by which a group is ended, one at a time.
-pub(super) struct Steps<'a> {
+/// The steps that end a group, one at a time.
+pub(super) struct EndSteps<'a> {
     plan: watch::Receiver<Option<Plan>>,
     signalled: &'a AtomicBool,
     exited: watch::Receiver<Option<Exit>>,
@@ -136,29 +138,30 @@ pub(super) struct Steps<'a> {
     killed: Option<Instant>,
 }
 
-/// What is to be done next about a group.
+/// The next thing to do to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum EndStep {
     Send(Signal),
     Over(Outcome),
 }
 
-impl Steps<'_> {
-    /// Waits for the next step, as planned; each signal comes once. `is_gone` says when nobody is
-    /// left.
-    pub(super) async fn next(&mut self, is_gone: impl Fn() -> bool) -> Step {
+impl EndSteps<'_> {
+    /// Waits for the next planned step; each signal is returned once. `is_gone` says whether the
+    /// group is empty.
+    pub(super) async fn next(&mut self, is_gone: impl Fn() -> bool) -> EndStep {
         loop {
             if is_gone() {
-                return Step::Over(Outcome::Gone);
+                return EndStep::Over(Outcome::Gone);
             }
             let now = Instant::now();
             let (due, next) = match *self.plan.borrow_and_update() {
                 Some(Plan { term, .. }) if now < term => (None, term),
                 Some(Plan { kill, .. }) if now < kill => (Some(Signal::TERM), kill),
-                // However late it is (a process may have been slow to start), it is tried.
+                // Even when both times have passed (a process can be slow to start), SIGKILL is
+                // sent once.
                 _ => match *self.killed.get_or_insert(now) + GIVE_UP {
                     end if now < end => (Some(Signal::KILL), end),
-                    _ => return Step::Over(Outcome::Alive),
+                    _ => return EndStep::Over(Outcome::Alive),
                 },
             };
             let led = self.exited.borrow().is_none();
@@ -169,12 +172,12 @@ impl Steps<'_> {
                     self.signalled.store(true, Ordering::Relaxed);
                 }
                 self.sent = due;
-                return Step::Send(signal);
+                return EndStep::Send(signal);
             }
             tokio::select! {
                 () = sleep_until(next) => {}
                 _ = self.plan.changed() => {}
-                // The group cannot be empty before its leader has been reaped.
+                // The group cannot be empty before its leader is reaped.
                 _ = self.exited.changed(), if led => {}
                 () = sleep(LOOK), if !led => {}
             }
@@ -183,17 +186,17 @@ impl Steps<'_> {
 }
 
 impl Blame {
-    /// Returns the words for the exit status. Who dies closes its pipes first, so that is no
-    /// news unless it took a signal from here to end it.
+    /// Returns the words to add to the exit status. A dying process closes its pipes first, so a
+    /// closed pipe explains the exit only if a signal from here ended the process.
     fn words(self, signalled: bool) -> Option<String> {
         match self {
             Blame::Backlog(mib) => Some(format!(
-                "it did not read its input while more than {mib} MiB were waiting"
+                "it did not read its input; more than {mib} MiB were pending"
             )),
             _ if !signalled => None,
             Blame::Stdin => Some("it had closed its stdin".to_owned()),
             Blame::Stdout => Some("it had closed its stdout".to_owned()),
-            Blame::Panic => Some("an internal error of this client".to_owned()),
+            Blame::Panic => Some("an internal error in acp.nvim".to_owned()),
         }
     }
 }
@@ -203,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_began_after_its_time_was_over_is_killed_all_the_same() {
+    fn a_group_that_starts_after_its_deadline_is_still_killed() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -220,7 +223,7 @@ mod tests {
             let mut steps = end.steps(exited);
             [steps.next(|| false).await, steps.next(|| false).await]
         });
-        let killed = Step::Send(Signal::KILL);
-        assert_eq!(steps, [killed, Step::Over(Outcome::Alive)]);
+        let killed = EndStep::Send(Signal::KILL);
+        assert_eq!(steps, [killed, EndStep::Over(Outcome::Alive)]);
     }
 }

@@ -1,17 +1,17 @@
-//! The user's environment, as agents and commands get it.
+//! The user's environment, as agents and commands receive it.
 //!
-//! Invariant: nothing reads the process's own environment except [`Environment::capture`] and
-//! [`Environment::refresh`], because reading it while Neovim's main thread changes it is a data
-//! race in the C library.
+//! Invariant: only [`Environment::capture`] and [`Environment::refresh`] read the process
+//! environment, because reading it while Neovim's main thread changes it is a data race in the C
+//! library.
 
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The user's environment as it was when it was last captured; clones share it.
+/// The user's environment at the time of the last capture, shared by all clones.
 ///
-/// [`Environment::capture`] and [`Environment::refresh`] belong on Neovim's main thread, which is
-/// the one that changes variables (`vim.env`, `:let $X`, direnv plugins): call `refresh` there
-/// before an agent is started, so that it sees what the user sees now.
+/// Call [`Environment::capture`] and [`Environment::refresh`] on Neovim's main thread, which is the
+/// one that changes variables (`vim.env`, `:let $X`, direnv plugins). Refreshing before an agent
+/// starts gives it the variables as they are now.
 #[derive(Debug, Clone)]
 pub struct Environment {
     variables: Arc<Mutex<Variables>>,
@@ -20,12 +20,12 @@ pub struct Environment {
 pub(super) type Variables = Arc<Vec<(OsString, OsString)>>;
 
 impl Environment {
-    /// Returns a copy of the whole environment of this process.
+    /// Captures the environment of this process.
     pub fn capture() -> Self {
         Self::from_variables(std::env::vars_os())
     }
 
-    /// Returns an environment of these variables.
+    /// Returns an environment with these variables.
     pub fn from_variables(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let variables = Arc::new(variables.into_iter().collect());
         Self {
@@ -33,7 +33,7 @@ impl Environment {
         }
     }
 
-    /// Copies the environment of this process again, for this and every clone.
+    /// Captures the environment again, for this clone and all others.
     pub fn refresh(&self) {
         let fresh = Arc::new(std::env::vars_os().collect());
         *self.lock() = fresh;
@@ -51,7 +51,7 @@ impl Environment {
         found.map(|(_, value)| value.clone())
     }
 
-    /// Returns the value of a variable that is a number.
+    /// Returns the value of a numeric variable.
     pub(super) fn number(&self, name: &str) -> Option<usize> {
         self.value(name)?.to_str()?.parse().ok()
     }

@@ -1,7 +1,7 @@
-//! The guard around everything the host runs: a panic ends one operation and nothing else.
+//! Catches panics in everything the host runs, so that a panic ends one operation and nothing else.
 //!
-//! Invariant: no task and no thread of the host runs code of ours outside of [`guarded`] or
-//! [`guarded_call`]; each panic reaches the core once, as [`Event::Panicked`].
+//! Invariant: every task and thread of the host runs inside [`guarded`] or [`guarded_call`]; each
+//! panic reaches the core once, as [`Event::Panicked`].
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -12,10 +12,10 @@ use acp_core::spine::event::Event;
 use acp_edge::inbox::Inbox;
 use acp_edge::panics;
 
-/// Runs `work` to its end; `None` when it panicked, which is then reported as of `place`.
+/// Runs `work` to completion; if it panics, reports that with `place` and returns `None`.
 ///
-/// What the work shared with others must bear that it stops half-way: the host's shared state is
-/// a handful of counters, queues and flags, each whole after every statement.
+/// Shared state must survive an interruption between two statements: the host's is a few counters,
+/// queues and flags, each consistent after every statement.
 pub(super) async fn guarded<F: Future>(
     place: &'static str,
     inbox: &Inbox,
@@ -34,7 +34,7 @@ pub(super) async fn guarded<F: Future>(
     report(place, inbox, outcome)
 }
 
-/// As [`guarded`], for work that blocks its thread.
+/// Like [`guarded`], for blocking work.
 pub(super) fn guarded_call<T>(
     place: &'static str,
     inbox: &Inbox,
@@ -64,7 +64,7 @@ mod tests {
     use acp_edge::inbox::inbox;
 
     #[test]
-    fn a_panic_is_an_event_and_not_the_end() {
+    fn a_panic_becomes_an_event() {
         let (inbox, outlet) = inbox();
         assert_eq!(guarded_call("a place", &inbox, || 1), Some(1));
         let none: Option<()> = guarded_call("a place", &inbox, || panic!("odd {}", "thing"));

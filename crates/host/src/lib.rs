@@ -1,16 +1,16 @@
-//! All that is outside the editor, on tokio: agents, files, timers, the log.
+//! Everything outside the editor, on tokio: agents, terminals, files, timers, the log.
 //!
-//! [`Host`] carries out [`HostEffect`]s and reports [`Event`]s; it decides nothing.
+//! [`Host`] carries out [`HostEffect`]s and reports [`Event`]s; it makes no decisions.
 //!
-//! Invariants: [`Host::run`] never waits. Every effect that asks for an answer gets exactly one.
-//! A panic in here ends one operation, and the core is told.
+//! Invariants: [`Host::run`] never blocks. Every effect that expects an answer gets exactly one. A
+//! panic ends one operation and is reported to the core.
 //!
-//! When Neovim itself is killed (`kill -9`), nothing of this runs: the agents' stdin closes, which
-//! ends those that behave. (Linux could signal them, by PR_SET_PDEATHSIG, but that needs unsafe
+//! If Neovim itself is killed (`kill -9`), none of this code runs: the agents' stdin closes, and
+//! well-behaved agents exit. (On Linux, PR_SET_PDEATHSIG could signal them, but it needs unsafe
 //! code between fork and exec, and it follows the death of a thread, not of the process.)
 
 mod agent;
-mod along;
+mod attachments;
 mod command;
 mod disk;
 mod ending;
@@ -22,7 +22,7 @@ mod mcp;
 mod pipes;
 mod process;
 mod project;
-mod still;
+mod quiescence;
 mod terminal;
 mod write;
 
@@ -49,8 +49,8 @@ use self::log::Log;
 use self::mcp::McpServer;
 pub use self::project::Limits as ProjectLimits;
 use self::project::Projects;
-pub use self::still::Stillness;
-use self::still::Writers;
+pub use self::quiescence::Quiescence;
+use self::quiescence::Writers;
 use self::terminal::Terminals;
 use acp_core::render::markdown;
 use acp_core::spine::effect::{HostEffect, Level};
@@ -58,27 +58,27 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::{AgentKey, Token};
 use acp_edge::inbox::Inbox;
 
-/// How the host is to run.
+/// Configuration of the host.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     pub log_path: PathBuf,
-    /// The folder for what outlives this Neovim: contents, checkpoints, reviews.
+    /// The folder for data that outlives this Neovim: contents, checkpoints, reviews.
     pub state_path: PathBuf,
-    /// Where the server of Neovim's tools is to listen, in a folder that is not there yet.
+    /// The socket of the tool server, in a folder that does not exist yet.
     pub tools_socket: PathBuf,
-    /// Lines below this level are not written; `Debug` includes what goes over the wire.
+    /// Entries below this level are dropped; `Debug` includes all protocol messages.
     pub log_level: Level,
-    /// What agents see of the user's environment.
+    /// The environment that agents inherit.
     ///
-    /// With `ACP_TEST_PANIC=host` in it, the first read of a file panics: it is how the tests of
-    /// the whole plugin show that Neovim survives that. Looked at once, when the host starts.
+    /// `ACP_TEST_PANIC=host` in it makes the first read of a file panic, which lets end-to-end
+    /// tests show that Neovim survives. It is read once, when the host starts.
     pub environment: Environment,
     pub limits: Limits,
 }
 
 impl HostConfig {
-    /// Returns a config with the usual limits; captures the environment, so call it on Neovim's
-    /// main thread.
+    /// Returns a config with the default limits. It captures the environment, so call it on
+    /// Neovim's main thread.
     pub fn new(
         log_path: PathBuf,
         state_path: PathBuf,
@@ -96,28 +96,27 @@ impl HostConfig {
     }
 }
 
-/// The times and sizes the host keeps to.
+/// The delays and sizes the host uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// From stdin being closed to SIGTERM.
+    /// Delay from closing stdin to SIGTERM.
     pub term_after: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// Delay from SIGTERM to SIGKILL.
     pub kill_after: Duration,
-    /// From an agent's exit until its output is no longer waited for: children of its may hold
-    /// the pipes open.
+    /// Time limit for reading output after an agent's exit; its children may hold the pipes open.
     pub exit_grace: Duration,
-    /// The bytes that may wait for an agent to read its stdin; with more it is ended as dead.
+    /// Maximum number of bytes queued for stdin; an agent that exceeds it is ended.
     pub stdin_backlog: usize,
-    /// The largest file that is read.
+    /// Maximum size of a file that is read.
     pub file_bytes: u64,
-    /// The size at which the log file is rotated.
+    /// Size at which the log file is rotated.
     pub log_bytes: u64,
-    /// How long a client of Neovim's tools may take to show its token.
+    /// Time limit for a client of the tool server to present its token.
     pub tools_hello: Duration,
-    /// The bytes that may wait for such a client to read them before no more is read from it.
+    /// Bytes queued for such a client above which reading from it pauses.
     pub tools_backlog: usize,
     pub project: ProjectLimits,
-    pub stillness: Stillness,
+    pub quiescence: Quiescence,
 }
 
 impl Default for Limits {
@@ -132,17 +131,17 @@ impl Default for Limits {
             tools_hello: Duration::from_secs(5),
             tools_backlog: 32 << 20,
             project: ProjectLimits::default(),
-            stillness: Stillness::default(),
+            quiescence: Quiescence::default(),
         }
     }
 }
 
-/// The room's door: effects go in here, events come out of the inbox.
+/// The crate's interface: effects go in here, events come out of the inbox.
 ///
-/// Dropping it without [`Host::shutdown`] kills every agent and every terminal's command at once.
+/// Dropping it without [`Host::shutdown`] kills all agents and terminal commands immediately.
 #[derive(Debug)]
 pub struct Host {
-    /// There until the host is shut down or dropped.
+    /// `Some` until the host is shut down or dropped.
     runtime: Option<Runtime>,
     kit: Kit,
     disk: Disk,
@@ -150,18 +149,18 @@ pub struct Host {
     terminals: Terminals,
     history: History,
     mcp: McpServer,
-    /// One permit is out for each prompt that is being kept.
+    /// Each prompt being saved holds one permit.
     prompts: Arc<Semaphore>,
     state_path: PathBuf,
 }
 
 impl Host {
-    /// Starts the host's threads; agents and files come by effects.
+    /// Starts the host's threads; agents and files follow as effects.
     ///
-    /// A log file that cannot be written is no error: nothing is logged then.
+    /// An unwritable log file is not an error; logging is then disabled.
     ///
     /// # Errors
-    /// The system gives no threads or no event queue.
+    /// The system has no threads or no event queue left.
     pub fn start(inbox: Inbox, mut config: HostConfig) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -180,7 +179,7 @@ impl Host {
             log: Log::start(config.log_path, config.log_level, config.limits.log_bytes),
             environment: config.environment,
             agents: Arc::default(),
-            writers: Arc::new(Writers::new(config.limits.stillness)),
+            writers: Arc::new(Writers::new(config.limits.quiescence)),
             limits: config.limits,
         };
         let projects = Projects::new(&config.state_path, kit.limits.project.clone());
@@ -197,7 +196,7 @@ impl Host {
         })
     }
 
-    /// Carries out an effect, or sees to it that it is; never waits.
+    /// Carries out an effect or starts it; never blocks.
     pub fn run(&self, effect: HostEffect) {
         match effect {
             HostEffect::Spawn { agent, spec } => self.spawn(agent, spec),
@@ -266,16 +265,16 @@ impl Host {
                     inbox.send(Event::Timer { token });
                 });
             }
-            HostEffect::ReadImage { token, path } => along::image(token, path, &self.kit),
+            HostEffect::ReadImage { token, path } => attachments::image(token, path, &self.kit),
             HostEffect::RecallPrompts { folder } => {
-                along::recall(self.state_path.clone(), folder, &self.kit);
+                attachments::recall(self.state_path.clone(), folder, &self.kit);
             }
             HostEffect::KeepPrompt { folder, text } => {
                 let busy = self.prompts.clone().try_acquire_owned().ok();
-                along::keep_prompt(self.state_path.clone(), folder, text, busy, &self.kit);
+                attachments::keep_prompt(self.state_path.clone(), folder, text, busy, &self.kit);
             }
-            HostEffect::ListFiles { folder } => along::list(folder, &self.kit),
-            HostEffect::Diff { token, folder } => along::diff(token, folder, &self.kit),
+            HostEffect::ListFiles { folder } => attachments::list(folder, &self.kit),
+            HostEffect::Diff { token, folder } => attachments::diff(token, folder, &self.kit),
             HostEffect::OfferTools(tools) => self.mcp.offer(tools, &self.kit),
             HostEffect::AdmitToTools { session, token } => {
                 self.mcp.admit(session, token, &self.kit)
@@ -289,14 +288,14 @@ impl Host {
         }
     }
 
-    /// Ends every agent and every terminal's command, all at once, and lets what is being written
-    /// to disk be finished; after `deadline` those that are left are killed.
+    /// Ends all agents and terminal commands at the same time and finishes pending writes; kills
+    /// the agents and commands that remain after `deadline`.
     ///
-    /// Waits for that, so well-behaved ones make it quick. Not to be called from a task.
+    /// Blocks until then; well-behaved agents make it quick. Must not be called from a task.
     pub fn shutdown(mut self, deadline: Duration) {
         let agents = self.kit.all_agents();
         for agent in &agents {
-            // Leaves a quarter of the time for SIGKILL to work.
+            // Leaves a quarter of the time for SIGKILL to take effect.
             agent.end_within(self.usual_end().min(deadline * 3 / 4));
         }
         let terminals = self.terminals.all();
@@ -317,7 +316,7 @@ impl Host {
             projects.end(&kit).await;
         };
         if let Some(runtime) = self.runtime.take() {
-            // When the time is over, it is over.
+            // A timeout is fine: the rest is killed below.
             let _ = runtime.block_on(async { timeout(deadline, done).await });
             for agent in &agents {
                 agent.kill();
@@ -339,7 +338,7 @@ impl Host {
         let mut agents = self.kit.lock();
         let agent = Agent::start(key, spec, &self.kit);
         if let Some(old) = agents.insert(key, agent) {
-            // Each life has a key of its own; should one be used twice, no process is orphaned.
+            // Keys are unique; if one were reused, the old process must not be orphaned.
             old.end();
         }
     }
@@ -348,7 +347,7 @@ impl Host {
         self.disk.run(path, operation, &self.kit);
     }
 
-    /// Looks where paths lead; should even that fail, they lead nowhere that anything is allowed.
+    /// Resolves links in paths; if that fails, returns empty paths, which no rule allows.
     fn resolve(&self, token: Token, paths: Vec<PathBuf>) {
         let kit = self.kit.clone();
         self.kit.spawn("where paths lead", async move {
@@ -378,8 +377,8 @@ impl Host {
     }
 }
 
-/// Returns where a path leads, also one where nothing is yet; nowhere, if a link in it is broken:
-/// whoever writes there makes a file that nobody can name before.
+/// Returns where a path leads, also if the file does not exist yet. Returns an empty path if a link
+/// in it is broken: writing through one creates a file whose location cannot be known in advance.
 fn leads_to(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -396,13 +395,13 @@ fn leads_to(path: &Path) -> PathBuf {
     }
 }
 
-/// How many prompts may be on their way to the disk.
+/// Maximum number of prompts being saved at the same time.
 const PROMPTS: u32 = 1024;
 
-/// How long the end of the host waits for what is kept of sessions to be written.
+/// Time limit at shutdown for writing session histories.
 const HISTORY_FLUSH: Duration = Duration::from_millis(300);
 
-/// How long the end of the host waits for the log's disk.
+/// Time limit at shutdown for writing the log.
 const LOG_FLUSH: Duration = Duration::from_millis(200);
 
 impl Drop for Host {
@@ -419,29 +418,29 @@ impl Drop for Host {
     }
 }
 
-/// What every task of the host may use; cloning is cheap.
+/// What every task of the host may use; cheap to clone.
 #[derive(Debug, Clone)]
 struct Kit {
     runtime: Handle,
     inbox: Inbox,
     log: Log,
     environment: Environment,
-    /// The agents that live, or are starting or ending.
+    /// Agents that are starting, running or ending.
     agents: Arc<Mutex<HashMap<AgentKey, Arc<Agent>>>>,
-    /// Who is at writing which file.
+    /// Tracks which files are being written.
     writers: Arc<Writers>,
     limits: Limits,
 }
 
 impl Kit {
-    /// Spawns a task behind the guard.
+    /// Spawns a guarded task.
     fn spawn(&self, place: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let inbox = self.inbox.clone();
         self.runtime
             .spawn(async move { guarded(place, &inbox, work).await });
     }
 
-    /// Spawns a task behind the guard whose output is wanted; when it panics, `panicked` is called.
+    /// Spawns a guarded task with an output; calls `panicked` if it panics.
     fn spawn_or<T: Send + 'static>(
         &self,
         place: &'static str,
@@ -458,7 +457,7 @@ impl Kit {
         })
     }
 
-    /// Runs work that blocks, behind the guard; `None` when it panicked or the host is ending.
+    /// Runs blocking work, guarded; `None` if it panicked or the host is ending.
     async fn blocking<T: Send + 'static>(
         &self,
         place: &'static str,

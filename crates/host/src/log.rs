@@ -1,8 +1,8 @@
-//! The log file: one thread that appends lines, and a queue in front of it that never blocks.
+//! The log file: one thread appends entries from a queue that never blocks its senders.
 //!
-//! Invariant: logging never waits and never fails. A full queue drops lines and says how many; a
-//! file that cannot be written drops them all. Several Neovims may share the file: each entry is
-//! one appending write, and a file that another one has rotated away is opened anew.
+//! Invariant: logging never blocks and never fails. When the queue is full, entries are dropped and
+//! counted; an unwritable file drops them all. Several Neovims may share the file: each entry is
+//! one appending write, and a file that another process has rotated is reopened.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -16,13 +16,13 @@ use std::time::{Duration, SystemTime};
 
 use acp_core::spine::effect::Level;
 
-/// Entries that may wait for the disk; more are dropped and counted.
+/// Capacity of the queue; further entries are dropped and counted.
 const QUEUE: usize = 1024;
 
-/// An entry longer than this is cut.
+/// Maximum length of an entry.
 const ENTRY_BYTES: usize = 16 << 10;
 
-/// The way to the log file; cloning is cheap. The thread ends with the last clone.
+/// A sender to the log thread; cheap to clone. The thread ends with the last clone.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     queue: Option<SyncSender<Entry>>,
@@ -32,9 +32,9 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Starts the log's thread; without one (out of threads) nothing is logged.
+    /// Starts the log thread; if the system has no thread left, logging is disabled.
     ///
-    /// When the file is larger than `cap` bytes it becomes `<path>.1` and a new one is begun.
+    /// A file of `cap` bytes or more is renamed to `<path>.1` before the next entry.
     pub(super) fn start(path: PathBuf, level: Level, cap: u64) -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -51,17 +51,17 @@ impl Log {
         }
     }
 
-    /// Returns where the log is.
+    /// Returns the path of the log file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether lines of this level are written at all.
+    /// Returns whether entries of this level are written.
     pub(super) fn takes(&self, level: Level) -> bool {
         level >= self.level
     }
 
-    /// Logs one line; `from` says who speaks ("core", an agent's name).
+    /// Logs one line; `from` names the source ("core", an agent's name).
     pub(super) fn line(&self, level: Level, from: &str, line: &str) {
         if !self.takes(level) {
             return;
@@ -74,13 +74,14 @@ impl Log {
         }
     }
 
-    /// Waits until all that was logged before is in the file, at most for `limit`.
+    /// Waits until all earlier entries are written, but at most `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let (done, written) = sync_channel(1);
         if let Some(queue) = &self.queue
             && queue.try_send(Entry::Flush(done)).is_ok()
         {
-            // An error means that the thread is gone or the disk hangs: nothing to wait for.
+            // An error means that the thread is gone or the disk hangs; there is nothing to wait
+            // for.
             let _ = written.recv_timeout(limit);
         }
     }
@@ -109,13 +110,13 @@ impl Writer {
         }
     }
 
-    /// Writes what comes until every sender is gone.
+    /// Writes entries until every sender is gone.
     fn run(mut self, queue: &Receiver<Entry>) {
         while let Ok(entry) = queue.recv() {
             match entry {
                 Entry::Line(line) => self.write(&line),
                 Entry::Flush(done) => {
-                    // Nobody waits any more: no matter.
+                    // A full or closed channel means that the receiver gave up.
                     let _ = done.try_send(());
                 }
             }
@@ -127,7 +128,7 @@ impl Writer {
         }
     }
 
-    /// Writes one entry; an error drops the file, and the next entry tries to open it again.
+    /// Writes one entry; after an error the file is reopened at the next entry.
     fn write(&mut self, entry: &str) {
         if !self.is_current() {
             self.file = open(&self.path);
@@ -136,7 +137,7 @@ impl Writer {
         if self.file.as_ref().is_some_and(full) {
             let mut old = self.path.clone().into_os_string();
             old.push(".1");
-            // If it cannot be renamed, the old file simply goes on growing.
+            // If the rename fails, the old file keeps growing.
             let _ = fs::rename(&self.path, old);
             self.file = open(&self.path);
         }
@@ -147,7 +148,7 @@ impl Writer {
         }
     }
 
-    /// Returns whether the open file still is the one at the path.
+    /// Returns whether the open file is still the one at the path.
     fn is_current(&self) -> bool {
         let Some(Ok(open)) = self.file.as_ref().map(File::metadata) else {
             return false;
@@ -159,10 +160,10 @@ impl Writer {
 
 fn open(path: &Path) -> Option<File> {
     if let Some(folder) = path.parent() {
-        // Opening says the same if this fails.
+        // If this fails, opening fails with the same error.
         let _ = fs::create_dir_all(folder);
     }
-    // Prompts and files may be in it.
+    // Readable by the user only: the log may contain prompts and file contents.
     let options = &mut File::options();
     options
         .create(true)
@@ -172,7 +173,7 @@ fn open(path: &Path) -> Option<File> {
         .ok()
 }
 
-/// Returns the entry as one line of the file: time in UTC, level, who, what.
+/// Formats an entry as one line: UTC time, level, source, text.
 fn format_entry(time: SystemTime, level: Level, from: &str, line: &str) -> String {
     let level = match level {
         Level::Debug => "DEBUG",
@@ -199,7 +200,7 @@ fn format_entry(time: SystemTime, level: Level, from: &str, line: &str) -> Strin
     entry
 }
 
-/// Returns the beginning of `text`, at most `bytes` bytes, ending between two characters.
+/// Returns the longest prefix of `text` of at most `bytes` bytes that ends between two characters.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -208,7 +209,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns the time as `2026-11-20T10:39:12.345Z`.
+/// Formats the time as `2026-11-20T10:39:12.345Z`.
 fn timestamp(time: SystemTime) -> String {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -226,7 +227,7 @@ fn timestamp(time: SystemTime) -> String {
 
 /// Returns the Gregorian date `days` days after 1970-01-01.
 ///
-/// Counted in years that begin in March, so that the leap day is a year's last.
+/// Years are counted from March, which makes the leap day the last day of a year.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468; // from 0000-03-01
     let era = days / 146_097; // 400 years
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_rotated_away_by_another_is_opened_anew() {
+    fn a_log_rotated_by_another_process_is_reopened() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("acp.log");
         let log = Log::start(path.clone(), Level::Info, 1 << 20);
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_written_does_no_harm() {
+    fn an_unwritable_log_does_no_harm() {
         let log = Log::start(PathBuf::from("/dev/null/acp.log"), Level::Info, 100);
         log.line(Level::Error, "x", "lost");
         log.flush(Duration::from_secs(10));

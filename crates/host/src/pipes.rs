@@ -1,9 +1,9 @@
-//! The three pipes of an agent: lines in, messages out, stderr kept; and [`Pipe`], the end that is
-//! read of a pipe or a terminal.
+//! An agent's three pipes: lines to stdin, messages from stdout, the last lines of stderr. [`Pipe`]
+//! is the reading end of a pipe or a terminal.
 //!
-//! Invariants: messages reach the core in the order in which they came, each at most once, and
-//! all that the agent had written before it died; no more is read from stdout than the core has
-//! room for; of stderr no more is held than its last lines.
+//! Invariants: messages reach the core in order, each at most once, including everything the agent
+//! wrote before it died; stdout is read only as far as the core has capacity; only the last lines
+//! of stderr are kept.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -29,28 +29,28 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::AgentKey;
 use acp_edge::inbox::Inbox;
 
-/// How much is read at once, and how much is gathered into one write.
+/// Maximum size of one read, and of one write gathered from several lines.
 const CHUNK: usize = 64 << 10;
 
-/// A line longer than this is decoded where it holds up nobody else.
+/// Longer lines are decoded with `block_in_place`, so that other tasks are not delayed.
 const BIG_LINE: usize = 1 << 20;
 
-/// What a pipe can hold at most (Linux' `pipe-max-size`; elsewhere, and in a terminal, it is less).
+/// Maximum capacity of a pipe (Linux: `pipe-max-size`; smaller on other systems and for terminals).
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The lines of stderr that are kept, and the bytes of each.
+/// Number of stderr lines kept, and the maximum length of each.
 const STDERR_LINES: usize = 100;
 const STDERR_BYTES: usize = 4 << 10;
 
-/// How much of a message the log shows.
+/// Maximum length of a message in the log.
 const LOGGED_BYTES: usize = 2 << 10;
 
 /// Writes lines to stdin until their senders are gone, then closes it.
 ///
-/// `queued` counts the bytes that wait; whoever queues adds, this subtracts.
+/// `queued` counts the bytes in the queue: the sender adds, this function subtracts.
 ///
 /// # Errors
-/// The agent has closed its stdin, or is gone.
+/// The agent has closed its stdin or is gone.
 pub(super) async fn write_stdin(
     stdin: OwnedFd,
     mut lines: UnboundedReceiver<String>,
@@ -85,10 +85,10 @@ pub(super) async fn write_stdin(
     Ok(())
 }
 
-/// Reads stdout to its end and sends the messages in it to the core.
+/// Reads stdout to its end and sends the messages to the core.
 ///
-/// Returns when the pipe is closed, when the agent has exited and the grace after that is over
-/// (see [`Pipe`]), or when the core is gone.
+/// Returns when the pipe is closed, when the grace period after the agent's exit is over (see
+/// [`Pipe`]), or when the core is gone.
 pub(super) async fn read_stdout(
     mut pipe: Pipe,
     agent: AgentKey,
@@ -98,7 +98,7 @@ pub(super) async fn read_stdout(
 ) {
     let mut decoder = LineDecoder::new();
     let mut chunk = vec![0; CHUNK];
-    // How much the decoder holds of a line that has not ended yet.
+    // Bytes of an unfinished line that the decoder holds.
     let mut held = 0;
     let mut batch = Vec::new();
     loop {
@@ -123,13 +123,13 @@ pub(super) async fn read_stdout(
             None => held + read,
         };
         for (size, events) in batch.drain(..) {
-            let Some(room) = inbox.room(size).await else {
+            let Some(permit) = inbox.permit(size).await else {
                 return;
             };
             let events = events.into_iter();
             inbox.send_agent(
                 events.map(|message| Event::AgentMessage { agent, message }),
-                room,
+                permit,
             );
         }
         if bytes.is_empty() {
@@ -138,8 +138,8 @@ pub(super) async fn read_stdout(
     }
 }
 
-/// Returns a message as the log has it: without what is typed to log in, and without what MCP
-/// servers are given in their environment and headers, tokens of our own among it.
+/// Returns a message as it may be logged: without log-in data, and without the environment and
+/// headers of MCP servers, which contain tokens.
 fn shown(line: &str) -> Cow<'_, str> {
     let beginning = cut(line, LOGGED_BYTES);
     if beginning.contains(r#""method":"authenticate""#) {
@@ -168,7 +168,7 @@ fn shown(line: &str) -> Cow<'_, str> {
     cut(&message.to_string(), LOGGED_BYTES).to_owned().into()
 }
 
-/// Returns the bytes of a frame that are held and the messages in it.
+/// Decodes a frame; returns its size in bytes and its messages.
 fn decode(frame: Frame<'_>, name: &str, log: &Log) -> (usize, Vec<Message>) {
     let Frame::Line(line) = frame else {
         return (0, frame.decode());
@@ -201,7 +201,7 @@ pub(super) async fn read_stderr(mut pipe: Pipe, name: &str, log: &Log) -> Vec<St
         for piece in bytes.split_inclusive(|&b| b == b'\n') {
             let ends = piece.ends_with(b"\n");
             let piece = piece.strip_suffix(b"\n").unwrap_or(piece);
-            // One byte past the limit says that the line was cut.
+            // One byte over the limit marks the line as cut.
             let room = (STDERR_BYTES + 1).saturating_sub(line.len());
             line.extend_from_slice(piece.get(..room).unwrap_or(piece));
             if ends {
@@ -217,8 +217,8 @@ pub(super) async fn read_stderr(mut pipe: Pipe, name: &str, log: &Log) -> Vec<St
     }
 }
 
-/// Returns a line of stderr as it may be shown: without escape sequences and control characters,
-/// at most [`STDERR_BYTES`] long.
+/// Returns a line of stderr without escape sequences and control characters, cut to
+/// [`STDERR_BYTES`].
 fn plain(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut out = String::with_capacity(text.len());
@@ -246,30 +246,29 @@ fn plain(line: &[u8]) -> String {
     out
 }
 
-/// Makes our end of a terminal one that the runtime can wait for.
+/// Registers the editor's side of a pseudo-terminal with the runtime.
 ///
 /// # Errors
-/// The system has no room to watch it.
+/// The system cannot watch another descriptor.
 pub(super) fn terminal(fd: OwnedFd) -> io::Result<Receiver> {
     let flags = rustix::fs::fcntl_getfl(&fd)?;
     rustix::fs::fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
-    // Is read by `readable` and `try_read` alone (see `read`): that a read which does not fill the
-    // buffer has emptied it holds for pipes and not for terminals.
+    // Only read with `readable` and `try_read` (see `read`): the assumption that a short read has
+    // emptied the descriptor holds for pipes but not for terminals.
     Receiver::from_owned_fd_unchecked(fd)
 }
 
-/// The reading end of a pipe, or of a terminal, of which the children of a process may hold the
-/// other end too.
+/// The reading end of a pipe or a terminal whose other end a process's children may hold open.
 ///
-/// It ends with the pipe, or `grace` after the process has exited; then what lies in the pipe is
-/// still taken, so that nothing the process has written is lost.
+/// It ends when the pipe does, or `grace` after the process has exited. The bytes then left in the
+/// pipe are still returned, so nothing the process wrote is lost.
 pub(super) struct Pipe {
     receiver: Arc<Receiver>,
     exited: watch::Receiver<Option<Exit>>,
     grace: Duration,
-    /// When the grace is over; known once the process has exited.
+    /// End of the grace period; set once the process has exited.
     end: Option<Instant>,
-    /// How much more is read; known once the grace is over.
+    /// Bytes still to read; set once the grace period is over.
     rest: Option<usize>,
 }
 
@@ -288,26 +287,26 @@ impl Pipe {
         }
     }
 
-    /// Reads at least one byte; 0 means that there will be no more. Nothing is lost when the future
-    /// is dropped.
+    /// Reads at least one byte; 0 means the end. Cancel-safe: no bytes are lost when the future is
+    /// dropped.
     ///
-    /// An error is the end as well: a terminal tells it by one (EIO).
+    /// An error counts as the end: a terminal reports its end as one (EIO).
     pub(super) async fn read(&mut self, chunk: &mut [u8]) -> usize {
         if self.rest.is_none() {
             let grace_over = async {
-                // An error means that the thread which reaps is gone: as good as an exit.
+                // An error means that the reaping thread is gone, which counts as an exit.
                 let _ = self.exited.wait_for(Option::is_some).await;
                 let end = *self.end.get_or_insert_with(|| Instant::now() + self.grace);
                 sleep_until(end).await;
             };
             tokio::select! {
-                // The clock first: another process may write without a pause.
+                // The timer is polled first, because another process may write without a pause.
                 biased;
                 () = grace_over => self.rest = Some(PIPE_BYTES),
                 read = read(&self.receiver, chunk) => return read.unwrap_or(0),
             }
         }
-        // What another process goes on writing is cut off by the size of a pipe.
+        // The limit cuts off a process that keeps writing.
         let rest = self.rest.unwrap_or(0);
         let wanted = chunk.len().min(rest);
         let read = match chunk.get_mut(..wanted) {
@@ -319,7 +318,7 @@ impl Pipe {
     }
 }
 
-/// Reads at least one byte; 0 is the end.
+/// Reads at least one byte; 0 means the end.
 pub(super) async fn read(receiver: &Receiver, chunk: &mut [u8]) -> io::Result<usize> {
     loop {
         receiver.readable().await?;
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn stderr_is_shown_without_its_colours() {
+    fn stderr_is_shown_without_colours() {
         check("\u{1b}[1;31merror\u{1b}[0m: x\ty\r", "error: x\ty");
         check("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7}", "link");
         check("\u{1b}[31", "");
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_are_given_is_in_no_log() {
+    fn secrets_of_servers_are_not_logged() {
         let line = serde_json::json!({
             "jsonrpc": "2.0",
             "id": 1,
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_grace_all_that_lies_in_the_pipe_is_taken_and_no_more() {
+    fn after_the_grace_period_only_the_buffered_bytes_are_read() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

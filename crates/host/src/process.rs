@@ -1,17 +1,17 @@
-//! One child process in a group of its own: started, signalled, reaped.
+//! One child process that leads its own group: starting, signalling, reaping.
 //!
-//! A thread per child starts it and waits for that pid alone (`waitid`, `waitpid` with the pid),
-//! never for "any child" and never by a SIGCHLD handler: Neovim's libuv has one, and its jobs are
-//! left alone.
+//! One thread per child starts it and waits for that pid alone (`waitid`, `waitpid` with the pid),
+//! never for "any child" and never through a SIGCHLD handler: Neovim's libuv has its own handler,
+//! and its jobs must not be reaped here.
 //!
-//! Invariant: a signal only ever reaches the child's own group. As long as the child is not
-//! reaped, its pid (= the group's id) cannot be given to another process. The reaping and the
-//! signals exclude each other by a lock. Once the child is reaped the number stays reserved as
-//! long as any member of the group lives; it could name a stranger's group only if the last
-//! member had died, and the kernel had gone once through all its pids, since the group was last
-//! seen alive. It is looked at every few milliseconds, and once seen empty never signalled again.
+//! Invariant: a signal reaches only the child's own group. Until the child is reaped, its pid
+//! (which is the group's id) cannot be reused. A lock keeps reaping and signalling apart. After the
+//! reaping, the id stays reserved while any member of the group lives. It could name another group
+//! only if the last member died and the kernel cycled through all pids since the group was last
+//! checked; the check runs every few milliseconds, and a group once seen empty is never signalled
+//! again.
 //!
-//! A child that leaves the group (`setsid`, a daemon) is out of reach on purpose.
+//! A child that leaves the group (`setsid`, a daemon) is deliberately not followed.
 
 use std::fmt;
 use std::io;
@@ -23,19 +23,19 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::sync::{oneshot, watch};
 
-/// A child that was started, and the ways to it: pipes or a terminal.
+/// A running child, its group, and its pipes or terminal.
 pub(super) struct Process<W> {
     pub(super) group: Arc<Group>,
-    pub(super) ways: W,
-    /// How it ended, once it is reaped.
+    pub(super) io: W,
+    /// The exit status, once the child is reaped.
     pub(super) exited: watch::Receiver<Option<Exit>>,
 }
 
-/// Starts a child by `spawn` on a thread of its own, which then waits for its end and reaps it.
+/// Starts a child with `spawn` on a new thread, which then waits for its exit and reaps it.
 ///
-/// `spawn` makes the child the leader of a process group. `started` is called on that thread with
-/// the new group, before anyone else knows of it. Whoever drops the receiver before the child is
-/// there gets it killed.
+/// `spawn` must make the child the leader of a process group. `started` is called on that thread
+/// with the new group before anything else can see it. If the receiver is dropped before the child
+/// runs, the child is killed.
 pub(super) fn start<W: Send + 'static>(
     thread: String,
     spawn: impl FnOnce() -> io::Result<(Child, W)> + Send + 'static,
@@ -44,10 +44,10 @@ pub(super) fn start<W: Send + 'static>(
     let (sender, receiver) = oneshot::channel();
     let (report, exited) = watch::channel(None);
     let life = move || {
-        let (mut child, ways) = match spawn() {
+        let (mut child, io) = match spawn() {
             Ok(spawned) => spawned,
             Err(error) => {
-                // Nobody waits for the answer any more: nothing was started either.
+                // If the receiver is gone, the error can be dropped: nothing was started.
                 let _ = sender.send(Err(error));
                 return;
             }
@@ -56,7 +56,7 @@ pub(super) fn start<W: Send + 'static>(
         started(&group);
         let process = Process {
             group: Arc::clone(&group),
-            ways,
+            io,
             exited,
         };
         if sender.send(Ok(process)).is_err() {
@@ -64,123 +64,124 @@ pub(super) fn start<W: Send + 'static>(
         }
         report.send_replace(Some(group.reap(&mut child)));
     };
-    // Without a thread the sender is dropped with the closure: the receiver says so.
+    // Without a thread the closure and its sender are dropped, which closes the receiver.
     let _ = std::thread::Builder::new().name(thread).spawn(life);
     receiver
 }
 
-/// Held by whoever forks, together with others, or opens something that a child of ours must not
-/// inherit, alone.
+/// Locked shared by code that forks, and exclusively by code that opens a descriptor which a child
+/// must not inherit.
 static FORKS: RwLock<()> = RwLock::new(());
 
-/// Runs what forks.
+/// Runs code that forks.
 pub(super) fn forking<T>(work: impl FnOnce() -> T) -> T {
     let _shared = FORKS.read().unwrap_or_else(PoisonError::into_inner);
     work()
 }
 
-/// Runs what opens something that is inherited for a moment, while nobody of us forks.
+/// Runs code that opens a descriptor inheritable for a moment; no fork happens in between.
 pub(super) fn alone<T>(work: impl FnOnce() -> T) -> T {
     let _alone = FORKS.write().unwrap_or_else(PoisonError::into_inner);
     work()
 }
 
-/// How a process has ended.
+/// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Exit {
     Code(i32),
     Signal(i32),
-    /// Nobody knows, and this is why.
+    /// The status is unknown, for this reason.
     Unknown(String),
 }
 
 /// The process group of a child.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// The leader's pid. `None` for a pid that cannot be one; such a group is never signalled.
+    /// The leader's pid. `None` for an impossible pid; such a group is never signalled.
     id: Option<Pid>,
     pid: u32,
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// The leader is not reaped: the number is ours.
+enum GroupState {
+    /// The leader is not reaped, so the id cannot be reused.
     Led,
-    /// The leader is reaped; others may still be there.
+    /// The leader is reaped; other members may be alive.
     Leaderless,
-    /// Nobody is left, and the number may be anyone's.
+    /// The group is empty, and its id may be reused.
     Gone,
 }
 
 impl Group {
     fn of(child: &Child) -> Self {
         let pid = child.id();
-        // 0 and 1 would mean "everyone": they cannot be a child's, and must not be signalled.
+        // For `kill`, 0 and 1 have special meanings; they are never a child's pid and must not be
+        // signalled.
         let id = i32::try_from(pid).ok().filter(|&pid| pid > 1);
         Self {
             id: id.and_then(Pid::from_raw),
             pid,
-            state: Mutex::new(State::Led),
+            state: Mutex::new(GroupState::Led),
         }
     }
 
-    /// Returns the pid of the leader, which is the group's id as well.
+    /// Returns the pid of the leader, which is also the group's id.
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Sends a signal to every member; none is left to get it: nothing happens.
+    /// Sends a signal to every member; does nothing if the group is empty.
     pub(super) fn signal(&self, signal: Signal) {
         let mut state = self.lock();
-        if self.look(&mut state) != State::Gone
+        if self.look(&mut state) != GroupState::Gone
             && let Some(id) = self.id
         {
-            // The group may die in this very moment (ESRCH), or hold only members that may not be
-            // signalled (EPERM): there is nothing to do about either.
+            // The group may have died just now (ESRCH) or consist of members we may not signal
+            // (EPERM); neither can be helped.
             let _ = rustix::process::kill_process_group(id, signal);
         }
     }
 
-    /// Returns whether the leader is reaped and nobody else is left.
+    /// Returns whether the leader is reaped and the group is empty.
     pub(super) fn is_gone(&self) -> bool {
-        self.look(&mut self.lock()) == State::Gone
+        self.look(&mut self.lock()) == GroupState::Gone
     }
 
-    /// Returns whether the leader is not reaped yet.
+    /// Returns whether the leader has not been reaped yet.
     pub(super) fn is_led(&self) -> bool {
-        *self.lock() == State::Led
+        *self.lock() == GroupState::Led
     }
 
-    fn look(&self, state: &mut State) -> State {
-        if *state == State::Leaderless
+    fn look(&self, state: &mut GroupState) -> GroupState {
+        if *state == GroupState::Leaderless
             && self.id.map(rustix::process::test_kill_process_group) != Some(Ok(()))
         {
-            // ESRCH: empty. EPERM: only members that are not ours to signal.
-            *state = State::Gone;
+            // ESRCH: empty. EPERM: only members we may not signal.
+            *state = GroupState::Gone;
         }
         *state
     }
 
-    /// Waits for the leader's end, reaps it, and says how it ended.
+    /// Waits for the leader's exit, reaps it, and returns its status.
     fn reap(&self, child: &mut Child) -> Exit {
         if let Some(id) = self.id {
-            // First waits without reaping, so that the lock is not held meanwhile.
+            // First waits without reaping, so that the lock is not held during the wait.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(Errno::INTR) = rustix::process::waitid(WaitId::Pid(id), options) {}
         }
         let mut state = self.lock();
         let status = child.wait();
-        *state = State::Leaderless;
+        *state = GroupState::Leaderless;
         self.look(&mut state);
         match status {
             Ok(status) => Exit::from(status),
-            // Someone else has reaped it.
+            // Another part of the process has reaped it.
             Err(error) => Exit::Unknown(error.to_string()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -196,7 +197,7 @@ impl From<ExitStatus> for Exit {
 }
 
 impl fmt::Display for Exit {
-    /// "exit code 3", "killed by SIGKILL (9)".
+    /// Writes "exit code 3" or "killed by SIGKILL (9)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Exit::Code(code) => write!(f, "exit code {code}"),
@@ -209,7 +210,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Returns the name of a signal, `SIGKILL` and the like.
+/// Returns the name of a signal, such as `SIGKILL`.
 pub(super) fn signal_name(signal: i32) -> Option<&'static str> {
     let names = [
         (Signal::HUP, "SIGHUP"),
@@ -246,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_in_words() {
+    fn an_exit_status_is_described_in_words() {
         check(0, "exit code 0");
         check(3 << 8, "exit code 3");
         check(9, "killed by SIGKILL (9)");
-        // With the flag of a core dump.
+        // With the core dump flag.
         check(11 | 128, "killed by SIGSEGV (11)");
         check(50, "killed by signal 50");
     }

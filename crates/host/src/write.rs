@@ -1,13 +1,12 @@
-//! Replacing a file's content so that nobody ever sees half of it.
+//! Replaces a file's content such that no reader ever sees half of it.
 //!
-//! The new content is written to a temporary file in the same folder, brought to the disk, and
-//! renamed over the old one. Symbolic links are followed: what they lead to is replaced, the links
-//! stay. Mode, owner and extended attributes (access lists among them) are kept, as far as the
-//! system lets us.
+//! The new content is written to a temporary file in the same folder, synced, and renamed over the
+//! old file. Symbolic links are followed: the target is replaced, the links stay. Mode, owner and
+//! extended attributes (access lists among them) are kept as far as the system allows.
 //!
 //! A file with several names (hard links), or one that cannot be renamed over (a mount point), is
-//! overwritten in place, as `'backupcopy'` `auto` does, so that all its names keep the same
-//! content. The old content then lies beside it, on disk, until the new one is there too.
+//! overwritten in place, like `'backupcopy'` `auto`, so that all its names keep the same content.
+//! The old content stays beside it on disk until the new one is written.
 //!
 //! Invariant: an error leaves the file as it was, and no temporary file behind.
 
@@ -25,20 +24,20 @@ use acp_core::spine::event::{Stamp, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
 
-/// How the name of every temporary file here begins; whoever watches a folder may ignore these.
+/// Prefix of the temporary files; file watchers may ignore names that start with it.
 pub(super) const TEMP_PREFIX: &str = ".acp-";
 
-/// What all names of a file's extended attributes take at most, and each value (Linux' limits).
+/// Maximum size of the list of extended attributes, and of each value (Linux' limits).
 const ATTRIBUTE_BYTES: usize = 64 << 10;
 
-/// How many symbolic links are followed; as many as Linux does.
+/// Maximum number of symbolic links followed, as on Linux.
 const LINKS: usize = 40;
 
 /// Replaces the content of the file at `path` if it still has the stamp `over`, or creates it and
-/// the folders above it; returns the stamp it has then.
+/// its parent folders; returns the new stamp.
 ///
 /// # Errors
-/// Another file is there by now, or it cannot be written; then nothing has changed.
+/// The file has another stamp, or it cannot be written; nothing has changed in that case.
 pub(super) fn write(
     path: &Path,
     over: Option<Stamp>,
@@ -54,7 +53,7 @@ pub(super) fn write(
     Ok(acp_edge::paths::stamp(path))
 }
 
-/// Returns the bytes of a text.
+/// Encodes a text.
 pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     format.encode(text).map_err(|c| match format.encoding {
         Encoding::Latin1 => Refusal::Unencodable(c, "latin-1"),
@@ -76,7 +75,7 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// Returns where the links at `path` lead, whether there is anything or not.
+/// Returns the target of the links at `path`, which need not exist.
 fn follow(path: &Path) -> Result<PathBuf, Refusal> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -92,7 +91,8 @@ fn follow(path: &Path) -> Result<PathBuf, Refusal> {
     Err(io::Error::from(rustix::io::Errno::LOOP).into())
 }
 
-/// Refuses a file that nobody may write (also to root, who could) or that we may not write.
+/// Refuses a file without write permission in its mode (also for root, who could write it), or one
+/// this process may not write.
 pub(super) fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal> {
     if meta.mode() & 0o222 == 0 {
         return Err(Refusal::ReadOnly);
@@ -100,9 +100,9 @@ pub(super) fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal
     rustix::fs::access(path, Access::WRITE_OK).map_err(|errno| io::Error::from(errno).into())
 }
 
-/// Creates a file, and the folders above it; what is no folder there gives way.
+/// Creates a file and its parent folders.
 ///
-/// The system takes the umask, or the folder's default access list, off the mode.
+/// The system subtracts the umask, or applies the folder's default access list.
 pub(super) fn create(target: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
     let folder = folder(target);
     let created = with_folders(target, || {
@@ -115,7 +115,8 @@ pub(super) fn create(target: &Path, bytes: &[u8], mode: u32) -> Result<(), Refus
     Ok(())
 }
 
-/// Makes the folders above `target`, and then what shall be there; when that fails, they go again.
+/// Creates the parent folders of `target`, then runs `work`; if that fails, removes the new
+/// folders.
 pub(super) fn with_folders(target: &Path, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = folder(target);
     let missing: Vec<&Path> = folder
@@ -125,7 +126,7 @@ pub(super) fn with_folders(target: &Path, work: impl FnOnce() -> io::Result<()>)
     let done = fs::create_dir_all(folder).and_then(|()| work());
     if done.is_err() {
         for folder in missing {
-            // Only empty ones go: what someone else has put there stays.
+            // Removes only empty folders, so files that other programs put there stay.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -153,7 +154,7 @@ pub(super) fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<()
     }
 }
 
-/// Returns a new file in `folder` with this content, all of it on disk.
+/// Returns a new file in `folder` with this content, synced to disk.
 fn temp_file(folder: &Path, bytes: &[u8], mode: Permissions) -> io::Result<NamedTempFile> {
     let mut temp = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -165,9 +166,9 @@ fn temp_file(folder: &Path, bytes: &[u8], mode: Permissions) -> io::Result<Named
     Ok(temp)
 }
 
-/// Gives a new file the extended attributes of the one it replaces, as far as that can be done.
+/// Copies extended attributes from the replaced file to the new one, as far as possible.
 ///
-/// What a program may do beyond its user (`security.capability`) goes with its old content.
+/// Capabilities (`security.capability`) are dropped, because they were granted to the old content.
 fn keep_attributes(file: &File, old: &Path) {
     let mut names = vec![0; ATTRIBUTE_BYTES];
     let mut value = vec![0; ATTRIBUTE_BYTES];
@@ -185,10 +186,10 @@ fn keep_attributes(file: &File, old: &Path) {
     }
 }
 
-/// Gives a new file the owner, the group and the mode of the one it replaces.
+/// Copies owner, group and mode from the replaced file to the new one.
 ///
-/// Where the group cannot be kept, it gets no more than everyone; the set-id bits go, as they do
-/// with every write.
+/// If the group cannot be kept, the group's permissions are reduced to those of others. The set-id
+/// bits are dropped, as with every write.
 fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     let mut mode = old.mode() & 0o1777;
@@ -198,16 +199,16 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
         mode = mode & !0o070 | (mode & 0o007) << 3;
     }
     if new.uid() != old.uid() {
-        // Only root may: the file is ours from now on.
+        // Only root can change the owner; otherwise the file now belongs to the current user.
         let _ = rustix::fs::fchown(file, Some(Uid::from_raw(old.uid())), None);
     }
     rustix::fs::fchmod(file, Mode::from_raw_mode(mode as _)).map_err(io::Error::from)
 }
 
-/// Writes over the content of a file, keeping the file itself.
+/// Overwrites a file in place.
 ///
-/// The old content is kept beside it until the new one is on disk; if writing fails it is put
-/// back, and if that fails as well the copy stays and the error names it.
+/// A copy of the old content is kept beside it until the new content is on disk. If writing fails,
+/// the old content is restored; if that fails too, the copy stays and the error names it.
 fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut file = File::options().read(true).write(true).open(target)?;
     let mut old = Vec::new();
@@ -222,7 +223,7 @@ fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     Err(error.into())
 }
 
-/// Lets the copy of the old content stay, and returns an error that says where.
+/// Keeps the copy of the old content, and returns an error that names it.
 fn keep_copy(copy: TempPath, error: &io::Error) -> io::Error {
     let place = copy.to_path_buf();
     let kept = copy.keep().unwrap_or(place);
@@ -239,12 +240,12 @@ fn put(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Brings a rename to the disk, where the file system can; the file is in place either way.
+/// Syncs a rename to disk where the file system supports it; the file is in place either way.
 fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file.
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str() != OsStr::new("") => folder,

@@ -1,8 +1,8 @@
 //! The agent's answers to the client's requests.
 //!
-//! Invariant: an answer is refused only for what the client cannot go on without; the sentence
-//! names the field. All else may be missing or odd: indexing a [`Value`] by name gives `Null`
-//! for what is not there.
+//! Invariant: an answer is refused only if a field the client cannot work without is missing or
+//! invalid; the error names it. Any other field may be missing or odd: indexing a [`Value`] with an
+//! absent name gives `Null`.
 
 use std::sync::Arc;
 
@@ -19,31 +19,31 @@ pub struct Initialized {
     pub agent_title: Option<String>,
     pub agent_version: Option<String>,
     pub sessions: SessionAbilities,
-    /// Prompts may hold embedded resources.
+    /// Prompts may contain embedded resources.
     pub embedded_context: bool,
     pub image: bool,
     pub audio: bool,
     pub mcp: McpAbilities,
-    /// The agent has `logout`.
+    /// The agent supports `logout`.
     pub logout: bool,
     pub auth_methods: Vec<AuthMethod>,
 }
 
-/// What an agent can do with sessions besides making new ones.
+/// An agent's optional session methods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionAbilities {
-    /// `session/load`: the conversation is replayed.
+    /// `session/load`: restores a session and replays the conversation.
     pub load: bool,
-    /// `session/resume`: it goes on without being replayed.
+    /// `session/resume`: restores a session without a replay.
     pub resume: bool,
     pub list: bool,
     pub close: bool,
     pub delete: bool,
-    /// Sessions take folders besides their own.
+    /// Sessions accept folders besides `cwd`.
     pub additional_directories: bool,
 }
 
-/// How an agent can reach MCP servers besides over stdio, which each of them can.
+/// The transports for MCP servers an agent supports besides stdio, which is mandatory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct McpAbilities {
     pub http: bool,
@@ -59,23 +59,23 @@ pub struct AuthMethod {
     pub kind: AuthKind,
 }
 
-/// What there is to be done for a way to log in.
+/// The steps of a way to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthKind {
-    /// `authenticate`: the agent does the rest.
+    /// `authenticate`; the agent does the rest.
     Agent,
-    /// These variables have to be in the environment the agent is started with.
+    /// These variables must be set in the agent's environment.
     EnvVar { vars: Vec<AuthVar> },
-    /// `authenticate`, with a key of the user's; without one the agent looks for it elsewhere. The
-    /// protocol does not have it; Codex and Gemini CLI do.
+    /// `authenticate` with a key from the user; without a key, the agent looks for one elsewhere.
+    /// Not part of the protocol; used by Codex and Gemini CLI.
     ApiKey {
-        /// The key is sent as it is; else as a field of an object.
+        /// The key is sent as a plain string, otherwise as a field of an object.
         is_bare: bool,
     },
-    /// A command, run in a terminal with these variables; `authenticate` is not called.
+    /// A command to run in a terminal with these variables; `authenticate` is not called.
     Terminal {
-        /// A program, for which `args` are all there is; without one it is the agent's own, and
-        /// `args` go behind its own.
+        /// A program, which gets exactly `args`. Without one, the agent's own command is run with
+        /// `args` appended.
         command: Option<String>,
         args: Vec<String>,
         env: Vec<(String, String)>,
@@ -95,14 +95,14 @@ pub struct AuthVar {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSession {
     pub session: SessionId,
-    /// What it can be set to, its mode and model among it.
+    /// The options of the session, including mode and model.
     pub options: Vec<SessionOption>,
 }
 
 /// Reads the answer to `initialize`.
 ///
 /// # Errors
-/// A sentence, when there is no protocol version in it.
+/// It has no protocol version; a sentence.
 pub fn initialized(result: &Value) -> Result<Initialized, String> {
     let version = result.get("protocolVersion").unwrap_or(&Value::Null);
     let version = number(version).ok_or_else(|| {
@@ -136,7 +136,7 @@ pub fn initialized(result: &Value) -> Result<Initialized, String> {
 /// Reads the answer to `session/new`.
 ///
 /// # Errors
-/// A sentence, when there is no session id in it.
+/// It has no session id; a sentence.
 pub fn session_created(result: &Value) -> Result<NewSession, String> {
     let session = result.get("sessionId").unwrap_or(&Value::Null);
     match text(session) {
@@ -148,7 +148,7 @@ pub fn session_created(result: &Value) -> Result<NewSession, String> {
     }
 }
 
-/// Reads the answer to `session/load`, which need not name the session again.
+/// Reads the answer to `session/load`, which may omit the session id.
 pub fn session_loaded(session: SessionId, result: &Value) -> NewSession {
     NewSession {
         session,
@@ -156,12 +156,12 @@ pub fn session_loaded(session: SessionId, result: &Value) -> NewSession {
     }
 }
 
-/// Reads the answer to `session/set_config_option`: all config options, where the agent tells.
+/// Reads the answer to `session/set_config_option`: all config options, if the agent returns them.
 pub fn option_set(result: &Value) -> Option<Vec<SessionOption>> {
     options::config_options(&result["configOptions"])
 }
 
-/// Reads the answer to `session/prompt`; without a reason the turn has just ended.
+/// Reads the answer to `session/prompt`; a missing reason means `end_turn`.
 pub fn stop_reason(result: &Value) -> StopReason {
     let reason = text(&result["stopReason"]);
     match reason.as_deref().unwrap_or("end_turn") {
@@ -186,7 +186,7 @@ fn session_abilities(capabilities: &Value) -> SessionAbilities {
     }
 }
 
-/// Tells whether a capability is there: `true`, or an object of what belongs to it.
+/// Returns whether a capability is offered: `true`, or an object with its details.
 fn is_offered(capability: &Value) -> bool {
     capability == true || capability.is_object()
 }
@@ -210,7 +210,7 @@ fn auth_kind(method: &Value) -> AuthKind {
         },
         Some("env_var") => {
             let vars = list(&method["vars"]).filter_map(auth_var);
-            // Once it was one variable.
+            // Earlier drafts had a single variable.
             let one = auth_var(&json!({ "name": method["varName"] }));
             AuthKind::EnvVar {
                 vars: vars.chain(one).collect(),
@@ -220,8 +220,8 @@ fn auth_kind(method: &Value) -> AuthKind {
     }
 }
 
-/// Reads what agents say of a way to log in beside the protocol: OpenCode and Copilot CLI name
-/// a command this way, Codex and Gemini CLI a key.
+/// Reads how to log in from `_meta`: OpenCode and Copilot CLI name a command there, Codex and
+/// Gemini CLI a key.
 fn auth_kind_beside(meta: &Value) -> AuthKind {
     let terminal = &meta["terminal-auth"];
     match text(&terminal["command"]) {
@@ -230,7 +230,7 @@ fn auth_kind_beside(meta: &Value) -> AuthKind {
             args: list(&terminal["args"]).filter_map(text).collect(),
             env: pairs(&terminal["env"]),
         },
-        // Codex wants an object, Gemini CLI a string, and neither says so.
+        // Codex wants an object, Gemini CLI a string; neither declares it.
         None if meta["api-key"].is_object() => AuthKind::ApiKey {
             is_bare: meta["api-key"]["provider"] == "google",
         },
@@ -251,7 +251,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns the pairs of an object, or of a list of `{name, value}`.
+/// Returns the pairs of an object or of a list of `{name, value}`.
 fn pairs(value: &Value) -> Vec<(String, String)> {
     match value {
         Value::Object(fields) => fields
@@ -264,7 +264,7 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// Returns a text that says something; a number as it is written.
+/// Returns a non-empty string, or a number as written.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -273,7 +273,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns a small whole number, also one that came as `1.0` or `"1"`.
+/// Returns a small integer, also from `1.0` or `"1"`.
 fn number(value: &Value) -> Option<u16> {
     let number: f64 = match value {
         Value::Number(number) => number.as_f64()?,
@@ -284,7 +284,7 @@ fn number(value: &Value) -> Option<u16> {
     whole.then_some(number as u16)
 }
 
-/// Returns a value as it can stand in a sentence.
+/// Formats a value for an error message.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "missing".to_owned(),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_need_say_nothing_but_its_version() {
+    fn an_agent_must_send_only_its_version() {
         let check = |answer: Value, want: Result<u16, &str>| {
             let got = initialized(&answer).map(|answer| answer.version);
             let want = want.map_err(|end| {

@@ -6,14 +6,14 @@ use agent_client_protocol_schema::v1;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Returns how the user can be asked.
+/// Returns the supported ways to ask the user.
 pub(super) fn elicitation() -> v1::ElicitationCapabilities {
     v1::ElicitationCapabilities::new()
         .form(v1::ElicitationFormCapabilities::new())
         .url(v1::ElicitationUrlCapabilities::new())
 }
 
-/// Returns the answer of a user who agrees; `content` is what a form was filled in with.
+/// Returns the answer of a user who accepts; `content` is the filled-in form.
 pub fn elicitation_accepted(content: Option<&Map<String, Value>>) -> impl Serialize + use<> {
     let content = content.map(|content| {
         let known = content
@@ -25,17 +25,17 @@ pub fn elicitation_accepted(content: Option<&Map<String, Value>>) -> impl Serial
     v1::CreateElicitationResponse::new(accepted)
 }
 
-/// Returns the answer of a user who says no.
+/// Returns the answer of a user who declines.
 pub fn elicitation_declined() -> impl Serialize {
     v1::CreateElicitationResponse::new(v1::ElicitationAction::Decline)
 }
 
-/// Returns the answer when the user has said neither, or can no longer.
+/// Returns the answer if the user can no longer accept or decline.
 pub fn elicitation_cancelled() -> impl Serialize {
     v1::CreateElicitationResponse::new(v1::ElicitationAction::Cancel)
 }
 
-/// Returns a value as the protocol has them: no objects, and of lists those of strings.
+/// Converts a value to the protocol's form, which has no objects and only lists of strings.
 fn content_value(value: &Value) -> Option<v1::ElicitationContentValue> {
     serde_json::from_value(value.clone()).ok()
 }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_what_the_protocol_has() {
+    fn answers_match_the_protocol() {
         let content = json!({
             "a": "x", "b": 3, "c": 0.5, "d": true, "e": ["x", "y"], "f": {}, "g": [],
         });

@@ -1,7 +1,7 @@
-//! What the client says: parameters of its calls, and its answers.
+//! Outgoing messages: parameters of the client's calls, and its answers.
 //!
-//! Invariant: all of it is built of the official types, so nothing is sent that the protocol
-//! does not have. [`super::rpc`] makes lines of it.
+//! Invariant: all are built from the official types, so nothing outside the protocol is sent,
+//! except where noted. [`super::rpc`] encodes them as lines.
 
 mod answers;
 mod elicitation;
@@ -26,32 +26,33 @@ pub const INITIALIZE: &str = "initialize";
 pub const PROMPT: &str = "session/prompt";
 pub const CANCEL: &str = "session/cancel";
 
-/// The version this client speaks. Version 2 is a draft, and asking for it changes agents.
+/// The protocol version this client requests. Version 2 is a draft, and requesting it changes how
+/// agents behave.
 pub const PROTOCOL_VERSION: u16 = ProtocolVersion::V1.as_u16();
 
 /// A block of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptBlock {
     Text(String),
-    /// Text that goes along whole; only for agents with `embedded_context`.
+    /// An embedded text; only for agents with `embedded_context`.
     Resource {
         uri: String,
         text: String,
         mime: Option<String>,
     },
-    /// A block in the protocol's own form; what is no block goes out as text.
+    /// A block in the protocol's form; an invalid one is sent as text.
     Raw(Value),
 }
 
-/// Returns the parameters of `initialize`: who the client is and what it can do.
+/// Returns the parameters of `initialize`: the client's name and capabilities.
 pub fn initialize() -> impl Serialize {
     let fs = v1::FileSystemCapabilities::new()
         .read_text_file(true)
         .write_text_file(true);
     let mut meta = v1::Meta::new();
-    // Agents that run commands themselves may show their output in terminals of their own.
+    // Lets agents that run commands themselves report their output for display.
     meta.insert("terminal_output".to_owned(), Value::Bool(true));
-    // Some tell of their log-in commands this way only.
+    // Some agents announce their log-in commands only to clients that set this.
     meta.insert("terminal-auth".to_owned(), Value::Bool(true));
     let booleans = v1::SessionConfigOptionsCapabilities::new()
         .boolean(v1::BooleanConfigOptionCapabilities::new());
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_and_its_cancel_are_what_the_protocol_has() {
+    fn prompt_and_cancel_match_the_protocol() {
         let blocks = vec![
             PromptBlock::Text("hi".into()),
             PromptBlock::Resource {
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_what_the_protocol_has() {
+    fn answers_match_the_protocol() {
         check(
             selected("yes"),
             json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),

@@ -1,7 +1,7 @@
-//! What the client says of sessions: made, loaded, resumed, listed, closed, deleted, set; and of
-//! who uses the agent: logged in, logged out.
+//! Methods on sessions (new, load, resume, list, close, delete, options) and on accounts (log in,
+//! log out).
 //!
-//! Invariant: a list the protocol requires is sent even when it is empty.
+//! Invariant: a list that the protocol requires is sent even if it is empty.
 
 use std::path::{Path, PathBuf};
 
@@ -20,24 +20,24 @@ pub const CLOSE_SESSION: &str = "session/close";
 pub const DELETE_SESSION: &str = "session/delete";
 pub const SET_MODE: &str = "session/set_mode";
 pub const SET_CONFIG_OPTION: &str = "session/set_config_option";
-/// No part of the protocol: agents that tell of `models` and have no config option for them.
+/// Not part of the protocol; used for agents that have `models` but no config option for them.
 pub const SET_MODEL: &str = "session/set_model";
 pub const AUTHENTICATE: &str = "authenticate";
 pub const LOGOUT: &str = "logout";
 pub const CANCEL_REQUEST: &str = "$/cancel_request";
 
-/// What a session works with, whether it is new or not.
+/// The parameters shared by `session/new`, `session/load` and `session/resume`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionSetup {
-    /// Absolute.
+    /// An absolute path.
     pub cwd: PathBuf,
-    /// Absolute folders besides `cwd`; only for agents with `additional_directories`.
+    /// Absolute paths besides `cwd`; only for agents with `additional_directories`.
     pub additional: Vec<PathBuf>,
-    /// The MCP servers the agent shall connect to; only ones it can reach.
+    /// MCP servers for the agent to connect to; only those with a transport it supports.
     pub mcp: Vec<McpServer>,
 }
 
-/// An MCP server the agent shall connect to.
+/// An MCP server for the agent to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
     pub name: String,
@@ -69,13 +69,13 @@ pub enum ConfigValue {
     Boolean(bool),
 }
 
-/// A session as the agent lists it.
+/// A session in the agent's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSession {
     pub session: SessionId,
     pub cwd: PathBuf,
     pub title: Option<String>,
-    /// As the agent has it: ISO 8601.
+    /// The agent's time stamp, in ISO 8601.
     pub updated: Option<String>,
 }
 
@@ -100,8 +100,8 @@ pub fn resume_session(session: &SessionId, setup: &SessionSetup) -> impl Seriali
         .mcp_servers(servers(setup))
 }
 
-/// Returns the parameters of `session/list`: of one folder or of all, from the start or from
-/// where the page before has ended.
+/// Returns the parameters of `session/list`: for one folder or all, from the start or from a
+/// cursor.
 pub fn list_sessions(cwd: Option<&Path>, cursor: Option<String>) -> impl Serialize + use<> {
     v1::ListSessionsRequest::new()
         .cwd(cwd.map(text))
@@ -123,7 +123,7 @@ pub fn set_mode(session: &SessionId, mode: &str) -> impl Serialize + use<> {
     v1::SetSessionModeRequest::new(session.0.clone(), mode.to_owned())
 }
 
-/// Returns the parameters of `session/set_model`, for which there is no official type.
+/// Returns the parameters of `session/set_model`, which has no official type.
 pub fn set_model(session: &SessionId, model: &str) -> impl Serialize + use<> {
     json!({ "sessionId": &*session.0, "modelId": model })
 }
@@ -164,9 +164,9 @@ pub fn cancel_request(id: u64) -> impl Serialize {
     v1::CancelRequestNotification::new(id)
 }
 
-/// Reads the answer to `session/list`: the sessions, and where the next page begins.
+/// Reads the answer to `session/list`: the sessions and the cursor of the next page.
 ///
-/// One without an id cannot be opened and is left out.
+/// A session without an id cannot be opened and is left out.
 pub fn sessions_listed(result: &Value) -> (Vec<ListedSession>, Option<String>) {
     let listed = result["sessions"].as_array().into_iter().flatten();
     let sessions = listed.filter_map(|listed| {
@@ -185,7 +185,7 @@ fn said(value: &Value) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns a path as it can be sent: the protocol has only text, so what is not UTF-8 is replaced.
+/// Converts a path to text, as the protocol requires; bytes that are not UTF-8 are replaced.
 fn text(path: &Path) -> PathBuf {
     PathBuf::from(path.to_string_lossy().into_owned())
 }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_opened_as_the_protocol_has_it() {
+    fn session_requests_match_the_protocol() {
         let plain = SessionSetup {
             cwd: "/a b".into(),
             ..SessionSetup::default()
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_what_the_protocol_has() {
+    fn calls_match_the_protocol() {
         check(list_sessions(None, None), json!({}));
         check(
             list_sessions(Some(Path::new("/a")), Some("c".into())),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_text_can_still_be_sent() {
+    fn a_path_that_is_not_utf8_can_be_sent() {
         let path = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff"));
         let setup = SessionSetup {
             cwd: path.into(),

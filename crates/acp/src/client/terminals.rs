@@ -1,14 +1,14 @@
-//! The answers to an agent's requests for terminals.
+//! The answers to an agent's terminal requests.
 //!
-//! Invariant: they are what the official types would be; output, which may be megabytes and is
-//! asked for four times a second, is written from where it lies.
+//! Invariant: they have the form of the official types. Output, which may be megabytes and is
+//! requested several times a second, is serialized without a copy.
 
 use agent_client_protocol_schema::v1;
 use serde::Serialize;
 
 use super::super::message::TerminalId;
 
-/// How a command has ended, as the protocol has it.
+/// The exit of a command, in the protocol's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit<'a> {
     pub code: Option<u32>,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_what_the_protocol_has() {
+    fn answers_match_the_protocol() {
         let code = |code| Exit {
             code: Some(code),
             signal: None,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_the_official_answer() {
+    fn the_output_answer_matches_the_official_type() {
         for (output, exit) in [("", None), ("a\n\u{1f600}\"", Some(3))] {
             let exit = exit.map(|code| Exit {
                 code: Some(code),

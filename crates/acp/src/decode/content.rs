@@ -1,6 +1,6 @@
 //! Content blocks: text, images, audio, resources.
 //!
-//! Invariant: every block becomes content; the data of images and audio is counted, not kept.
+//! Invariant: every block becomes content; the data of images and audio is measured and dropped.
 
 use agent_client_protocol_schema::v1;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::super::message::Content;
 use super::super::raw;
 
-/// What stands for the MIME type of data that came without one.
+/// The MIME type of data that came without one.
 const BINARY: &str = "application/octet-stream";
 
 /// Reads a content block.
@@ -45,7 +45,7 @@ impl From<v1::ContentBlock> for Content {
                     uri: blob.uri,
                     text: None,
                 },
-                // The enums may grow with the crate, which then has to be read here.
+                // The enums are non-exhaustive; new variants must be handled here.
                 _ => Content::Unknown {
                     kind: "resource".to_owned(),
                     raw: serde_json::to_value(&embedded.resource).unwrap_or_default(),
@@ -59,7 +59,7 @@ impl From<v1::ContentBlock> for Content {
     }
 }
 
-/// Reads a block that the official type does not take.
+/// Reads a block that does not match the official type.
 fn mended(raw: &RawValue) -> Option<Content> {
     if let Some(items) = raw::list(raw) {
         return joined(&items);
@@ -105,11 +105,11 @@ fn mended(raw: &RawValue) -> Option<Content> {
     }
 }
 
-/// Returns a list of nothing but text as one text.
+/// Joins a list of text blocks into one text.
 fn joined(items: &[&RawValue]) -> Option<Content> {
     let mut all = String::new();
     for item in items {
-        // No lists in lists: their depth is the agent's, the stack is ours.
+        // No nested lists: the agent controls their depth, and recursion would use our stack.
         if item.get().starts_with('[') {
             return None;
         }
@@ -129,7 +129,7 @@ fn unknown(raw: &RawValue) -> Content {
     }
 }
 
-/// Returns how many bytes a base64 text stands for.
+/// Returns the size of base64 data when decoded.
 fn decoded_size(base64: &str) -> usize {
     let digits = base64.trim_end_matches('=').len();
     digits / 4 * 3 + digits % 4 * 3 / 4

@@ -1,7 +1,7 @@
-//! `elicitation/create` and `elicitation/complete`: the user is asked for something.
+//! `elicitation/create` and `elicitation/complete`: questions to the user.
 //!
-//! Invariant: a question is refused only where it could not be shown or answered; whom it is for,
-//! its words and its id may be missing.
+//! Invariant: a question is refused only if it cannot be shown or answered; its scope, message and
+//! id may be missing.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::{fields, required};
 
 /// Reads `elicitation/create`.
 ///
-/// Without a mode, what comes along says which it is. A form without a schema is a mere question
-/// whether the user agrees.
+/// A missing mode is inferred from the other fields. A form without a schema only asks for the
+/// user's consent.
 pub fn create(params: Option<&RawValue>) -> Result<AgentRequest, String> {
     let names = [
         "mode",

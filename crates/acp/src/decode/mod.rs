@@ -1,8 +1,8 @@
-//! Parameters of an agent's calls, read tolerantly: the official type where nothing is lost by
-//! it, else mended field by field, else kept raw.
+//! Decodes the parameters of an agent's calls tolerantly: with the official type if it loses
+//! nothing, else field by field, else as raw JSON.
 //!
-//! Invariant: nothing an agent says is left out because a part of it is odd. A call becomes
-//! `Invalid` only where no answer to it could make sense.
+//! Invariant: an odd part never drops the rest of a message. A call becomes `Invalid` only if no
+//! answer to it could make sense.
 
 mod content;
 mod elicitation;
@@ -33,18 +33,18 @@ const ELICITED: &str = "elicitation/complete";
 const UPDATE: &str = "session/update";
 const CANCEL: &str = "$/cancel_request";
 
-/// Tells whether `method` is a request this client knows.
+/// Returns whether this client knows the request `method`.
 pub fn is_request(method: &str) -> bool {
     let is_first = matches!(method, READ | WRITE | PERMISSION | ELICIT);
     is_first || matches!(method, CREATE | OUTPUT | WAIT | KILL | RELEASE)
 }
 
-/// Tells whether `method` is a notification this client knows.
+/// Returns whether this client knows the notification `method`.
 pub fn is_notification(method: &str) -> bool {
     matches!(method, UPDATE | CANCEL | ELICITED)
 }
 
-/// Reads a request; `id` stands in for the id of a tool call that has none.
+/// Reads a request; `id` replaces the id of a tool call that has none.
 pub fn request(id: &RequestId, method: &str, params: Option<&RawValue>) -> AgentRequest {
     let read = match method {
         READ => requests::read_text_file(params),
@@ -92,7 +92,7 @@ fn session_update(params: Option<&RawValue>) -> Result<AgentNotification, String
 }
 
 fn cancel_request(params: Option<&RawValue>) -> Result<AgentNotification, String> {
-    // Some implementations name the field as the Language Server Protocol does.
+    // Some implementations use the field name of the Language Server Protocol.
     let [request, id] = fields(params, ["requestId", "id"])?;
     let id = required(request.or(id), "requestId")?;
     Ok(AgentNotification::CancelRequest {

@@ -1,7 +1,7 @@
-//! The requests of an agent: `fs/*` and `session/request_permission`.
+//! An agent's requests `fs/*` and `session/request_permission`.
 //!
-//! Invariants: a permission question is never lost, so all of it but the session may be missing;
-//! what is to be written to a file is taken as it is or not at all.
+//! Invariants: a permission request is never lost, so everything but the session may be missing;
+//! the text of a write is accepted unchanged or not at all.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ pub fn write_text_file(params: Option<&RawValue>) -> Result<AgentRequest, String
 
 /// Reads `session/request_permission`.
 ///
-/// A tool call without an id gets one made of the request's. Options may be none at all: then the
-/// question can be shown, and only be answered with `cancelled`.
+/// A tool call without an id gets one derived from the request's. Without options, the question is
+/// shown and can only be answered with `cancelled`.
 pub fn permission(id: &RequestId, params: Option<&RawValue>) -> Result<AgentRequest, String> {
     let [session, tool_call, list] = fields(params, ["sessionId", "toolCall", "options"])?;
     let made_up = || ToolCallId(Arc::from(format!("permission {}", id.0.get())));
@@ -69,11 +69,10 @@ pub fn permission(id: &RequestId, params: Option<&RawValue>) -> Result<AgentRequ
     })
 }
 
-/// Reads the options, in their order.
+/// Reads the options in order.
 ///
-/// An option without an id cannot be answered, so it is left out where others can. Where none
-/// has an id, their names serve as ids: an agent may know its option again, and the question
-/// stays on the screen.
+/// An option without an id cannot be answered, so it is left out if others have one. If none has an
+/// id, the names serve as ids: the agent may recognize them, and the question can be shown.
 fn options(list: Option<&RawValue>) -> Vec<PermissionOption> {
     let items = list.and_then(raw::list).unwrap_or_default();
     let options: Vec<_> = items.into_iter().filter_map(option).collect();
@@ -94,7 +93,7 @@ struct ReadOption {
     kind: OptionKind,
 }
 
-/// Reads one option; `None` if it has neither an id nor a name nor a kind to show.
+/// Reads one option; `None` without an id, name and kind.
 fn option(item: &RawValue) -> Option<ReadOption> {
     if let Some(option) = raw::typed::<v1::PermissionOption>(item) {
         return Some(ReadOption {
@@ -105,7 +104,7 @@ fn option(item: &RawValue) -> Option<ReadOption> {
                 v1::PermissionOptionKind::AllowAlways => OptionKind::AllowAlways,
                 v1::PermissionOptionKind::RejectOnce => OptionKind::RejectOnce,
                 v1::PermissionOptionKind::RejectAlways => OptionKind::RejectAlways,
-                // The enum may grow; what is not known here never counts as "allow".
+                // The enum is non-exhaustive; an unknown kind never counts as "allow".
                 _ => OptionKind::Unknown(String::new()),
             },
         });

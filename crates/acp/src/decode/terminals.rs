@@ -1,7 +1,7 @@
-//! The requests of an agent for terminals: `terminal/*`.
+//! An agent's terminal requests: `terminal/*`.
 //!
-//! Invariant: a command is run as it was asked for or not at all, so a list is taken whole; what
-//! only limits or places it may be written oddly.
+//! Invariant: a command is run exactly as requested or not at all, so a list with an invalid item
+//! is refused; optional fields are read leniently.
 
 use agent_client_protocol_schema::v1;
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use super::{fields, required, session_id};
 
 /// Reads `terminal/create`.
 ///
-/// `env` may also be an object; an empty `cwd` is none.
+/// `env` may also be an object; an empty `cwd` counts as missing.
 pub fn create(params: Option<&RawValue>) -> Result<AgentRequest, String> {
     if let Some(create) = params.and_then(raw::typed::<v1::CreateTerminalRequest>) {
         let env = create.env.into_iter();
@@ -44,7 +44,7 @@ pub fn create(params: Option<&RawValue>) -> Result<AgentRequest, String> {
         Some(cwd) => Some(raw::typed(cwd).ok_or("params.cwd: not a string")?),
         None => None,
     };
-    // Without a limit that can be read there still is the usual one.
+    // An unreadable limit is replaced by the default.
     let limit = limit.and_then(raw::whole);
     created(session, command, args, env, cwd.map(Into::into), limit)
 }
@@ -80,7 +80,7 @@ fn created(
     Ok(AgentRequest::Terminal { session, call })
 }
 
-/// Reads the arguments; a single one may stand without its list.
+/// Reads the arguments; a single one need not be in a list.
 fn words(raw: &RawValue) -> Result<Vec<String>, String> {
     let items = raw::list(raw).unwrap_or_else(|| vec![raw]);
     let words = items.into_iter().map(raw::text).collect::<Option<_>>();
@@ -111,7 +111,7 @@ fn variables(raw: &RawValue) -> Result<Vec<(String, String)>, String> {
     all.ok_or_else(not_a_list)
 }
 
-/// Reads a request about one terminal: every other one.
+/// Reads a request about an existing terminal.
 pub fn of_one(
     params: Option<&RawValue>,
     call: fn(TerminalId) -> TerminalCall,

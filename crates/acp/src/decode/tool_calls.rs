@@ -1,7 +1,7 @@
-//! Tool calls: the fields a message carries, as a patch.
+//! Tool calls: the fields of a message, as a patch.
 //!
-//! Invariant: a patch says what the message said and no more. A field that is absent, null or
-//! unreadable is `None`; an item of a list that is unreadable is kept raw in its place.
+//! Invariant: a patch contains exactly what the message did. A field that is absent, null or
+//! unreadable is `None`; an unreadable list item is kept raw in its position.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::super::message::{
 use super::super::raw;
 use super::content;
 
-/// The fields of a tool call, not read yet.
+/// The raw fields of a tool call.
 pub struct ToolCallFields<'a> {
     id: Option<&'a RawValue>,
     title: Option<&'a RawValue>,
@@ -29,10 +29,10 @@ pub struct ToolCallFields<'a> {
     meta: Option<&'a RawValue>,
 }
 
-/// Returns the fields of a tool call, or `None` if `raw` is no object.
+/// Returns the fields of a tool call, or `None` if `raw` is not an object.
 ///
-/// Fields stay raw up to here because the official types drop or replace what they do not know:
-/// kinds, statuses, items of content.
+/// The fields stay raw because the official types drop or replace unknown kinds, statuses and
+/// content.
 pub fn fields(raw: &RawValue) -> Option<ToolCallFields<'_>> {
     let names = [
         "toolCallId",
@@ -79,7 +79,7 @@ impl ToolCallFields<'_> {
         Some(ToolCallId(Arc::from(&*id)))
     }
 
-    /// Returns the patch, under `made_up` if the tool call has no id.
+    /// Returns the patch; `made_up` supplies a missing id.
     pub fn patch(&self, made_up: impl FnOnce() -> ToolCallId) -> ToolCallPatch {
         ToolCallPatch {
             id: self.id().unwrap_or_else(made_up),
@@ -94,10 +94,10 @@ impl ToolCallFields<'_> {
         }
     }
 
-    /// Returns the patch of a `tool_call`, which says more than an update's and less.
+    /// Returns the patch of a `tool_call`, which differs from an update's.
     ///
-    /// Its title is required, so the tool's name stands in for one that is missing. Its lists are
-    /// not, and an empty one is the same as none: it does not wipe out what came before.
+    /// A title is required, so the tool's name replaces a missing one. Lists are optional, and an
+    /// empty one means "absent": it does not clear earlier content.
     pub fn first_patch(&self, id: ToolCallId) -> ToolCallPatch {
         let mut patch = self.patch(|| id);
         patch.title = patch.title.or_else(|| said(self.name));
@@ -107,7 +107,7 @@ impl ToolCallFields<'_> {
     }
 }
 
-/// Returns a text that says something.
+/// Returns a non-empty text.
 fn said(field: Option<&RawValue>) -> Option<String> {
     field.and_then(raw::text).filter(|text| !text.is_empty())
 }
@@ -121,7 +121,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the kind with a name of the wire's.
+/// Returns the kind with this wire name.
 pub fn kind(kind: String) -> ToolKind {
     match &*kind {
         "read" => ToolKind::Read,
@@ -138,9 +138,9 @@ pub fn kind(kind: String) -> ToolKind {
     }
 }
 
-/// Returns a status by its name, by a common other word for it, or by draft v2's words.
+/// Returns a status by its name, a common synonym, or draft v2's name.
 ///
-/// Any other word says nothing: the status stays what it was, and the patch is still applied.
+/// Other words leave the status unchanged; the rest of the patch is still applied.
 fn status(status: &str) -> Option<ToolStatus> {
     match status {
         "pending" | "paused" | "queued" => Some(ToolStatus::Pending),
@@ -161,8 +161,8 @@ fn content_list(raw: &RawValue) -> Vec<ToolContent> {
 
 /// Reads one item of content.
 ///
-/// A diff is given on as it came: `oldText` may be a snippet, or the word `[file deleted]` by
-/// which one agent's older versions mark a deletion. What it means is decided where files are.
+/// A diff is passed on unchanged: `oldText` may be a snippet, or the text `[file deleted]` with
+/// which older versions of one agent mark a deletion. The core interprets it.
 fn tool_content(raw: &RawValue) -> ToolContent {
     match raw::typed(raw) {
         Some(v1::ToolCallContent::Content(item)) => ToolContent::Content(item.content.into()),
@@ -190,7 +190,7 @@ fn mended_content(raw: &RawValue) -> ToolContent {
     let read = raw::fields(raw.get(), names).unwrap_or_default();
     let [kind, block, path, old, new, terminal] = read;
     let kind = kind.and_then(raw::text).unwrap_or_default();
-    // The fields tell what an item without a type is.
+    // Without a type, the fields identify a diff.
     let diff = matches!(&*kind, "diff" | "");
     if let (true, Some(path), Some(new)) = (diff, path.and_then(raw::text), new.and_then(raw::text))
     {
@@ -206,7 +206,7 @@ fn mended_content(raw: &RawValue) -> ToolContent {
     if let ("content" | "", Some(block)) = (&*kind, block) {
         return ToolContent::Content(content::block(block));
     }
-    // A content block without the wrapper around it, as MCP tools give it.
+    // A content block without its wrapper, as MCP tools return it.
     match content::block(raw) {
         Content::Unknown { kind, raw } => ToolContent::Unknown { kind, raw },
         block => ToolContent::Content(block),
@@ -218,7 +218,7 @@ fn location_list(raw: &RawValue) -> Option<Vec<Location>> {
     Some(items.into_iter().filter_map(location).collect())
 }
 
-/// Reads a location; one without a path leads nowhere and is left out.
+/// Reads a location; one without a path is left out.
 fn location(raw: &RawValue) -> Option<Location> {
     let read = raw::fields(raw.get(), ["path", "line"]);
     // A bare string is a path.

@@ -1,6 +1,6 @@
-//! `session/update`: from the kinds of version 1 to upserts.
+//! `session/update`: converts version 1's updates to upserts.
 //!
-//! Invariant: an update that cannot be read as its kind is [`Update::Unknown`] with all of it.
+//! Invariant: an update that cannot be decoded becomes [`Update::Unknown`] with its raw JSON.
 
 use agent_client_protocol_schema::v1;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::{content, tool_calls};
 
 /// Reads an update.
 pub fn update(raw: &RawValue) -> Update {
-    // Chunks are by far the most frequent, so what they need is read in the same pass.
+    // Chunks are by far the most frequent updates, so their fields are read in the same pass.
     let names = ["sessionUpdate", "content", "messageId", "_meta"];
     let [kind, content, message, meta] = raw::fields(raw.get(), names).unwrap_or_default();
     let kind = kind.and_then(raw::word).unwrap_or("unknown".into());
@@ -50,7 +50,7 @@ pub fn update(raw: &RawValue) -> Update {
     })
 }
 
-/// Returns the tool call whose sub-agent an update comes from.
+/// Returns the tool call whose sub-agent sent an update.
 fn parent(meta: &RawValue) -> Option<ToolCallId> {
     let [of_agent] = raw::fields(meta.get(), ["claudeCode"])?;
     let [parent] = raw::fields(of_agent?.get(), ["parentToolUseId"])?;
@@ -94,7 +94,7 @@ fn plan_entry(raw: &RawValue) -> PlanEntry {
     }
 }
 
-/// Reads an entry the official type does not take; an unknown status is told in its text.
+/// Reads an entry that does not match the official type; an unknown status is added to its text.
 fn mended_plan_entry(raw: &RawValue) -> PlanEntry {
     let read = raw::fields(raw.get(), ["content", "priority", "status"]);
     let [text, priority, status] = read.unwrap_or([Some(raw), None, None]);
@@ -107,7 +107,7 @@ fn mended_plan_entry(raw: &RawValue) -> PlanEntry {
         other => {
             text.push_str(&format!(" ({other})"));
             match other {
-                // Nothing is left to be done about these.
+                // No work is left on these.
                 "cancelled" | "canceled" | "skipped" => PlanStatus::Completed,
                 _ => PlanStatus::Pending,
             }
@@ -182,7 +182,7 @@ fn usage(raw: &RawValue) -> Option<Update> {
     })
 }
 
-/// Returns a cost as text: "0.12 USD", and four decimals below a cent.
+/// Formats a cost: "0.12 USD", with four decimals below a cent.
 fn cost(raw: &RawValue) -> Option<String> {
     let [amount, currency] = raw::fields(raw.get(), ["amount", "currency"])?;
     let amount: f64 = raw::word(amount?)?.parse().ok()?;
@@ -211,7 +211,7 @@ fn notice(raw: &RawValue) -> Option<Update> {
     Some(Update::Notice { severity, text })
 }
 
-/// Reads what is said of a compaction.
+/// Reads an update of a compaction.
 fn compaction(raw: &RawValue) -> Option<Update> {
     let names = ["compactionId", "status", "summary", "error"];
     let [id, status, summary, error] = raw::fields_and_nulls(raw.get(), names)?;
@@ -231,7 +231,7 @@ fn compaction(raw: &RawValue) -> Option<Update> {
     }))
 }
 
-/// Reads a piece of a compaction's summary.
+/// Reads a chunk of a compaction's summary.
 fn compaction_summary(raw: &RawValue) -> Option<Update> {
     let [id, content] = raw::fields(raw.get(), ["compactionId", "content"])?;
     Some(Update::Compaction(CompactionPatch {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Reads a request and checks whom it is for and how it asks; `Err` is why it is refused.
+/// Reads a request and checks its scope and mode; `Err` is the reason for a refusal.
 #[track_caller]
 fn check(params: &str, want: Result<(ElicitationScope, &str, ElicitationMode), &str>) {
     let want = match want {
@@ -48,7 +48,7 @@ fn forms_and_pages_are_read() {
 }
 
 #[test]
-fn the_properties_keep_their_order() {
+fn form_properties_keep_their_order() {
     let params = r#"{"sessionId":"s","requestedSchema":{"properties":{"z":{},"a":{},"m":{}}}}"#;
     let AgentRequest::Elicitation { mode, .. } = request("elicitation/create", params) else {
         panic!("{params}");
@@ -61,7 +61,7 @@ fn the_properties_keep_their_order() {
 }
 
 #[test]
-fn what_is_missing_loses_no_question() {
+fn missing_fields_do_not_lose_a_question() {
     check("{}", Ok((ElicitationScope::Agent, "", form(Value::Null))));
     check(
         r#"{"requestId":"3","url":"https://x/"}"#,
@@ -74,7 +74,7 @@ fn what_is_missing_loses_no_question() {
 }
 
 #[test]
-fn what_could_not_be_shown_is_refused_by_name() {
+fn a_question_that_cannot_be_shown_is_refused_with_a_reason() {
     check(
         r#"{"mode":"hologram"}"#,
         Err("params.mode: \"hologram\" is none of those offered: form, url"),
@@ -91,7 +91,7 @@ fn what_could_not_be_shown_is_refused_by_name() {
 }
 
 #[test]
-fn the_tool_call_it_is_for_is_kept() {
+fn a_questions_tool_call_is_kept() {
     let params = r#"{"sessionId":"s","toolCallId":"t"}"#;
     match request("elicitation/create", params) {
         AgentRequest::Elicitation { tool, .. } => assert_eq!(tool, Some(ToolCallId("t".into()))),
@@ -100,7 +100,7 @@ fn the_tool_call_it_is_for_is_kept() {
 }
 
 #[test]
-fn the_end_of_a_page_is_told_by_its_id() {
+fn the_completion_of_a_page_names_its_id() {
     let check = |params: &str, want: AgentNotification| {
         let line =
             format!(r#"{{"jsonrpc":"2.0","method":"elicitation/complete","params":{params}}}"#);

@@ -1,4 +1,4 @@
-//! JSON-RPC itself: what is a request, a response, a batch, noise.
+//! JSON-RPC itself: requests, responses, batches, noise.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn failure(id: u64, code: i64, message: &str) -> Message {
 }
 
 #[test]
-fn requests_keep_their_id_as_it_came() {
+fn requests_keep_their_raw_id() {
     for id in ["0", "-1", "1.50", "\"a\\u00e4\"", "{\"x\": 1}", "true"] {
         let line = format!(r#"{{"jsonrpc":"2.0","id": {id} ,"method":"x/y"}}"#);
         check(&line, &[unknown(id, "x/y")]);
@@ -50,7 +50,7 @@ fn requests_keep_their_id_as_it_came() {
 }
 
 #[test]
-fn an_id_of_null_belongs_to_a_request_only() {
+fn a_null_id_is_an_id_for_requests_only() {
     check(r#"{"id":null,"method":"x","params":{}}"#, &[told("x")]);
     let why = "params.sessionId: missing".to_owned();
     let method = "fs/read_text_file".to_owned();
@@ -77,7 +77,7 @@ fn a_request_without_an_id_cannot_be_answered() {
 }
 
 #[test]
-fn an_update_sent_as_a_request_is_taken_in_and_answered() {
+fn an_update_sent_as_a_request_is_applied_and_refused() {
     let update = AgentNotification::Update {
         session: session(),
         update: Update::Mode("m".to_owned()),
@@ -92,7 +92,7 @@ fn an_update_sent_as_a_request_is_taken_in_and_answered() {
 }
 
 #[test]
-fn a_response_finds_its_request_however_the_id_is_written() {
+fn a_response_is_correlated_with_any_spelling_of_its_id() {
     for id in ["3", "3.0", "\"3\"", "\"3.0\"", " 3 "] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":1}}}}"#);
         check(&line, &[answer(3, json!({"a": 1}))]);
@@ -107,7 +107,7 @@ fn a_response_finds_its_request_however_the_id_is_written() {
 }
 
 #[test]
-fn null_is_a_result() {
+fn a_null_result_is_a_result() {
     check(
         r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
         &[answer(1, Value::Null)],
@@ -122,7 +122,7 @@ fn null_is_a_result() {
 }
 
 #[test]
-fn errors_are_read_whatever_they_look_like() {
+fn errors_are_read_in_any_form() {
     let check = |error: &str, code, message: &str| {
         let line = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#);
         check(&line, &[failure(1, code, message)]);
@@ -147,7 +147,7 @@ fn the_data_of_an_error_is_kept() {
 }
 
 #[test]
-fn a_batch_is_its_messages() {
+fn a_batch_becomes_its_messages() {
     check(
         r#"[{"jsonrpc":"2.0","method":"a"}, {"jsonrpc":"2.0","id":1,"result":1}, 5]"#,
         &[told("a"), answer(1, json!(1)), noise("5")],
@@ -157,7 +157,7 @@ fn a_batch_is_its_messages() {
 }
 
 #[test]
-fn what_is_no_message_is_noise() {
+fn other_lines_are_noise() {
     for line in [
         "Loading ...",
         "[INFO] x",
@@ -181,7 +181,7 @@ fn noise_is_cut_between_characters() {
 }
 
 #[test]
-fn messages_are_found_on_a_line_they_share() {
+fn several_messages_on_a_line_are_read() {
     check(
         r#"{"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"} bye"#,
         &[told("a"), told("b"), noise("bye")],
@@ -189,7 +189,7 @@ fn messages_are_found_on_a_line_they_share() {
 }
 
 #[test]
-fn traffic_in_a_log_does_not_happen_twice() {
+fn logged_traffic_is_not_handled_twice() {
     for before in ["DEBUG <-", "2026", "null", "{}", "[1]"] {
         let line = format!(r#"{before} {{"jsonrpc":"2.0","id":1,"result":null}}"#);
         check(&line, &[noise(&line)]);
@@ -197,7 +197,7 @@ fn traffic_in_a_log_does_not_happen_twice() {
 }
 
 #[test]
-fn text_that_is_not_unicode_is_mended() {
+fn text_that_is_not_unicode_is_repaired() {
     let line = b"{\"jsonrpc\":\"2.0\",\"method\":\"a\xffb\"}";
     assert_eq!(rpc::decode(line), [told("a\u{fffd}b")]);
     check(
@@ -211,7 +211,7 @@ fn text_that_is_not_unicode_is_mended() {
 }
 
 #[test]
-fn depth_is_no_danger() {
+fn deep_nesting_is_safe() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#);
     check(&line, &[answer(1, json!(deep))]);
@@ -227,7 +227,7 @@ fn depth_is_no_danger() {
 }
 
 #[test]
-fn what_the_client_says_is_one_line() {
+fn client_messages_are_one_line() {
     let check = |line: String, want: &str| assert_eq!(line, want);
     check(
         rpc::request(1, "a/b", json!({"x": "1\n2"})),

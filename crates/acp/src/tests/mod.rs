@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-/// Decodes a line that holds one message.
+/// Decodes a line with one message.
 fn one(line: &str) -> Message {
     let mut messages = rpc::decode(line.as_bytes());
     assert_eq!(messages.len(), 1, "{line}: {messages:?}");
@@ -62,7 +62,7 @@ fn invalid(method: &str, why: &str) -> AgentRequest {
     }
 }
 
-/// Returns a patch that says nothing but the id.
+/// Returns a patch with nothing but the id.
 fn patch(id: &str) -> ToolCallPatch {
     ToolCallPatch::new(ToolCallId(id.into()))
 }

@@ -1,4 +1,4 @@
-//! Whatever bytes come, decoding neither fails nor panics, and an answerable question is answered.
+//! Decoding neither fails nor panics on any bytes, and every answerable request is answered.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -17,7 +17,7 @@ const SEEDS: [&str; 8] = [
     r#"[{"jsonrpc":"2.0","id":3.0,"result":null},{"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"m"}}]"#,
 ];
 
-/// Values that stand where something else is expected.
+/// Values to put where another type is expected.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -31,7 +31,7 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Returns the number of values below `value`, itself included.
+/// Returns the number of values in `value`, including itself.
 fn count(value: &Value) -> usize {
     let below: usize = match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -41,7 +41,7 @@ fn count(value: &Value) -> usize {
     1 + below
 }
 
-/// Replaces the value number `at`, counted from the top; returns what is left to count.
+/// Replaces the value at position `at`, counted from the top; returns the remaining count.
 fn put(value: &mut Value, at: usize, odd: &Value) -> Option<usize> {
     let Some(mut at) = at.checked_sub(1) else {
         *value = odd.clone();
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn a_question_survives_any_odd_value_but_its_address(
+    fn a_question_survives_any_odd_value_except_its_session(
         at in any::<proptest::sample::Index>(),
         odd in odd(),
     ) {
@@ -115,14 +115,14 @@ proptest! {
     }
 
     #[test]
-    fn every_update_arrives_whatever_is_in_it(
+    fn every_update_arrives_whatever_its_content(
         seed in 1usize..5,
         at in any::<proptest::sample::Index>(),
         odd in odd(),
     ) {
         let mut damaged: Value = serde_json::from_str(SEEDS[seed]).unwrap();
         let update = &mut damaged["params"]["update"];
-        // A null update is a missing one.
+        // A null update counts as missing.
         let at = at.index(count(update) - 1) + 1;
         put(update, at, &odd);
         let message = one(&damaged.to_string());

@@ -48,7 +48,7 @@ fn unknown(kind: &str) -> OptionKind {
 }
 
 #[test]
-fn a_read_is_read_with_whole_numbers_of_any_shape() {
+fn a_reads_numbers_may_have_any_form() {
     check_read(r#"{"sessionId":"s","path":"/a"}"#, Ok(("/a", None, None)));
     let check = |line: &str, want| {
         let params = format!(r#"{{"sessionId":"s","path":"/a","line":{line},"limit":2}}"#);
@@ -99,7 +99,7 @@ fn a_bad_read_names_the_field() {
 }
 
 #[test]
-fn what_is_written_is_taken_as_it_is_or_not_at_all() {
+fn the_text_of_a_write_is_accepted_unchanged_or_refused() {
     let check = |content: &str, want| {
         let params = format!(r#"{{"path":"/a","sessionId":"s","content":{content}}}"#);
         check_write(&params, want);
@@ -128,7 +128,7 @@ fn a_write_with_stray_bytes_is_refused() {
 }
 
 #[test]
-fn options_are_kept_in_their_order_whatever_their_kinds() {
+fn options_keep_their_order_whatever_their_kinds() {
     check_options(
         r#"[{"optionId":"b","name":"Always","kind":"allow_always"},
             {"optionId":"a","name":"Once","kind":"allow_once"},
@@ -162,7 +162,7 @@ fn an_option_needs_only_an_id() {
 }
 
 #[test]
-fn an_option_without_an_id_stays_only_where_no_other_has_one() {
+fn an_option_without_an_id_is_kept_only_if_none_has_one() {
     check_options(
         r#"[{"name":"Yes","kind":"allow_once"}, {"optionId":"n","name":"No","kind":"reject_once"}]"#,
         &[("n", "No", OptionKind::RejectOnce)],
@@ -177,14 +177,14 @@ fn an_option_without_an_id_stays_only_where_no_other_has_one() {
 }
 
 #[test]
-fn a_question_without_options_is_still_a_question() {
+fn a_question_without_options_is_accepted() {
     check_options("[]", &[]);
     check_options("null", &[]);
     check_options("{}", &[]);
 }
 
 #[test]
-fn a_question_without_a_tool_call_gets_one() {
+fn a_question_without_a_tool_call_gets_a_made_up_one() {
     let check = |tool_call: &str, want: ToolCallPatch| {
         let params = format!(r#"{{"sessionId":"s","options":[]{tool_call}}}"#);
         let want = AgentRequest::Permission {
@@ -214,7 +214,7 @@ fn a_question_without_a_session_is_refused() {
 }
 
 #[test]
-fn all_else_is_unknown() {
+fn other_methods_are_unknown() {
     for method in [
         "terminal/resize",
         "elicitation/createAll",
@@ -230,7 +230,7 @@ fn all_else_is_unknown() {
 }
 
 #[test]
-fn a_cancelled_request_is_named_by_its_raw_id() {
+fn a_cancellation_carries_the_raw_id() {
     let check = |params: &str, want: AgentNotification| {
         let line = format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{params}}}"#);
         assert_eq!(one(&line), Message::Notification(want), "{line}");

@@ -48,7 +48,7 @@ fn check_place(fields: &str, want: (Option<&str>, Option<u64>)) {
 }
 
 #[test]
-fn a_command_is_taken_whole_or_not_at_all() {
+fn a_command_with_an_invalid_part_is_refused() {
     let none: &[(&str, &str)] = &[];
     check_create(r#","command":"ls -l | wc""#, Ok(("ls -l | wc", &[], none)));
     check_create(
@@ -87,7 +87,7 @@ fn a_command_is_taken_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_folder_and_a_limit_may_be_written_oddly() {
+fn an_odd_folder_or_limit_is_accepted() {
     check_place("", (None, None));
     check_place(
         r#","cwd":"/p","outputByteLimit":10"#,

@@ -35,7 +35,7 @@ fn unknown(json: serde_json::Value, kind: &str) -> ToolContent {
 }
 
 #[test]
-fn a_patch_says_what_the_message_said() {
+fn a_patch_has_exactly_the_fields_of_its_message() {
     check_update("", patch("t"));
     check_update(
         r#","title":"","kind":null,"status":null,"content":null,"locations":null,"rawInput":{},"rawOutput":null,"_meta":null"#,
@@ -58,7 +58,7 @@ fn a_patch_says_what_the_message_said() {
 }
 
 #[test]
-fn an_update_with_only_meta_keeps_it() {
+fn an_update_with_only_meta_is_kept() {
     let meta = Some(json!({"terminal_output": {"data": "x"}}));
     check_update(
         r#","_meta":{"terminal_output":{"data":"x"}}"#,
@@ -67,7 +67,7 @@ fn an_update_with_only_meta_keeps_it() {
 }
 
 #[test]
-fn a_first_tool_call_may_lack_its_title_and_wipes_nothing_out() {
+fn a_tool_call_may_lack_its_title_and_clears_nothing() {
     let title = Some("Bash".to_owned());
     check(
         "tool_call",
@@ -118,7 +118,7 @@ fn kinds_are_known_or_kept_by_name() {
 }
 
 #[test]
-fn a_status_nobody_knows_changes_nothing() {
+fn an_unknown_status_changes_nothing() {
     let check = |status_json: &str, want| {
         let fields = format!(r#","status":{status_json},"title":"T""#);
         let (status, title) = (want, Some("T".to_owned()));
@@ -141,7 +141,7 @@ fn a_status_nobody_knows_changes_nothing() {
 }
 
 #[test]
-fn rows_are_counted_from_zero() {
+fn rows_are_zero_based() {
     let check = |line: &str, row| {
         let fields = format!(r#","locations":[{{"path":"/a","line":{line}}}]"#);
         let path = "/a".into();
@@ -179,7 +179,7 @@ fn a_location_without_a_path_is_left_out() {
 }
 
 #[test]
-fn diffs_are_given_on_as_they_came() {
+fn diffs_are_passed_on_unchanged() {
     let diff = |old: Option<&str>, new: &str| ToolContent::Diff {
         path: "/a".into(),
         old: old.map(str::to_owned),
@@ -202,7 +202,7 @@ fn diffs_are_given_on_as_they_came() {
 }
 
 #[test]
-fn items_of_content_are_read_in_every_wrapping() {
+fn content_items_are_read_in_any_wrapping() {
     let terminal = |id: &str| ToolContent::Terminal {
         id: TerminalId(id.into()),
     };
@@ -226,7 +226,7 @@ fn items_of_content_are_read_in_every_wrapping() {
 }
 
 #[test]
-fn an_unknown_item_is_kept_between_the_others() {
+fn an_unknown_item_keeps_its_position() {
     let hologram = Content::Unknown {
         kind: "hologram".to_owned(),
         raw: json!({"type": "hologram"}),

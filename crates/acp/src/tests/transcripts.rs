@@ -1,4 +1,4 @@
-//! Real agents' messages: nothing whose meaning is known may come out as unknown.
+//! Recorded messages of real agents: no message of a known meaning may be decoded as unknown.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-/// A record of a transcript; see the fixtures' own page.
+/// A record of a transcript; the README of the fixtures describes the format.
 #[derive(Deserialize)]
 struct Record<'a> {
     dir: String,
@@ -18,17 +18,17 @@ struct Record<'a> {
     shortened: Option<u64>,
 }
 
-/// A request of the client's.
+/// A request of the client.
 #[derive(Deserialize)]
 struct Request {
     id: u64,
     method: String,
 }
 
-/// Notifications of agents that no client but their own knows.
+/// Notifications that agents send for their own clients only.
 const FOREIGN: [&str; 1] = ["_auth/status_update"];
 
-/// Decodes every message an agent sent in the transcript; returns how many there were.
+/// Decodes every message of the agent in the transcript; returns their number.
 fn check(transcript: &str) -> usize {
     let mut checked = 0;
     let mut methods = HashMap::new();
@@ -52,7 +52,7 @@ fn check(transcript: &str) -> usize {
     checked
 }
 
-/// Reads the answer to a request of the client's.
+/// Reads the answer to a request of the client.
 fn check_answer(method: &str, result: &Result<Value, RpcError>) {
     let result = result.as_ref().unwrap();
     match method {
@@ -63,7 +63,7 @@ fn check_answer(method: &str, result: &Result<Value, RpcError>) {
         }
         client::NEW_SESSION => {
             let session = client::session_created(result).unwrap();
-            // One agent has no modes; every one has a model.
+            // One agent has no modes; all have a model.
             let model = Purpose::Model.find(&session.options);
             assert!(model.is_some(), "{result}");
         }
@@ -78,7 +78,7 @@ fn check_answer(method: &str, result: &Result<Value, RpcError>) {
     }
 }
 
-/// Returns what is wrong with a message of a real agent.
+/// Returns the problem with a message of a real agent.
 fn complaint(message: &Message) -> Option<String> {
     let odd = match message {
         Message::Noise(_) | Message::TooLong { .. } => true,

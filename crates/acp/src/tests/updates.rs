@@ -1,4 +1,4 @@
-//! `session/update`, but for tool calls.
+//! `session/update`, except tool calls.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn text(text: &str) -> Content {
 }
 
 #[test]
-fn chunks_are_from_three_sides() {
+fn chunks_have_three_roles() {
     let check = |kind: &str, role| {
         let json = format!(
             r#"{{"content":{{"type":"text","text":"a\nb"}},"messageId":"m","sessionUpdate":"{kind}"}}"#
@@ -74,7 +74,7 @@ fn a_message_id_may_be_a_number() {
 }
 
 #[test]
-fn what_a_sub_agent_says_names_the_call_that_started_it() {
+fn a_sub_agents_update_names_its_parent_call() {
     let check = |meta: &str, parent: Option<&str>| {
         check(
             &format!(r#"{{"sessionUpdate":"agent_thought_chunk","content":"x","_meta":{meta}}}"#),
@@ -94,7 +94,7 @@ fn what_a_sub_agent_says_names_the_call_that_started_it() {
 }
 
 #[test]
-fn text_is_read_in_every_wrapping() {
+fn text_is_read_in_any_wrapping() {
     check_content(r#"{"type":"text","text":"a","annotations":3}"#, text("a"));
     check_content(r#"{"text":"a"}"#, text("a"));
     check_content(r#""a""#, text("a"));
@@ -157,7 +157,7 @@ fn resources_are_kept_with_their_text() {
 }
 
 #[test]
-fn content_nobody_knows_is_kept_whole() {
+fn unknown_content_is_kept_in_full() {
     let check = |json: &str, kind: &str| {
         let raw = serde_json::from_str(json).unwrap();
         let kind = kind.to_owned();
@@ -286,7 +286,7 @@ fn notices_are_read_with_their_severity() {
 }
 
 #[test]
-fn what_is_said_of_a_compaction_is_read_field_by_field() {
+fn compaction_updates_are_read_field_by_field() {
     let check = |more: &str, status, summary, error: Option<&str>| {
         let kind = "compaction_update";
         let json = format!(r#"{{"sessionUpdate":"{kind}","compactionId":"c"{more}}}"#);
@@ -333,7 +333,7 @@ fn what_is_said_of_a_compaction_is_read_field_by_field() {
 }
 
 #[test]
-fn what_cannot_be_read_is_kept_whole() {
+fn unreadable_updates_are_kept_in_full() {
     check_unknown(
         r#"{"sessionUpdate":"state_update","state":"idle"}"#,
         "state_update",
@@ -351,7 +351,7 @@ fn what_cannot_be_read_is_kept_whole() {
 }
 
 #[test]
-fn an_update_without_a_session_says_what_is_missing() {
+fn an_update_without_a_session_names_the_missing_field() {
     let check = |params: &str, why: &str| {
         let line = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{params}}}"#);
         let method = "session/update".to_owned();

@@ -1,39 +1,39 @@
-//! Records of sessions on disk: one file each, written line by line by a thread of its own.
+//! Session records on disk: one file per session, appended to by a separate thread.
 //!
-//! Invariants: a record has one writer, whoever else is about: it is locked for as long as it is
-//! written to, and the system gives the lock back however a Neovim ends. Orders are carried out in
-//! the order in which they came. What cannot be written costs a message and nothing else.
+//! Invariants: a record has one writer: it is locked while it is written, and the system releases
+//! the lock however a Neovim ends. Orders are carried out in the order they were sent. A failed
+//! write is reported and has no other effect.
 
-mod shelf;
-mod writing;
+mod folder;
+mod writers;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
-use self::shelf::Shelf;
-use self::writing::Writings;
+use self::folder::RecordFolder;
+use self::writers::RecordWriters;
 use super::guard::guarded_call;
 use acp_core::conversation::history::{HistoryNews, HistoryOrder};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::Token;
 use acp_edge::inbox::Inbox;
 
-/// The way to the records. The thread ends with it.
+/// A sender to the history thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Not bounded: its sender must never wait. It holds what agents have just said.
-    queue: Option<Sender<Ask>>,
+    /// Unbounded, because the sender must never block. It holds only what agents have just said.
+    queue: Option<Sender<Request>>,
 }
 
 #[derive(Debug)]
-enum Ask {
+enum Request {
     Order(HistoryOrder),
     Flush(SyncSender<()>),
 }
 
 impl History {
-    /// Starts the thread; without one (out of threads) nothing is kept.
+    /// Starts the thread; if the system has none left, nothing is recorded.
     pub(super) fn start(folder: PathBuf, inbox: Inbox) -> Self {
         let (queue, asked) = channel();
         let thread = std::thread::Builder::new()
@@ -46,80 +46,89 @@ impl History {
 
     pub(super) fn does(&self, order: HistoryOrder) {
         if let Some(queue) = &self.queue {
-            // Without a thread the host is ending.
-            let _ = queue.send(Ask::Order(order));
+            // Without a thread the host is shutting down.
+            let _ = queue.send(Request::Order(order));
         }
     }
 
-    /// Waits until all that was asked for before is done, at most for `limit`.
+    /// Waits until all earlier orders are done, but at most `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let (done, is_done) = sync_channel(1);
         if let Some(queue) = &self.queue
-            && queue.send(Ask::Flush(done)).is_ok()
+            && queue.send(Request::Flush(done)).is_ok()
         {
-            // An error means that the thread is gone or the disk hangs: nothing to wait for.
+            // An error means that the thread is gone or the disk hangs; there is nothing to wait
+            // for.
             let _ = is_done.recv_timeout(limit);
         }
     }
 }
 
-fn run(asked: &Receiver<Ask>, folder: PathBuf, inbox: &Inbox) {
-    let shelf = Shelf::new(folder);
-    let mut writings = Writings::default();
+fn run(asked: &Receiver<Request>, folder: PathBuf, inbox: &Inbox) {
+    let folder = RecordFolder::new(folder);
+    let mut writers = RecordWriters::default();
     while let Ok(ask) = asked.recv() {
         match ask {
-            Ask::Order(order) => {
+            Request::Order(order) => {
                 guarded_call("history", inbox, || {
-                    carry_out(order, &shelf, &mut writings, inbox);
+                    carry_out(order, &folder, &mut writers, inbox);
                 });
             }
-            Ask::Flush(done) => {
-                // Nobody waits any more: no matter.
+            Request::Flush(done) => {
+                // A full or closed channel means that the receiver gave up.
                 let _ = done.try_send(());
             }
         }
     }
 }
 
-fn carry_out(order: HistoryOrder, shelf: &Shelf, writings: &mut Writings, inbox: &Inbox) {
-    let answer = |token: Token, news| {
+fn carry_out(
+    order: HistoryOrder,
+    folder: &RecordFolder,
+    writers: &mut RecordWriters,
+    inbox: &Inbox,
+) {
+    let answer = |token: Token, reply| {
         let token = Some(token);
-        inbox.send(Event::History { token, news });
+        inbox.send(Event::History { token, news: reply });
     };
-    let told = |why: Option<String>| {
+    let report = |why: Option<String>| {
         if let Some(why) = why {
-            let news = HistoryNews::Failed(why);
-            inbox.send(Event::History { token: None, news });
+            let reply = HistoryNews::Failed(why);
+            inbox.send(Event::History {
+                token: None,
+                news: reply,
+            });
         }
     };
     match order {
-        HistoryOrder::Bound(bounds) => shelf.prune(bounds),
+        HistoryOrder::Bound(bounds) => folder.prune(bounds),
         HistoryOrder::Begin {
             session,
             header,
             on,
-        } => told(writings.begin(session, header, on, shelf)),
+        } => report(writers.begin(session, header, on, folder)),
         HistoryOrder::Append { session, records } => {
-            told(writings.append(session, &records, shelf));
+            report(writers.append(session, &records, folder));
         }
-        HistoryOrder::End { session } => writings.end(session),
+        HistoryOrder::End { session } => writers.end(session),
         HistoryOrder::List { token, project } => {
-            let mut kept = shelf.list(project.as_deref());
+            let mut kept = folder.list(project.as_deref());
             for kept in &mut kept {
-                kept.session = writings.session_of(&kept.name);
+                kept.session = writers.session_of(&kept.name);
             }
             answer(token, HistoryNews::Listed(kept));
         }
         HistoryOrder::Find { token, agent, id } => {
-            answer(token, HistoryNews::Found(shelf.find(&agent, &id)));
+            answer(token, HistoryNews::Found(folder.find(&agent, &id)));
         }
         HistoryOrder::Read { token, name } => {
-            answer(token, HistoryNews::Read(shelf.read(&name)));
+            answer(token, HistoryNews::Read(folder.read(&name)));
         }
         HistoryOrder::Delete { token, name } => {
-            let result = match writings.session_of(&name) {
-                Some(_) => Err("it is being written down by this Neovim".to_owned()),
-                None => shelf.delete(&name),
+            let result = match writers.session_of(&name) {
+                Some(_) => Err("this Neovim is still writing it".to_owned()),
+                None => folder.delete(&name),
             };
             answer(token, HistoryNews::Deleted(result));
         }

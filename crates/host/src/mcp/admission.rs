@@ -1,7 +1,7 @@
-//! Who may come in: a session's token, and how much may be done by it at once.
+//! Admits clients by a session's token, and limits a session's connections and calls.
 //!
-//! Invariant: a token is never kept, shown or logged, and how long a comparison takes says nothing
-//! of it.
+//! Invariant: tokens are stored only as hashes and never shown or logged; comparing them takes
+//! constant time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,17 +11,17 @@ use tokio_util::sync::CancellationToken;
 use super::http::Service;
 use acp_core::spine::ids::SessionKey;
 
-/// How many connections a session may have.
+/// Maximum number of connections per session.
 const CONNECTIONS: usize = 32;
 
-/// How many of a session's calls may wait for their answers.
+/// Maximum number of pending calls per session.
 pub(super) const CALLS: usize = 64;
 
-/// A session that was let in.
+/// An admitted session.
 #[derive(Debug)]
 pub(super) struct Admission {
     pub session: SessionKey,
-    /// Cancelled when it is shut out.
+    /// Cancelled when the session is shut out.
     pub end: CancellationToken,
     /// Serves the session over HTTP, from its first request on.
     pub http: OnceLock<Service>,
@@ -30,9 +30,9 @@ pub(super) struct Admission {
     calls: Arc<AtomicUsize>,
 }
 
-/// One of those that may be there at once, as long as it is held.
+/// A permit for one connection or call, returned when dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct AdmissionPermit {
     taken: Arc<AtomicUsize>,
 }
 
@@ -48,23 +48,23 @@ impl Admission {
         }
     }
 
-    /// Tells whether this is the session's token; hashes are compared in constant time.
+    /// Returns whether this is the session's token; hashes are compared in constant time.
     pub fn takes(&self, token: &blake3::Hash) -> bool {
         self.token == *token
     }
 
-    /// Counts a connection in; `None` when there are too many.
-    pub fn connection(&self) -> Option<Share> {
-        Share::take(&self.connections, CONNECTIONS)
+    /// Takes a connection permit; `None` if none is left.
+    pub fn connection(&self) -> Option<AdmissionPermit> {
+        AdmissionPermit::take(&self.connections, CONNECTIONS)
     }
 
-    /// Counts a call in; `None` when there are too many.
-    pub fn call(&self) -> Option<Share> {
-        Share::take(&self.calls, CALLS)
+    /// Takes a call permit; `None` if none is left.
+    pub fn call(&self) -> Option<AdmissionPermit> {
+        AdmissionPermit::take(&self.calls, CALLS)
     }
 }
 
-impl Share {
+impl AdmissionPermit {
     pub fn take(taken: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let more = |n: usize| (n < most).then_some(n + 1);
         taken
@@ -76,7 +76,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for AdmissionPermit {
     fn drop(&mut self) {
         self.taken.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! The calls that are open: who waits for what.
+//! The pending calls and who waits for each.
 //!
-//! Invariants: a call leaves the list once, by its answer or by being given up; the core is told
-//! of a call's end only if it was told of its beginning, and only if it has not answered it.
+//! Invariants: a call leaves the list once, when it is answered or abandoned. The core learns that
+//! a call was abandoned only if it knows of the call and has not answered it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::admission::{Admission, Share};
+use super::admission::{Admission, AdmissionPermit};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::ToolUseId;
 use acp_core::tools::{Progress, ToolResult};
@@ -22,7 +22,7 @@ pub(super) struct Calls {
     open: Mutex<HashMap<ToolUseId, Arc<Slot>>>,
 }
 
-/// What the core says of a call, until its waiter takes it.
+/// What the core has reported of a call and its waiter has not read yet.
 #[derive(Debug, Default)]
 struct Slot {
     said: Mutex<Said>,
@@ -31,29 +31,29 @@ struct Slot {
 
 #[derive(Debug, Default)]
 struct Said {
-    /// The newest; whoever is slow misses those before.
+    /// The latest; a slow waiter misses earlier ones.
     progress: Option<Progress>,
     answer: Option<ToolResult>,
 }
 
-/// What a waiter is told.
+/// What a waiter receives.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum CallUpdate {
     Progress(Progress),
     Answer(ToolResult),
 }
 
-/// A call, held by whoever waits for its answer; dropped without one, it is given up.
+/// A pending call, held by its waiter; dropping it without an answer abandons the call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub id: ToolUseId,
     /// The tool's name.
     pub name: String,
-    /// The core has been told of it.
+    /// Set once the core knows of the call.
     is_known: bool,
     slot: Arc<Slot>,
     calls: Arc<Calls>,
-    _share: Share,
+    _share: AdmissionPermit,
 }
 
 impl Calls {
@@ -65,7 +65,7 @@ impl Calls {
         }
     }
 
-    /// Opens a call; `None` when the session has as many as it may.
+    /// Opens a call; `None` if the session has no call permit left.
     pub fn open(self: &Arc<Self>, admission: &Arc<Admission>, name: String) -> Option<Call> {
         let share = admission.call()?;
         let id = ToolUseId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
@@ -81,7 +81,7 @@ impl Calls {
         })
     }
 
-    /// Answers a call, if anybody still waits for it.
+    /// Answers a call if it is still pending.
     pub fn answer(&self, id: ToolUseId, result: ToolResult) {
         let slot = self.lock().remove(&id);
         if let Some(slot) = slot {
@@ -90,7 +90,7 @@ impl Calls {
         }
     }
 
-    /// Says how far a call is.
+    /// Reports the progress of a call.
     pub fn report(&self, id: ToolUseId, progress: Progress) {
         let slot = self.lock().get(&id).cloned();
         if let Some(slot) = slot {
@@ -104,7 +104,7 @@ impl Calls {
         self.lock().len()
     }
 
-    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
     fn lock(&self) -> MutexGuard<'_, HashMap<ToolUseId, Arc<Slot>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,37 +117,37 @@ impl Slot {
 }
 
 impl Call {
-    /// Tells the core of the call, waiting until there is room; not of one it has answered.
+    /// Reports the call to the core once the inbox has capacity, unless it is already answered.
     ///
-    /// `None`: the core is gone.
+    /// Returns `None` if the core is gone.
     pub async fn tell(&mut self, bytes: usize, event: Event) -> Option<()> {
-        let room = self.calls.inbox.room(bytes).await?;
+        let permit = self.calls.inbox.permit(bytes).await?;
         if self.is_open() {
             self.is_known = true;
-            self.calls.inbox.send_agent([event], room);
+            self.calls.inbox.send_agent([event], permit);
         }
         Some(())
     }
 
-    /// Tells the core of the call and that it is over: nobody waits for its answer.
+    /// Reports to the core a call that has ended already; no answer is awaited.
     pub async fn settle(self, bytes: usize, event: Event) -> Option<()> {
-        let room = self.calls.inbox.room(bytes).await?;
+        let permit = self.calls.inbox.permit(bytes).await?;
         if self.calls.lock().remove(&self.id).is_some() {
-            self.calls.inbox.send_agent([event], room);
+            self.calls.inbox.send_agent([event], permit);
         }
         Some(())
     }
 
-    /// Waits for the next news.
-    pub async fn news(&self) -> News {
+    /// Waits for the next progress or the answer.
+    pub async fn next_update(&self) -> CallUpdate {
         loop {
             {
                 let mut said = self.slot.lock();
                 if let Some(progress) = said.progress.take() {
-                    return News::Progress(progress);
+                    return CallUpdate::Progress(progress);
                 }
                 if let Some(answer) = said.answer.take() {
-                    return News::Answer(answer);
+                    return CallUpdate::Answer(answer);
                 }
             }
             self.slot.changed.notified().await;
@@ -163,7 +163,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         let was_open = self.calls.lock().remove(&self.id).is_some();
         if was_open && self.is_known {
-            // Behind the event that told of it.
+            // Sent after the event that announced the call.
             let given_up = Event::ToolGivenUp { id: self.id };
             self.calls.inbox.send_behind_agents(given_up);
         }

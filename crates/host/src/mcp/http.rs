@@ -21,7 +21,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-use super::admission::{Admission, Share};
+use super::admission::{Admission, AdmissionPermit};
 use super::service;
 use super::{LINE_BYTES, Server};
 use acp_core::spine::effect::Level;
@@ -69,7 +69,7 @@ async fn accept(listener: TcpListener, server: Arc<Server>) {
     let taken = Arc::new(AtomicUsize::new(0));
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => match Share::take(&taken, CONNECTIONS) {
+            Ok((stream, _)) => match AdmissionPermit::take(&taken, CONNECTIONS) {
                 Some(share) => {
                     let serving = serve(stream, share, Arc::clone(&server));
                     server.kit.spawn("a client over HTTP", serving);
@@ -87,7 +87,7 @@ async fn accept(listener: TcpListener, server: Arc<Server>) {
     }
 }
 
-async fn serve(stream: TcpStream, _share: Share, server: Arc<Server>) {
+async fn serve(stream: TcpStream, _share: AdmissionPermit, server: Arc<Server>) {
     let answering = service_fn(|request| {
         let server = Arc::clone(&server);
         async move { Ok::<_, Infallible>(answer(request, server).await) }

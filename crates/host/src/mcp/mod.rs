@@ -26,7 +26,7 @@ use self::admission::{Admission, CALLS};
 use self::calls::{Call, Calls};
 use self::offer::Offer;
 use self::service::Taken;
-use self::socket::Place;
+use self::socket::SocketFolder;
 use super::Kit;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
@@ -42,7 +42,7 @@ pub(super) struct McpServer {
     /// There from the first effect on.
     server: OnceLock<Arc<Server>>,
     /// What is there once somebody was let in: the socket's folder goes with it.
-    place: Mutex<Option<Place>>,
+    place: Mutex<Option<SocketFolder>>,
     port: Mutex<Option<u16>>,
 }
 

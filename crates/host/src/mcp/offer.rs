@@ -1,7 +1,7 @@
-//! The tools as agents see them, with the schemas their arguments are checked against.
+//! The tools as agents see them, with the schemas that check their arguments.
 //!
-//! Invariant: a schema is compiled once, when it is first needed, and not again in a later list
-//! that has it unchanged.
+//! Invariant: a schema is compiled once, when first needed; a later list with the same tool reuses
+//! it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use acp_core::tools::ToolSpec;
 use acp_core::tools::schema::Schema;
 
-/// A list of tools, by their names.
+/// A list of tools, sorted by name.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     tools: Vec<Arc<Offered>>,
@@ -25,7 +25,7 @@ pub(super) struct Offered {
 }
 
 impl Offer {
-    /// Returns the list of what is switched on, in which what has not changed is that of `before`.
+    /// Returns the list of enabled tools; reuses unchanged tools of `before`.
     pub fn new(specs: &[ToolSpec], before: &Self) -> Self {
         let mut tools: Vec<Arc<Offered>> = Vec::new();
         for spec in specs.iter().filter(|spec| spec.is_on) {
@@ -40,7 +40,7 @@ impl Offer {
         Self { tools }
     }
 
-    /// Tells whether an agent would see the same.
+    /// Returns whether agents would see the same list.
     pub fn is_as(&self, other: &Self) -> bool {
         self.tools.len() == other.tools.len()
             && self.tools.iter().zip(&other.tools).all(|(a, b)| a.is_as(b))
@@ -79,7 +79,7 @@ impl Offered {
         self.tool == other.tool
     }
 
-    /// Returns the arguments if the tool may be called with them, else words.
+    /// Returns the arguments if they match the schema, else a message.
     pub fn check(&self, arguments: Json) -> Result<Map<String, Json>, String> {
         let compile = || Schema::compile(&self.parameters);
         match self.schema.get_or_init(compile) {
@@ -93,7 +93,7 @@ impl Offered {
     }
 }
 
-/// Returns what agents may tell their users of a tool before they call it.
+/// Returns hints that agents may show their users before calling a tool.
 fn annotations(spec: &ToolSpec) -> ToolAnnotations {
     let changes = matches!(spec.kind.as_str(), "edit" | "delete" | "move" | "execute");
     let annotations = ToolAnnotations::new().read_only(spec.is_read_only);

@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Server;
 use super::admission::Admission;
-use super::calls::{Call, News};
+use super::calls::{Call, CallUpdate};
 use super::offer::Offer;
 use crate::guard::guarded;
 use acp_core::tools::{SERVER, ToolResult};
@@ -85,22 +85,22 @@ impl Service {
     ) -> Result<CallToolResponse, ErrorData> {
         let token = context.meta.get_progress_token();
         loop {
-            let news = tokio::select! {
+            let update = tokio::select! {
                 biased;
-                news = call.news() => news,
+                update = call.next_update() => update,
                 () = context.ct.cancelled() => return Err(given_up()),
                 () = self.gone.cancelled() => return Err(given_up()),
             };
-            match (news, &token) {
-                (News::Answer(result), _) => return Ok(response(result)),
-                (News::Progress(progress), Some(token)) => {
+            match (update, &token) {
+                (CallUpdate::Answer(result), _) => return Ok(response(result)),
+                (CallUpdate::Progress(progress), Some(token)) => {
                     let mut note = ProgressNotificationParam::new(token.clone(), progress.done);
                     note.total = progress.total;
                     note.message = progress.message;
                     // Who does not hear it is gone, and that is noticed otherwise.
                     let _ = context.peer.notify_progress(note).await;
                 }
-                (News::Progress(_), None) => {}
+                (CallUpdate::Progress(_), None) => {}
             }
         }
     }

@@ -1,7 +1,8 @@
-//! The Unix socket: its folder, who may connect, and the first line each client must send.
+//! The Unix socket: its folder, admission of clients, and the first line each client must send.
 //!
-//! Invariants: the folder is the user's alone before there is a socket in it; nobody of another
-//! user, without a token or with a wrong one gets a byte; nothing is left behind.
+//! Invariants: only the user can access the folder before the socket is created in it. A client of
+//! another user, without a token or with a wrong one gets no response. The socket and its folder
+//! are removed at the end.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,52 +20,52 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{sleep, timeout};
 
-use super::admission::Share;
+use super::admission::AdmissionPermit;
 use super::{Server, connection};
 use acp_core::spine::effect::Level;
 
-/// How the folders of all Neovims begin; a pid and something random follow.
+/// Prefix of each Neovim's folder; a pid and a random part follow.
 const FOLDER: &str = "acp.nvim.";
 
-/// How long the line may be in which a client shows its token.
+/// Maximum length of a client's first line.
 const HELLO_BYTES: usize = 4 << 10;
 
-/// How many clients may be there that have not shown their tokens.
+/// Maximum number of clients that have not shown a token yet.
 const STRANGERS: usize = 64;
 
-/// How long a wrong token is left without an answer.
+/// How long a connection with a wrong token is kept open before it is closed.
 const WRONG: Duration = Duration::from_millis(500);
 
-/// How long accepting waits when the system has no descriptor left.
+/// Pause after a failed accept, for example when no descriptor is left.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// The socket and its folder; removed when dropped.
+/// The socket and its folder, removed when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SocketFolder {
     socket: PathBuf,
 }
 
-impl Drop for Place {
+impl Drop for SocketFolder {
     fn drop(&mut self) {
         remove(&self.socket);
     }
 }
 
-/// Listens on a socket in a folder of its own, from now on.
+/// Creates the folder and the socket, and starts listening.
 ///
 /// # Errors
-/// The folder or the socket cannot be made.
-pub(super) fn listen(socket: &Path, server: &Arc<Server>) -> io::Result<Place> {
+/// The folder or the socket cannot be created.
+pub(super) fn listen(socket: &Path, server: &Arc<Server>) -> io::Result<SocketFolder> {
     let folder = socket.parent().ok_or(io::ErrorKind::InvalidInput)?;
     if let Some(run) = folder.parent() {
         DirBuilder::new().mode(0o700).recursive(true).create(run)?;
     }
-    // Whatever is there was not made by us, whose name is random.
+    // The name is random, so an existing folder is not ours and must not be used.
     DirBuilder::new().mode(0o700).create(folder)?;
-    let place = Place {
+    let place = SocketFolder {
         socket: socket.to_owned(),
     };
-    // The umask may have taken from the mode.
+    // The umask may have removed bits from the mode.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     let listener = StdListener::bind(socket)?;
     fs::set_permissions(socket, fs::Permissions::from_mode(0o600))?;
@@ -81,16 +82,16 @@ pub(super) fn listen(socket: &Path, server: &Arc<Server>) -> io::Result<Place> {
     Ok(place)
 }
 
-/// Removes a socket and its folder, and nothing else that may be in it.
+/// Removes a socket and its folder, if it is otherwise empty.
 fn remove(socket: &Path) {
-    // Where that fails, it is gone already, or the next Neovim tries again.
+    // On failure it is gone already, or the next Neovim tries again.
     let _ = fs::remove_file(socket);
     if let Some(folder) = socket.parent() {
         let _ = fs::remove_dir(folder);
     }
 }
 
-/// Removes what Neovims that are dead have left beside our own folder.
+/// Removes the sockets of Neovims that have died, beside our own folder.
 fn sweep(own: &Path) {
     let Some(Ok(entries)) = own.parent().map(fs::read_dir) else {
         return;
@@ -102,7 +103,7 @@ fn sweep(own: &Path) {
         if path != own
             && is_dead(&entry.file_name().to_string_lossy())
             && entry.metadata().is_ok_and(is_ours)
-            // A process of another container has a pid that is not known here.
+            // A live process in another container has a pid that is unknown here.
             && StdStream::connect(&socket).is_err()
         {
             remove(&socket);
@@ -110,10 +111,10 @@ fn sweep(own: &Path) {
     }
 }
 
-/// The socket's name in its folder, as the editor chooses it.
+/// Name of the socket in its folder, as chosen by the editor.
 const SOCKET: &str = "mcp.sock";
 
-/// Tells whether a folder is that of a Neovim that runs no more.
+/// Returns whether a folder belongs to a Neovim that has died.
 fn is_dead(folder: &str) -> bool {
     let pid = folder
         .strip_prefix(FOLDER)
@@ -141,7 +142,7 @@ async fn accept(listener: UnixListener, server: Arc<Server>) {
             server.log(Level::Warn, "A client of another user was sent away.");
             continue;
         }
-        let Some(stranger) = Share::take(&strangers, STRANGERS) else {
+        let Some(stranger) = AdmissionPermit::take(&strangers, STRANGERS) else {
             server.log(
                 Level::Warn,
                 "Too many clients connect at once: one was sent away.",
@@ -153,8 +154,8 @@ async fn accept(listener: UnixListener, server: Arc<Server>) {
     }
 }
 
-/// Lets a client in that shows a token.
-async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
+/// Admits a client that presents a valid token.
+async fn welcome(stream: UnixStream, stranger: AdmissionPermit, server: Arc<Server>) {
     let (mut reading, mut writing) = stream.into_split();
     let (token, rest) = match timeout(server.kit.limits.tools_hello, hello(&mut reading)).await {
         Ok(Some(hello)) => hello,
@@ -179,7 +180,7 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
         return;
     };
     #[cfg(test)]
-    let _counted = Share::take(&server.connections, usize::MAX);
+    let _counted = AdmissionPermit::take(&server.connections, usize::MAX);
     let Some(_connection) = admission.connection() else {
         let text = "A session has too many connections to the tools: one was sent away.";
         server.log(Level::Warn, text);
@@ -191,7 +192,7 @@ async fn welcome(stream: UnixStream, stranger: Share, server: Arc<Server>) {
     }
 }
 
-/// Reads a client's first line; returns the token, and what came behind the line.
+/// Reads a client's first line; returns the token and the bytes after the line.
 async fn hello(reading: &mut OwnedReadHalf) -> Option<(String, Vec<u8>)> {
     let mut read = Vec::with_capacity(HELLO_BYTES);
     loop {

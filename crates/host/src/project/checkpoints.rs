@@ -1,7 +1,7 @@
-//! Checkpoints on disk: manifests, one file each, a folder for each project.
+//! Checkpoints on disk: one manifest file each, in one folder per project.
 //!
-//! Invariant: a checkpoint is there as a whole or not at all, and several Neovims may take theirs
-//! of one project at once.
+//! Invariant: a checkpoint file is complete or absent; several Neovims may write checkpoints of one
+//! project at the same time.
 
 use std::fs;
 use std::io;
@@ -16,13 +16,13 @@ use super::store::{Store, Sync, write_private};
 
 const SUFFIX: &str = ".manifest";
 
-/// Returns the last checkpoint of a root (links resolved) that is whole, and where it is.
+/// Returns the latest complete checkpoint of a root (with links resolved) and its path.
 pub(super) fn last(store: &Store, real: &Path) -> Option<(PathBuf, Entries)> {
     let mut all = all(&folder(store, real));
     while let Some(path) = all.pop() {
         let bytes = fs::read(&path).ok();
         if let Some(entries) = bytes.as_deref().and_then(decode) {
-            // So that nobody prunes it just now.
+            // Protects it from being pruned now.
             freshen(&path);
             return Some((path, entries));
         }
@@ -30,7 +30,7 @@ pub(super) fn last(store: &Store, real: &Path) -> Option<(PathBuf, Entries)> {
     None
 }
 
-/// Keeps a checkpoint; returns where.
+/// Writes a checkpoint and returns its path.
 ///
 /// # Errors
 /// A sentence.
@@ -45,13 +45,13 @@ pub(super) fn keep(store: &Store, real: &Path, entries: &Entries) -> Result<Path
     }
 }
 
-/// Makes a checkpoint as young as a new one; returns whether it is there.
+/// Resets a checkpoint's age; returns whether it exists.
 pub(super) fn freshen(path: &Path) -> bool {
     let file = fs::File::open(path);
     file.is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
 }
 
-/// Returns the checkpoints in a project's folder, the oldest first.
+/// Returns a project's checkpoints, oldest first.
 pub(super) fn all(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -61,7 +61,7 @@ pub(super) fn all(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the folder that holds the folders of projects.
+/// Returns the folder that contains the projects' folders.
 pub(super) fn projects(store: &Store) -> PathBuf {
     store.folder().join("projects")
 }
@@ -69,7 +69,7 @@ pub(super) fn projects(store: &Store) -> PathBuf {
 /// Returns the folder of a project, given its root with links resolved.
 pub(super) fn folder(store: &Store, real: &Path) -> PathBuf {
     let hash = blake3::hash(real.as_os_str().as_bytes()).to_hex();
-    // The name helps whoever looks for a reason for so many bytes.
+    // The name tells a user which project takes up the space.
     let name = real.file_name().unwrap_or_default().as_bytes();
     let is_plain = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
     let plain: String = name
@@ -84,8 +84,8 @@ pub(super) fn folder(store: &Store, real: &Path) -> PathBuf {
 
 fn words(real: &Path, path: &Path, error: &io::Error) -> String {
     format!(
-        "The checkpoint of {} was not kept: {} could not be written: {error}; make room, or check \
-         the permissions there.",
+        "No checkpoint of {} was saved: {} could not be written: {error}; free some space or check \
+         the permissions.",
         real.display(),
         path.display()
     )

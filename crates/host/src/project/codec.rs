@@ -1,8 +1,8 @@
-//! How what is kept is written down: numbers, bytes and paths one after the other, packed, sealed
-//! with a hash.
+//! The binary format of stored files: numbers, bytes and paths in sequence, compressed, sealed with
+//! a hash.
 //!
-//! Invariant: [`unseal`] returns what [`seal`] was given, or nothing: a file that was not written
-//! to its end, or has come to harm, is none.
+//! Invariant: [`unseal`] returns what [`seal`] was given, or nothing if the file is incomplete or
+//! damaged.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,7 +12,7 @@ use acp_core::spine::project::Blob;
 
 const HASH: usize = 32;
 
-/// Returns the bytes of a file that begins with `magic`.
+/// Returns the bytes of a file that starts with `magic`.
 pub(super) fn seal(magic: &[u8; 8], bytes: &[u8]) -> Vec<u8> {
     let packed = lz4_flex::block::compress_prepend_size(bytes);
     let mut all = Vec::with_capacity(magic.len() + HASH + packed.len());
@@ -22,7 +22,7 @@ pub(super) fn seal(magic: &[u8; 8], bytes: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Returns what was sealed; `None` when that is something else, or damaged.
+/// Returns the sealed bytes; `None` if the file has another format or is damaged.
 pub(super) fn unseal(magic: &[u8; 8], bytes: &[u8]) -> Option<Vec<u8>> {
     let rest = bytes.strip_prefix(magic)?;
     let (hash, packed) = rest.split_first_chunk::<HASH>()?;
@@ -50,7 +50,7 @@ pub(super) fn put_path(out: &mut Vec<u8>, path: &Path) {
     put_bytes(out, path.as_os_str().as_bytes());
 }
 
-/// Takes parts off the front; `None` where they end too early.
+/// Reads values from the front; `None` if the input ends too early.
 #[derive(Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -1,7 +1,7 @@
-//! What the user's repositories have of the files under review, told once and again when it changes.
+//! Versions of the files under review in the user's repositories.
 //!
-//! Invariant: a file is told when its review begins, if it lies in a repository, and after that
-//! only when the index or HEAD have another version of it than was told last.
+//! Invariant: a file in a repository is reported when its review begins, and after that only when
+//! its version in the index or HEAD changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use super::git::{Git, Oid, Repository, Versions};
 use acp_core::spine::project::Committed;
 
-/// The files under review.
+/// The files under review and their reported versions.
 #[derive(Debug)]
 pub(super) struct Reviews {
     git: Git,
-    /// By repository: each file's path in there, and all paths it is under review by.
+    /// Per repository: the path of each file inside it, and the paths under which it is reviewed.
     repositories: BTreeMap<Repository, BTreeMap<PathBuf, Vec<PathBuf>>>,
-    told: BTreeMap<PathBuf, Versions>,
+    reported: BTreeMap<PathBuf, Versions>,
     signals: BTreeSet<PathBuf>,
 }
 
@@ -24,12 +24,12 @@ impl Reviews {
         Self {
             git,
             repositories: BTreeMap::new(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             signals: BTreeSet::new(),
         }
     }
 
-    /// Asks the repositories about the files under review, and returns what is to be told.
+    /// Queries the repositories about the files under review, and returns the changes to report.
     pub(super) fn ask(&mut self, paths: &[PathBuf]) -> Vec<Committed> {
         self.repositories.clear();
         for path in paths {
@@ -39,17 +39,19 @@ impl Reviews {
             }
         }
         let under_review: HashSet<&PathBuf> = paths.iter().collect();
-        self.told.retain(|path, _| under_review.contains(path));
+        self.reported.retain(|path, _| under_review.contains(path));
         self.signals.clear();
         let mut news = Vec::new();
         for (repository, files) in &self.repositories {
-            // Before the versions: what comes after them then changes what is watched.
+            // Collected before the versions: a later change then shows in a watched file.
             self.signals.extend(self.git.signals(repository));
             let inside: BTreeSet<PathBuf> = files.keys().cloned().collect();
             let mut versions = self.git.versions(repository, &inside);
             versions.retain(|inside, now| {
                 let paths = files.get(inside).into_iter().flatten();
-                paths.clone().any(|path| self.told.get(path) != Some(now))
+                paths
+                    .clone()
+                    .any(|path| self.reported.get(path) != Some(now))
             });
             let of = |versions: &Versions| [versions.index.clone(), versions.head.clone()];
             let oids: BTreeSet<Oid> = versions.values().flat_map(of).flatten().collect();
@@ -62,14 +64,14 @@ impl Reviews {
                         index: content(&versions.index).cloned(),
                         head: content(&versions.head).cloned(),
                     });
-                    self.told.insert(path.clone(), versions.clone());
+                    self.reported.insert(path.clone(), versions.clone());
                 }
             }
         }
         news
     }
 
-    /// Returns the files that say, by changing, that it is time to look again.
+    /// Returns the files whose change means that a new query is needed.
     pub(super) fn signals(&self) -> impl Iterator<Item = &Path> {
         self.signals.iter().map(PathBuf::as_path)
     }

@@ -1,31 +1,31 @@
-//! What has become of files: kept, changed, made, gone or moved.
+//! Compares files with their known state: unchanged, changed, created, removed or moved.
 //!
-//! Invariant: [`differences`], applied to what was known, give what was read.
+//! Invariant: applying [`differences`] to the known state gives the state that was read.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
-use super::alike;
 use super::manifest::{Entries, Entry, What};
+use super::similarity;
 use super::store::Store;
 use acp_core::spine::project::Blob;
 
-/// What a change without any text counts for.
+/// The weight of a change without text.
 const LEAST_WEIGHT: usize = 1 << 10;
 
-/// One file that is another than before.
+/// A file that differs from its known state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) path: PathBuf,
-    /// Where it was before.
+    /// Its previous path, if it was moved.
     pub(super) from: Option<PathBuf>,
     pub(super) before: Option<Entry>,
     pub(super) after: Option<Entry>,
 }
 
 impl Difference {
-    /// Returns about how many bytes the texts before and after take.
+    /// Estimates the size of the texts before and after, in bytes.
     pub(super) fn weight(&self) -> usize {
         let states = [&self.before, &self.after];
         let texts = states.into_iter().flatten().filter_map(|entry| {
@@ -36,13 +36,13 @@ impl Difference {
     }
 }
 
-/// Returns whether a file is to the user what it was.
+/// Returns whether a file is unchanged for the user.
 pub(super) fn is_same(before: &Entry, after: &Entry) -> bool {
     let (old, new) = (&before.stat, &after.stat);
     old.permissions() == new.permissions()
         && match (&before.what, &after.what) {
             (What::Unreadable(_), What::Unreadable(_)) => true,
-            // Without the content the stat has to do.
+            // Without the content, the stats decide.
             (What::Large, What::Large)
             | (What::Later, What::Later | What::Text(_) | What::Bytes(_))
             | (What::Text(_) | What::Bytes(_), What::Later) => old.same_content(new),
@@ -50,10 +50,10 @@ pub(super) fn is_same(before: &Entry, after: &Entry) -> bool {
         }
 }
 
-/// Returns the differences between what is known and what was read, by path; files that are new
-/// and ones that are gone are paired where one has become the other.
+/// Returns the differences between the known and the read state, sorted by path; new and
+/// removed files are paired as moves where possible.
 ///
-/// `gone` are known paths at which nothing is.
+/// `gone` lists known paths that no longer exist.
 pub(super) fn differences(
     known: &Entries,
     read: Vec<(PathBuf, Entry)>,
@@ -106,8 +106,8 @@ pub(super) fn differences(
 
 pub(super) type Named<'a> = (&'a Path, &'a Entry);
 
-/// Returns where new files come from: first those that still are the same file, then those with
-/// the same content, each only where there is but one on either side; then those most alike.
+/// Finds where new files came from: first the same inode, then the same content, each only if
+/// unique on both sides, then the most similar text.
 fn moves<'a>(
     gone: &[Named<'a>],
     new: &[(PathBuf, Entry)],
@@ -126,11 +126,11 @@ fn moves<'a>(
     let same_content = pairs(&gone, &new, content).into_iter();
     let same_content = same_content.map(|(old, now)| (now.0.to_owned(), old.0));
     take(same_content.collect(), &mut gone, &mut new, &mut moves);
-    moves.extend(alike::pairs(&gone, &new, store));
+    moves.extend(similarity::pairs(&gone, &new, store));
     moves
 }
 
-/// Adds moves that were found, and leaves their files out of what is looked at next.
+/// Records moves and removes their files from the candidates.
 fn take<'a>(
     found: Vec<(PathBuf, &'a Path)>,
     gone: &mut Vec<Named<'a>>,
@@ -143,7 +143,7 @@ fn take<'a>(
     new.retain(|now| !moves.contains_key(now.0));
 }
 
-/// Returns the pairs that have a key in common which nobody else has.
+/// Returns the pairs that share a key no other candidate has.
 fn pairs<'a, 'b, K: Hash + Eq>(
     gone: &[Named<'a>],
     new: &[Named<'b>],
@@ -173,7 +173,7 @@ fn is_link(entry: &Entry) -> bool {
     matches!(entry.what, What::Link(_))
 }
 
-/// Returns what tells a content from all others; nothing does so for an empty one.
+/// Returns the key that identifies a content; empty files have none.
 fn content(entry: &Entry) -> Option<Blob> {
     entry.blob().filter(|_| entry.stat.bytes > 0)
 }

@@ -1,11 +1,11 @@
-//! Where the user's excludes for all repositories are, as `core.excludesFile` of git has it.
+//! Locates the user's global excludes file, like git's `core.excludesFile`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Environment;
 
-/// Returns the file, whether it is there or not; `None` when there is no home either.
+/// Returns its path, even if the file does not exist; `None` without a home folder.
 pub(super) fn excludes_file(environment: &Environment) -> Option<PathBuf> {
     let folder = |name: &str| {
         let value = environment.value(name)?;
@@ -14,7 +14,7 @@ pub(super) fn excludes_file(environment: &Environment) -> Option<PathBuf> {
     let home = folder("HOME");
     let config = folder("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     let config = config.map(|config| config.join("git"));
-    // The one in the home counts more, as the one that git reads last.
+    // The one in the home folder wins, because git reads it last.
     let files = [
         home.as_ref().map(|home| home.join(".gitconfig")),
         config.as_ref().map(|config| config.join("config")),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_file_of_a_core_section_counts() {
+    fn the_last_file_of_a_core_section_wins() {
         check("", None);
         check(
             "[core]\n\texcludesFile = ~/.ignore",

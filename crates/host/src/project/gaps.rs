@@ -1,4 +1,4 @@
-//! What of a project is not covered, and what was there before anybody could see it.
+//! What of a project is not covered, and which files were there unseen.
 
 use std::path::{Path, PathBuf};
 
@@ -6,51 +6,51 @@ use super::manifest::Stat;
 use super::reading::is_settled;
 use super::scan::Cut;
 
-/// What the last look at everything did not cover.
+/// What the last full look did not cover.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     pub(super) cut: Option<Cut>,
-    /// Files whose content is not kept for want of time or room.
+    /// Number of files whose content is not stored for lack of time or space.
     pub(super) later: usize,
-    /// Folders that may not be listed.
+    /// Folders that cannot be listed.
     pub(super) unseen: Vec<PathBuf>,
-    /// Why contents could not be kept.
+    /// Why contents could not be stored.
     pub(super) trouble: Option<String>,
 }
 
 impl Gaps {
-    /// Returns the sentence for the user; `None` when there is nothing to say.
+    /// Returns the sentence for the user; `None` if everything is covered.
     pub(super) fn words(&self, root: &Path, files: usize) -> Option<String> {
         let root = root.display();
         let mut parts = Vec::new();
         match self.cut {
             Some(Cut::Files) => parts.push(format!(
-                "only {files} files of {root} are watched, there are more; start the session in a \
-                 smaller folder, or hide what does not matter by .gitignore"
+                "only {files} files of {root} are watched; start the session in a smaller folder, or \
+                 exclude files with .gitignore"
             )),
             Some(Cut::Time) => parts.push(format!(
-                "there was no time to look at more than {files} files of {root}; start the session \
-                 in a smaller folder, or hide what does not matter by .gitignore"
+                "only {files} files of {root} could be examined in time; start the session in a \
+                 smaller folder, or exclude files with .gitignore"
             )),
             None => {}
         }
         if self.later > 0 {
             parts.push(format!(
-                "the content of {} files of {root} is not kept, because they are too much; hide \
-                 what does not matter by .gitignore",
+                "the content of {} files of {root} is not stored, because they are too large in total; \
+                 exclude files with .gitignore",
                 self.later
             ));
         }
         if let Some(first) = self.unseen.first() {
             parts.push(format!(
-                "{} folders may not be looked into, the first one is {}; check their permissions",
+                "{} folders cannot be read, for example {}; check their permissions",
                 self.unseen.len(),
                 first.display()
             ));
         }
         if let Some(trouble) = &self.trouble {
             parts.push(format!(
-                "contents could not be kept: {trouble}; make room where Neovim keeps its state"
+                "contents could not be stored: {trouble}; free some space in Neovim's state folder"
             ));
         }
         (!parts.is_empty())
@@ -58,15 +58,15 @@ impl Gaps {
     }
 }
 
-/// Where files may have been before anybody saw them.
+/// Folders in which files may have existed unseen.
 #[derive(Debug)]
-pub(super) struct OutOfSight {
+pub(super) struct UnseenBefore {
     pub(super) folders: Vec<PathBuf>,
     pub(super) last_look: i128,
 }
 
-impl OutOfSight {
-    /// Returns whether a new file was there when everything was looked at last.
+impl UnseenBefore {
+    /// Returns whether a newly found file existed before the last full look.
     pub(super) fn holds(&self, path: &Path, stat: &Stat) -> bool {
         is_settled(stat, self.last_look)
             && self.folders.iter().any(|folder| path.starts_with(folder))

@@ -1,76 +1,77 @@
-//! What the system tells of changes, gathered until it is time to look.
+//! Debounces notifications of the watches until it is time to look.
 //!
-//! A write to a file is a handful of events, a build is thousands: they become one look. It comes
-//! when nothing more is told for a moment; a longer one while a file is being written, because half
-//! a file is no news; and at the latest after [`STORM`], so that a storm is seen while it lasts.
+//! One write to a file causes a few events, a build thousands: each burst becomes one look. It
+//! happens after a quiet moment, a longer one while a file is open for writing, because
+//! half-written files must not be reported; and no later than [`STORM`] after the first event, so
+//! that a storm is seen while it lasts.
 //!
-//! Invariant: what is kept is bounded, whatever is told: many paths of a folder become that folder,
-//! and many folders become everything.
+//! Invariant: memory is bounded: many paths in one folder become the folder, and many folders
+//! become the whole project.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long nothing is told before it is looked.
+/// Quiet time before a look.
 ///
-/// What was written to later than this is not told yet, so there is no use in looking sooner.
+/// Notifications of later writes have not arrived yet, so looking sooner would miss them.
 const QUIET: Duration = Duration::from_millis(30);
 
-/// The same while a file is open that was written to. Systems that tell nothing of the end of a
-/// write have this for all.
+/// Quiet time while a file that was written to is open. Systems that do not report the end of a
+/// write always use this.
 const WRITING: Duration = Duration::from_millis(50);
 
-/// From the first event to the look, at most.
+/// Maximum delay from the first event to the look.
 const STORM: Duration = Duration::from_millis(200);
 
-/// How many times as long as a look takes is to be rested for it: looking without being asked
-/// takes a tenth of a processor at most, in the long run.
+/// Rest after a look, as a multiple of its duration: unsolicited looks use at most a tenth of one
+/// CPU in the long run.
 pub(super) const REST: u32 = 9;
 
-/// How much rest may be owed: a few looks are made at once, however soon they come.
+/// Maximum rest owed: a few looks in quick succession are not delayed.
 const OWED: Duration = Duration::from_secs(2);
 
-/// The paths of one folder that are told apart.
+/// Maximum number of paths tracked per folder.
 const PATHS: usize = 32;
 
-/// The folders that are told apart.
+/// Maximum number of folders tracked.
 const FOLDERS: usize = 256;
 
-/// What shall be looked at.
+/// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Where {
     Everything,
-    /// Files, and folders with all that is in them; none lies in another one.
+    /// Files, and folders with their contents; none contains another.
     At(BTreeSet<PathBuf>),
 }
 
-/// What the last look has found, and left for another one.
+/// Paths that the last look postponed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct PostponedPaths {
     pub(super) paths: BTreeSet<PathBuf>,
     pub(super) again: Instant,
 }
 
-/// What was told since the last look.
+/// Notifications since the last look.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     tree: Tree,
-    /// Files that were written to, and not closed since.
+    /// Files that were written to and not closed since.
     open: HashSet<PathBuf>,
-    /// What is to be looked at again.
-    held: Option<Held>,
-    /// The user's repository may have other versions now.
+    /// Paths to look at again.
+    held: Option<PostponedPaths>,
+    /// Set when the user's repository may have new versions.
     repository: bool,
     first: Option<Instant>,
     last: Option<Instant>,
-    /// When all looks so far will be rested for.
+    /// When the rest owed for all looks ends.
     rested: Option<Instant>,
 }
 
 #[derive(Debug)]
 enum Tree {
     Everything,
-    /// By folder: the names in there that are of interest, or all of it.
+    /// Per folder: the changed names in it, or all of it.
     Folders(BTreeMap<PathBuf, Names>),
 }
 
@@ -82,50 +83,50 @@ enum Names {
 
 /// What happened to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
-    /// It was written to, and may be again at once.
+pub(super) enum Activity {
+    /// It was written to and may be written to again.
     Written,
-    /// A writer is done with it, or it came, went or changed as a whole.
+    /// A writer closed it, or it was created, removed or replaced.
     Done,
 }
 
-/// What is due.
+/// A due look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Due {
-    /// `None`: the tree is as it was.
+    /// `None` if nothing changed in the tree.
     pub(super) tree: Option<Where>,
     pub(super) repository: bool,
 }
 
 impl Gather {
-    /// Takes note of a change at a path.
-    pub(super) fn path(&mut self, path: &Path, deed: Deed, now: Instant) {
-        match deed {
-            Deed::Written if self.open.len() < PATHS => {
+    /// Records a change at a path.
+    pub(super) fn path(&mut self, path: &Path, activity: Activity, now: Instant) {
+        match activity {
+            Activity::Written if self.open.len() < PATHS => {
                 self.open.insert(path.to_owned());
             }
-            Deed::Written => {}
-            Deed::Done => {
+            Activity::Written => {}
+            Activity::Done => {
                 self.open.remove(path);
             }
         }
         self.tree.add(path);
-        self.told(now);
+        self.note(now);
     }
 
-    /// Takes note that anything may have changed.
+    /// Records that anything may have changed.
     pub(super) fn everything(&mut self, now: Instant) {
         self.tree = Tree::Everything;
         self.open.clear();
-        self.told(now);
+        self.note(now);
     }
 
     pub(super) fn repository(&mut self, now: Instant) {
         self.repository = true;
-        self.told(now);
+        self.note(now);
     }
 
-    /// Returns when to look, should nothing more be told; `None` when nothing was.
+    /// Returns when to look if nothing else arrives; `None` if nothing is pending.
     pub(super) fn due(&self) -> Option<Instant> {
         let again = self.held.as_ref().map(|held| held.again);
         let due = [self.due_by_told(), again].into_iter().flatten().min()?;
@@ -142,7 +143,7 @@ impl Gather {
         Some((last + quiet).min(first + STORM))
     }
 
-    /// Takes out what is due.
+    /// Takes the due look.
     pub(super) fn take(&mut self) -> Due {
         let rested = self.rested;
         let all = std::mem::take(self);
@@ -154,7 +155,7 @@ impl Gather {
         }
     }
 
-    /// Forgets the tree: somebody begins to look at all of it.
+    /// Drops pending changes of the tree, because a full look is about to start.
     pub(super) fn covered(&mut self) {
         self.tree = Tree::default();
         self.held = None;
@@ -164,18 +165,18 @@ impl Gather {
         }
     }
 
-    /// Takes note of what the last look has left, for whatever was left before it has seen to.
-    pub(super) fn hold(&mut self, held: Option<Held>) {
+    /// Sets the postponed paths, replacing the earlier ones.
+    pub(super) fn hold(&mut self, held: Option<PostponedPaths>) {
         self.held = held;
     }
 
-    /// Takes note of how long the last look took.
+    /// Records the duration of the last look.
     pub(super) fn looked(&mut self, took: Duration, now: Instant) {
         let from = self.rested.map_or(now, |rested| rested.max(now));
         self.rested = Some(from + took * REST);
     }
 
-    fn told(&mut self, now: Instant) {
+    fn note(&mut self, now: Instant) {
         self.first.get_or_insert(now);
         self.last = Some(now);
     }
@@ -222,7 +223,7 @@ impl Tree {
             Names::Some(names) => names,
         });
         let mut all: Vec<PathBuf> = paths.chain(held).collect();
-        // Path by path, a folder comes right before what is in it.
+        // In path order, a folder comes right before its contents.
         all.sort();
         all.dedup_by(|path, kept| path.starts_with(kept));
         (!all.is_empty()).then(|| Where::At(all.into_iter().collect()))
@@ -235,22 +236,22 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Tells of changes (milliseconds, path, deed) and compares when to look, and at what.
+    /// Feeds changes (milliseconds, path, deed) and compares the time and scope of the look.
     #[track_caller]
-    fn check(told: &[(u32, &str, Deed)], due: u32, at: &[&str]) {
+    fn check(note: &[(u32, &str, Activity)], due: u32, at: &[&str]) {
         let start = Instant::now();
         let mut gather = Gather::default();
-        for &(ms, path, deed) in told {
-            gather.path(Path::new(path), deed, start + MS * ms);
+        for &(ms, path, activity) in note {
+            gather.path(Path::new(path), activity, start + MS * ms);
         }
         assert_eq!(gather.due(), Some(start + MS * due));
         let at = Where::At(at.iter().map(PathBuf::from).collect());
         assert_eq!(gather.take().tree, Some(at));
-        assert_eq!(gather.due(), None, "what was taken is told once");
+        assert_eq!(gather.due(), None, "what was taken is note once");
     }
 
     #[test]
-    fn nothing_told_is_nothing_due() {
+    fn without_changes_no_look_is_due() {
         let mut gather = Gather::default();
         assert_eq!(gather.due(), None);
         let nothing = Due {
@@ -263,7 +264,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_look_waits_for_the_end_of_a_write() {
-        use Deed::{Done, Written};
+        use Activity::{Done, Written};
         check(&[(0, "/p/a", Done)], 30, &["/p/a"]);
         check(&[(0, "/p/a", Written)], 50, &["/p/a"]);
         check(&[(0, "/p/a", Written), (3, "/p/a", Done)], 33, &["/p/a"]);
@@ -272,36 +273,36 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_is_looked_at_while_it_lasts() {
-        let storm: Vec<_> = (0..300).map(|ms| (ms, "/p/a", Deed::Written)).collect();
+    fn a_storm_is_examined_while_it_lasts() {
+        let storm: Vec<_> = (0..300).map(|ms| (ms, "/p/a", Activity::Written)).collect();
         check(&storm, 200, &["/p/a"]);
     }
 
     #[test]
-    fn a_folder_stands_for_what_is_in_it() {
-        use Deed::Done;
-        let told = [(0, "/p/a/x", Done), (0, "/p/a", Done), (0, "/p/ab", Done)];
-        check(&told, quiet(), &["/p/a", "/p/ab"]);
+    fn a_folder_includes_its_contents() {
+        use Activity::Done;
+        let note = [(0, "/p/a/x", Done), (0, "/p/a", Done), (0, "/p/ab", Done)];
+        check(&note, quiet(), &["/p/a", "/p/ab"]);
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn gathered_changes_are_bounded() {
         let now = Instant::now();
         let mut gather = Gather::default();
         for n in 0..10_000 {
-            gather.path(&PathBuf::from(format!("/p/{n}")), Deed::Written, now);
+            gather.path(&PathBuf::from(format!("/p/{n}")), Activity::Written, now);
         }
         assert!(gather.open.len() <= PATHS);
         let all = Where::At(BTreeSet::from([PathBuf::from("/p")]));
         assert_eq!(gather.take().tree, Some(all));
         for n in 0..10_000 {
-            gather.path(&PathBuf::from(format!("/p/{n}/x")), Deed::Done, now);
+            gather.path(&PathBuf::from(format!("/p/{n}/x")), Activity::Done, now);
         }
         assert_eq!(gather.take().tree, Some(Where::Everything));
     }
 
     #[test]
-    fn looks_are_rested_for_once_they_are_many() {
+    fn many_looks_are_followed_by_a_rest() {
         let now = Instant::now() + OWED;
         let path = Path::new("/p/a");
         let mut gather = Gather::default();
@@ -310,7 +311,7 @@ mod tests {
                 gather.looked(MS * 40, now);
             }
             assert_eq!(gather.due(), None, "rest alone is no reason to look");
-            gather.path(path, Deed::Done, now);
+            gather.path(path, Activity::Done, now);
             let due = gather.due();
             gather.take();
             due

@@ -1,17 +1,17 @@
-//! The user's repository, read by the `git` binary and never written to.
+//! Reads the user's repository with the `git` binary and never writes to it.
 //!
-//! Asked for: what it tracks although `.gitignore` hides it, and which versions the index and HEAD
-//! have of the files under review.
+//! It answers two questions: which files are tracked although `.gitignore` hides them, and which
+//! versions of the files under review the index and HEAD have.
 //!
-//! Contents are the blobs' own bytes: no filter, no `autocrlf`, no `working-tree-encoding`. They
-//! are told as lines ([`DiskText`]), which have no line ends: compare their `text`, and a file that
-//! `autocrlf` checks out with CRLF has the text of its blob. A file that is something else in the
-//! working tree than in its blob (a mixture of line ends, an LFS pointer, UTF-16) never equals it,
-//! and stays under review until the user says so.
+//! Contents are the blobs' raw bytes: no filter, no `autocrlf`, no `working-tree-encoding`. They
+//! are returned as lines ([`DiskText`]) without line ends, so compare their `text`: a file that
+//! `autocrlf` checks out with CRLF has the same text as its blob. A file whose working copy differs
+//! from its blob in another way (mixed line ends, an LFS pointer, UTF-16) never equals it, and
+//! stays under review until the user decides.
 //!
-//! Invariant: nothing in the repository changes, nothing is fetched, and no program runs but git:
-//! no optional lock, no hook, no monitor, no pager, no filter, no protocol. (In a repository with a
-//! split index, git itself renews the date of the shared part with each reading.)
+//! Invariant: the repository does not change, nothing is fetched, and no program runs except git:
+//! no optional lock, hook, monitor, pager, filter or protocol. (With a split index, git itself
+//! updates the date of the shared part at each read.)
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ use crate::command::tool;
 use acp_core::spine::event::DiskText;
 use acp_core::text::format::Format;
 
-/// What is set for every call.
+/// Settings for every call.
 const CONFIG: [&str; 4] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -34,25 +34,26 @@ const CONFIG: [&str; 4] = [
     "maintenance.auto=false",
 ];
 
-/// Runs git. Every call waits for a process: not for a thread that must not wait.
+/// Runs git. Every call blocks until the process answers.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
     environment: Environment,
-    /// Contents that are larger are not read.
+    /// Maximum size of a content that is read.
     cap: u64,
 }
 
-/// A repository by its working tree: the folder with `.git` in it, symbolic links resolved.
+/// A repository, identified by its working tree: the folder that contains `.git`, with links
+/// resolved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Repository {
     folder: PathBuf,
 }
 
-/// The name of a content, as git has it.
+/// Git's object id of a content.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Oid(String);
 
-/// Which contents a repository has of a file.
+/// The versions of a file in a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Versions {
     pub(super) index: Option<Oid>,
@@ -60,19 +61,19 @@ pub(super) struct Versions {
 }
 
 impl Repository {
-    /// Returns the repository whose working tree a file lies in, and the file's path in there.
+    /// Returns the repository whose working tree contains a file, and the file's path inside it.
     ///
-    /// Nothing runs for that: it is the nearest folder above that has a `.git`, as for git itself.
+    /// It starts no process: like git, it takes the nearest parent folder with a `.git`.
     pub(super) fn of(path: &Path) -> Option<(Self, PathBuf)> {
         let (parent, name) = (path.parent()?, path.file_name()?);
-        // The file itself may be a link: what the repository has at its path is the link.
+        // The file itself may be a link; the repository stores the link.
         let real = acp_edge::paths::resolved(parent);
         let repository = Self::above(&real)?;
         let inside = real.strip_prefix(&repository.folder).ok()?.join(name);
         Some((repository, inside))
     }
 
-    /// Returns the repository whose working tree a folder, links resolved, lies in.
+    /// Returns the repository that contains a folder (with links resolved).
     fn above(folder: &Path) -> Option<Self> {
         let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let folder = folder.ancestors().find(has_git)?.to_owned();
@@ -85,8 +86,8 @@ impl Git {
         Self { environment, cap }
     }
 
-    /// Returns the files below `root` that the repository tracks although they are ignored;
-    /// absolute, spelt as `root` is. Without git or a repository there are none.
+    /// Returns the ignored files below `root` that the repository tracks, as absolute paths spelled
+    /// like `root`; empty without git or a repository.
     pub(super) fn tracked_although_ignored(&self, root: &Path) -> Vec<PathBuf> {
         if Repository::above(&acp_edge::paths::resolved(root)).is_none() {
             return vec![];
@@ -105,13 +106,13 @@ impl Git {
             .collect()
     }
 
-    /// Returns the files of git's own that change when the index, HEAD or the branch do.
+    /// Returns git's own files that change with the index, HEAD or the branch.
     pub(super) fn signals(&self, repository: &Repository) -> BTreeSet<PathBuf> {
         let mut names = vec!["index".to_owned(), "HEAD".to_owned()];
-        // Where branches are kept that have no file of their own.
+        // With these, a branch has no separate file.
         names.extend(["packed-refs".to_owned(), "reftable/tables.list".to_owned()]);
         let folder = &repository.folder;
-        // There is none while HEAD is detached.
+        // A detached HEAD has no branch.
         if let Some(branch) = self.ask(folder, &["symbolic-ref", "--quiet", "HEAD"])
             && let Ok(branch) = String::from_utf8(branch)
         {
@@ -119,21 +120,23 @@ impl Git {
         }
         let mut args = vec!["rev-parse"];
         args.extend(names.iter().flat_map(|name| ["--git-path", name]));
-        let told = self.ask(folder, &args).unwrap_or_default();
-        let paths = told.split(|&b| b == b'\n').filter(|path| !path.is_empty());
+        let printed = self.ask(folder, &args).unwrap_or_default();
+        let paths = printed
+            .split(|&b| b == b'\n')
+            .filter(|path| !path.is_empty());
         paths
             .map(|path| folder.join(OsStr::from_bytes(path)))
             .collect()
     }
 
-    /// Returns which versions the index and HEAD have of files of a repository, by their paths in
-    /// there; nothing for those that git gave no answer about.
+    /// Returns the versions of files in the index and HEAD, by path inside the repository; files
+    /// without an answer are missing.
     pub(super) fn versions(
         &self,
         repository: &Repository,
         files: &BTreeSet<PathBuf>,
     ) -> BTreeMap<PathBuf, Versions> {
-        // A line feed would end the question.
+        // A line feed would end the query.
         let files = files
             .iter()
             .filter(|file| !file.as_os_str().as_bytes().contains(&b'\n'));
@@ -145,12 +148,12 @@ impl Git {
         };
         let both = |file: &&PathBuf| [question(":0:./", file), question("HEAD:./", file)];
         let questions: Vec<Vec<u8>> = files.iter().flat_map(both).collect();
-        let Some(mut talk) = self.talk(repository, "--batch-check", questions) else {
+        let Some(mut cat_file) = self.cat_file(repository, "--batch-check", questions) else {
             return BTreeMap::new();
         };
         let mut versions = BTreeMap::new();
         for file in files {
-            let (Ok(index), Ok(head)) = (talk.answer(), talk.answer()) else {
+            let (Ok(index), Ok(head)) = (cat_file.answer(), cat_file.answer()) else {
                 break;
             };
             let [index, head] = [index, head].map(|blob| blob.map(|blob| blob.oid));
@@ -159,21 +162,21 @@ impl Git {
         versions
     }
 
-    /// Returns contents of a repository; the ones that are too large are left out.
+    /// Returns contents of a repository, except those above the size limit.
     pub(super) fn contents(
         &self,
         repository: &Repository,
         oids: &BTreeSet<Oid>,
     ) -> HashMap<Oid, DiskText> {
         let questions = oids.iter().map(|oid| oid.0.clone().into_bytes()).collect();
-        let Some(mut talk) = self.talk(repository, "--batch", questions) else {
+        let Some(mut cat_file) = self.cat_file(repository, "--batch", questions) else {
             return HashMap::new();
         };
         let mut contents = HashMap::new();
         for _ in oids {
-            let Ok(blob) = talk.answer() else { break };
+            let Ok(blob) = cat_file.answer() else { break };
             let Some(blob) = blob else { continue };
-            let Ok(bytes) = talk.content(blob.bytes, self.cap) else {
+            let Ok(bytes) = cat_file.content(blob.bytes, self.cap) else {
                 break;
             };
             if let Some(bytes) = bytes {
@@ -184,7 +187,7 @@ impl Git {
         contents
     }
 
-    /// Returns what git answers; `None` when it is not there, or has refused.
+    /// Returns git's output; `None` if git is missing or failed.
     fn ask(&self, folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
         let mut command = self.command(folder)?;
         command.args(args).stdin(Stdio::null());
@@ -192,15 +195,20 @@ impl Git {
         output.status.success().then_some(output.stdout)
     }
 
-    fn talk(&self, repository: &Repository, mode: &str, questions: Vec<Vec<u8>>) -> Option<Talk> {
+    fn cat_file(
+        &self,
+        repository: &Repository,
+        mode: &str,
+        questions: Vec<Vec<u8>>,
+    ) -> Option<CatFile> {
         let mut command = self.command(&repository.folder)?;
         command.args(["cat-file", mode]).stdin(Stdio::piped());
-        Talk::start(command, questions).ok()
+        CatFile::start(command, questions).ok()
     }
 
     fn command(&self, folder: &Path) -> Option<Command> {
         let mut command = tool("git", folder, &self.environment)?;
-        // What a `git commit` that Neovim was started by has set is about that commit.
+        // If Neovim was started by `git commit`, the GIT_* variables refer to that commit.
         for name in self.environment.names() {
             if name.as_bytes().starts_with(b"GIT_") && !is_kept(&name) {
                 command.env_remove(name);
@@ -221,7 +229,7 @@ impl Git {
     }
 }
 
-/// Returns whether a variable of git's says where repositories are looked for, or configures.
+/// Returns whether a git variable concerns repository discovery or configuration.
 fn is_kept(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b"GIT_CONFIG")
@@ -229,8 +237,8 @@ fn is_kept(name: &OsStr) -> bool {
         || name == b"GIT_DISCOVERY_ACROSS_FILESYSTEM"
 }
 
-/// A `git cat-file` that answers questions, in their order.
-struct Talk {
+/// A `git cat-file` that answers queries in order.
+struct CatFile {
     child: Child,
     answers: BufReader<ChildStdout>,
 }
@@ -240,32 +248,32 @@ struct Blob {
     bytes: u64,
 }
 
-impl Talk {
+impl CatFile {
     fn start(mut command: Command, questions: Vec<Vec<u8>>) -> io::Result<Self> {
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        let talk = Self {
+        let cat_file = Self {
             child,
             answers: BufReader::new(stdout),
         };
-        // On a thread of its own: git answers before it has read everything.
+        // Written in another thread, because git answers before it has read all queries.
         std::thread::Builder::new()
             .name("acp-git".to_owned())
             .spawn(move || put(stdin, &questions))?;
-        Ok(talk)
+        Ok(cat_file)
     }
 
-    /// Reads the line that tells of the next object; `None` when there is none, or it is no file.
+    /// Reads the header of the next object; `None` if it is missing or not a blob.
     fn answer(&mut self) -> io::Result<Option<Blob>> {
         let mut line = Vec::new();
         self.answers.read_until(b'\n', &mut line)?;
         if line.pop() != Some(b'\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // "<oid> <type> <size>", or the question and " missing".
+        // "<oid> <type> <size>", or the query and " missing".
         let line = String::from_utf8_lossy(&line);
         let mut words = line.rsplitn(3, ' ');
         let (Some(size), Some(kind), Some(oid)) = (words.next(), words.next(), words.next()) else {
@@ -280,7 +288,7 @@ impl Talk {
         }
     }
 
-    /// Reads the content that follows the line; `None` when it is larger than `cap`.
+    /// Reads the content after a header; `None` if it is larger than `cap`.
     fn content(&mut self, bytes: u64, cap: u64) -> io::Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
         let mut rest = (&mut self.answers).take(bytes);
@@ -303,13 +311,13 @@ fn put(mut stdin: ChildStdin, questions: &[Vec<u8>]) {
         all.extend_from_slice(question);
         all.push(b'\n');
     }
-    // It has ended: its answers end as well.
+    // If git has exited, reading its answers fails too.
     let _ = stdin.write_all(&all);
 }
 
-impl Drop for Talk {
+impl Drop for CatFile {
     fn drop(&mut self) {
-        // It has ended by itself, unless its answers were not all read.
+        // It has exited already unless some answers were not read.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

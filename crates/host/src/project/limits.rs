@@ -1,33 +1,34 @@
-//! How much of a project is looked at and kept, and for how long.
+//! Limits on the size and age of the data of projects.
 
 use std::time::Duration;
 
 use acp_core::spine::project::MAX_KEPT;
 
-/// The sizes and times projects keep to.
+/// The limits of projects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The files that are known of a project.
+    /// Maximum number of known files per project.
     pub files: usize,
-    /// The bytes of all of them whose content is kept.
+    /// Maximum total size of stored contents per project.
     pub bytes: u64,
-    /// The largest file whose content is kept.
+    /// Maximum size of a stored content.
     pub file_bytes: u64,
-    /// How long looking for files may take, and then as long again reading what can wait.
+    /// Time limit for finding files, and again for reading those that can wait.
     pub time: Duration,
-    /// The checkpoints that are kept of a project.
+    /// Maximum number of checkpoints per project.
     pub checkpoints: usize,
-    /// How long they are kept.
+    /// Maximum age of a checkpoint.
     pub age: Duration,
-    /// The bytes the store takes on disk, all projects together.
+    /// Maximum size of the store on disk, for all projects.
     pub store_bytes: u64,
-    /// How often what nobody needs is looked for, at most.
+    /// Minimum interval between prunings.
     pub prune_every: Duration,
-    /// From a change of what is under review until that is on disk.
+    /// Delay from a change of the reviews to the write.
     pub keep_after: Duration,
-    /// The folders of a project that are watched; `ACP_TEST_WATCHES` in the environment is less.
+    /// Maximum number of watched folders per project; `ACP_TEST_WATCHES` in the environment lowers
+    /// it.
     pub watches: usize,
-    /// How often everything is compared while a turn runs in a project that cannot be watched.
+    /// Interval of full comparisons while a turn runs in a project that cannot be watched.
     pub compare_every: Duration,
 }
 

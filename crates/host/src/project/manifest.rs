@@ -1,7 +1,7 @@
-//! What is known of each file of a project, and how that is written down.
+//! The known state of each file of a project, and its encoding.
 //!
-//! Invariant: a manifest that was not written to its end, or has come to harm, is none:
-//! [`decode`] returns exactly what [`encode`] was given, or nothing.
+//! Invariant: [`decode`] returns exactly what [`encode`] was given, or nothing if the manifest is
+//! incomplete or damaged.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -14,44 +14,44 @@ use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unse
 use acp_core::spine::event::Stamp;
 use acp_core::spine::project::Blob;
 
-/// Everything that is known of a project, by paths below its root.
+/// The known state of a project, by path below its root.
 pub(super) type Entries = BTreeMap<PathBuf, Entry>;
 
-/// What is known of one file.
+/// The known state of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) stat: Stat,
     pub(super) what: What,
-    /// The stat tells this content from any later one. If not (it was read within the tick of the
-    /// clock in which it was written), the file is read again.
+    /// Whether a later change must change the stat. If not (the file was read within the clock tick
+    /// of its last change), the file is read again.
     pub(super) settled: bool,
 }
 
-/// What a file was when it was read.
+/// A file's content or kind when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     Text(Blob),
     Bytes(Blob),
-    /// Its content is not kept: it is too large.
+    /// Too large to be stored.
     Large,
-    /// Its content is not kept so far: there was no time, or no room.
+    /// Not stored yet, for lack of time or space.
     Later,
     Link(PathBuf),
-    /// The words say why.
+    /// The reason is a sentence fragment.
     Unreadable(String),
 }
 
-/// Tells a file from the one that was there before, without reading it.
+/// Metadata that distinguishes a file from its predecessor without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) inode: u64,
     pub(super) bytes: u64,
-    /// The kind of file and its permission bits.
+    /// File type and permission bits.
     pub(super) mode: u32,
-    /// When its content, and when anything about it was changed: seconds and nanoseconds.
+    /// Times of the last change of the content and of the metadata: seconds and nanoseconds.
     pub(super) modified: (i64, i64),
     pub(super) changed: (i64, i64),
-    /// When it was made, where the file system knows.
+    /// Creation time, if the file system records it.
     pub(super) born: Option<(i64, i64)>,
 }
 
@@ -74,7 +74,7 @@ impl Stat {
             mode: meta.mode(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
-            // A duration's seconds fit.
+            // The seconds of a duration fit.
             born: born.map(|born| (born.as_secs().cast_signed(), born.subsec_nanos().into())),
         }
     }
@@ -92,14 +92,14 @@ impl Stat {
         }
     }
 
-    /// Returns whether the content must be another: all that can be said without reading it.
+    /// Returns whether the content must be the same, as far as the stats tell.
     pub(super) fn same_content(&self, other: &Self) -> bool {
         self.stamp() == other.stamp()
     }
 
-    /// Returns whether both are one file under two names, one after the other.
+    /// Returns whether both are the same file under two consecutive names.
     ///
-    /// The number alone says little: that of a deleted file is given to the next new one.
+    /// The inode alone is not enough: a new file may get the inode of a deleted one.
     pub(super) fn same_file(&self, other: &Self) -> bool {
         self.inode == other.inode
             && match (self.born, other.born) {
@@ -109,10 +109,10 @@ impl Stat {
     }
 }
 
-/// How a manifest begins; another number for another shape.
+/// The first bytes of a manifest; another format gets another number.
 const MAGIC: &[u8; 8] = b"acpmanf1";
 
-/// Returns a manifest's bytes.
+/// Encodes a manifest.
 pub(super) fn encode(entries: &Entries) -> Vec<u8> {
     let mut out = Vec::with_capacity(entries.len() * 160);
     put_number(&mut out, entries.len() as u64);
@@ -134,7 +134,7 @@ pub(super) fn encode(entries: &Entries) -> Vec<u8> {
     seal(MAGIC, &out)
 }
 
-/// Returns what a manifest says; `None` when it is damaged.
+/// Decodes a manifest; `None` if it is damaged.
 pub(super) fn decode(bytes: &[u8]) -> Option<Entries> {
     let bytes = unseal(MAGIC, bytes)?;
     let mut from = Reader(&bytes);

@@ -1,16 +1,13 @@
-//! Projects: what is in a folder, how that changes, and what it was at each checkpoint.
+//! Projects: the files of a folder, how they change, and their state at each checkpoint.
 //!
-//! A [`shadow::Shadow`] holds the last known state of every file below a root; whoever thinks that
-//! something has changed (the watcher, a checkpoint) has it look again, and the core is told the
-//! difference. What files contain lies in one [`Store`] for all projects and all Neovims.
+//! A [`shadow::Shadow`] holds the last known state of every file below a root. Watches and
+//! checkpoints make it look again, and the core receives the differences. Contents are in one
+//! [`Store`] for all projects and all Neovims.
 //!
-//! Invariants: the operations of a project are carried out one at a time, in the order in which
-//! they were issued, on threads that may block. Nothing below a root is written to by looking at
-//! it. Each checkpoint is answered once, after the changes it has found.
+//! Invariants: the operations of a project run one at a time, in the order they were issued, on
+//! threads that may block. Looking at a root never writes below it. Each checkpoint is answered
+//! once, after the changes it found.
 
-mod alike;
-mod asking;
-mod attend;
 mod checkpoints;
 mod codec;
 mod committed;
@@ -19,20 +16,23 @@ mod excludes;
 mod gaps;
 mod gather;
 mod git;
-mod hold;
-mod kept;
-mod life;
+mod git_queries;
+mod lease;
 mod limits;
 mod manifest;
+mod notifications;
+mod postponed;
 mod prune;
 mod reading;
 mod restore;
+mod reviews;
 mod root;
 mod rules;
 mod scan;
 mod shadow;
+mod similarity;
 mod store;
-mod told;
+mod wakeups;
 mod watch;
 mod worker;
 
@@ -42,9 +42,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use self::kept::Keeper;
 pub use self::limits::Limits;
 pub(super) use self::restore::{move_to, restore};
+use self::reviews::Keeper;
 pub(super) use self::store::Store;
 use super::Kit;
 use acp_core::spine::effect::{Level, Turns};
@@ -52,7 +52,7 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::Token;
 use acp_core::spine::project::{Checkpoint, KeptReview};
 
-/// The projects that are open.
+/// The open projects.
 #[derive(Debug, Clone)]
 pub(super) struct Projects {
     shared: Arc<Shared>,
@@ -61,26 +61,26 @@ pub(super) struct Projects {
 #[derive(Debug)]
 struct Shared {
     open: Mutex<HashMap<PathBuf, Project>>,
-    /// Those of closed projects too: their reviews may go on.
+    /// Also those of closed projects, whose reviews may continue.
     keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
     store: Arc<Store>,
 }
 
-/// The door to one open project; cloning is cheap. Nothing here waits.
+/// A handle on one open project; cheap to clone. No call blocks.
 ///
-/// A project ends when all of its doors are gone: who is part of it keeps a weak one.
+/// A project ends when all of its handles are gone.
 #[derive(Debug, Clone)]
 pub(super) struct Project {
     operations: UnboundedSender<Operation>,
 }
 
-/// What can be asked of a project.
+/// The operations of a project.
 ///
-/// The queue is not bounded: its senders must never wait, and each sends one entry for a burst.
+/// The queue is unbounded because its senders must never block; each sends one entry per burst.
 #[derive(Debug)]
 enum Operation {
     Look(Vec<PathBuf>),
-    /// These files are known and watched though `.gitignore` hides them.
+    /// Track and watch these files although `.gitignore` hides them.
     Track(Vec<PathBuf>),
     /// These files are under review.
     Review(Vec<PathBuf>),
@@ -88,20 +88,20 @@ enum Operation {
 }
 
 impl Project {
-    /// Has these paths compared with what is known of them, as when the watches tell of them.
+    /// Compares these paths with their known state, like a notification of the watches.
     #[cfg(test)]
     pub(super) fn look(&self, paths: Vec<PathBuf>) {
         self.send(Operation::Look(paths));
     }
 
     fn send(&self, operation: Operation) {
-        // Without a worker the host is ending.
+        // Without a worker the host is shutting down.
         let _ = self.operations.send(operation);
     }
 }
 
 impl Projects {
-    /// Returns the projects of a host that keeps its data below `folder`.
+    /// Returns the projects of a host that stores its data below `folder`.
     pub(super) fn new(folder: &Path, limits: Limits) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -112,7 +112,7 @@ impl Projects {
         }
     }
 
-    /// Returns where contents are kept.
+    /// Returns the store of contents.
     pub(super) fn store(&self) -> Arc<Store> {
         Arc::clone(&self.shared.store)
     }
@@ -132,12 +132,12 @@ impl Projects {
         });
     }
 
-    /// Closes a project: what was asked of it before is still done.
+    /// Closes a project; queued operations are still carried out.
     pub(super) fn close(&self, root: &Path) {
         self.lock().remove(root);
     }
 
-    /// Takes a checkpoint; a root that is not open is an error of the answer.
+    /// Takes a checkpoint; a root that is not open is answered with an error.
     pub(super) fn checkpoint(&self, token: Token, root: &Path, turns: Turns, kit: &Kit) {
         match self.lock().get(root) {
             Some(project) => project.send(Operation::Checkpoint(token, turns)),
@@ -145,13 +145,14 @@ impl Projects {
         }
     }
 
-    /// Returns the door to an open project.
+    /// Returns the handle on an open project.
     #[cfg(test)]
     pub(super) fn project(&self, root: &Path) -> Option<Project> {
         self.lock().get(root).cloned()
     }
 
-    /// Keeps reviews, and some no longer, a moment later: together with what comes until then.
+    /// Stores reviews and drops ended ones after a short delay, together with further changes until
+    /// then.
     pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, over: Vec<PathBuf>, kit: &Kit) {
         let keeper = self.keeper(root);
         if !keeper.note(files, over) {
@@ -164,7 +165,7 @@ impl Projects {
         });
     }
 
-    /// Has these paths of a project compared with what is known of them.
+    /// Compares these paths of a project with their known state.
     pub(super) fn look(&self, root: &Path, paths: Vec<PathBuf>) {
         self.send(root, Operation::Look(paths));
     }
@@ -183,8 +184,8 @@ impl Projects {
         }
     }
 
-    /// Closes all projects, and waits until their reviews are kept; looks that are under way are
-    /// of no use to anybody any more.
+    /// Closes all projects and waits until their reviews are stored; looks in progress are not
+    /// awaited.
     pub(super) async fn end(&self, kit: &Kit) {
         self.lock().clear();
         let keepers = std::mem::take(&mut *self.keepers());
@@ -211,7 +212,7 @@ impl Projects {
     }
 }
 
-/// Writes down what is to be kept.
+/// Writes pending reviews.
 async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
     let keeper = Arc::clone(keeper);
     let kept = kit.blocking("keeping reviews", move || keeper.flush());

@@ -1,7 +1,7 @@
-//! Lets go of what nobody needs any more: old checkpoints, then contents that none names.
+//! Prunes old checkpoints, then contents that nothing refers to.
 //!
-//! Invariant: what a checkpoint that is left, a kept review, or a Neovim that runs may ask for is
-//! never removed; when there is doubt whether somebody does, it stays.
+//! Invariant: data that a remaining checkpoint, a stored review or a running Neovim may need is
+//! never removed; in doubt it stays.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
@@ -13,30 +13,31 @@ use std::time::SystemTime;
 use rustix::fs::FlockOperation;
 
 use super::checkpoints::{self, projects};
-use super::kept;
-use super::life::built_upon;
+use super::lease::built_upon;
 use super::manifest::decode;
+use super::reviews;
 use super::store::{Store, Sync, TEMP, YOUNG, blob_at, make_private, write_private};
 use acp_core::spine::project::Blob;
 
-/// Held shared by who begins to build upon a checkpoint, alone by who prunes.
+/// A lock, shared by Neovims that start to build on a checkpoint, exclusive for the one that
+/// prunes.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(super) struct PruneLock {
     _lock: File,
 }
 
-/// Keeps others from pruning; waits for one who does.
+/// Keeps other Neovims from pruning; waits for one that does.
 ///
 /// # Errors
-/// As the system has it.
-pub(super) fn hold(store: &Store) -> io::Result<Hold> {
+/// The system's error.
+pub(super) fn share_lock(store: &Store) -> io::Result<PruneLock> {
     lock(store, FlockOperation::LockShared)
 }
 
-/// Prunes, unless somebody has done so a short time ago, or does so now.
+/// Prunes, unless another Neovim is pruning or has done so recently.
 ///
 /// # Errors
-/// As the system has it, of what all depends on; single files that cannot be removed stay.
+/// An error of the shared folders; single files that cannot be removed stay.
 pub(super) fn prune(store: &Store) -> io::Result<()> {
     let done = store.folder().join("pruned");
     let last = fs::metadata(&done).and_then(|meta| meta.modified());
@@ -52,7 +53,7 @@ pub(super) fn prune(store: &Store) -> io::Result<()> {
     write_private(&done, b"", Sync::Later)
 }
 
-fn lock(store: &Store, operation: FlockOperation) -> io::Result<Hold> {
+fn lock(store: &Store, operation: FlockOperation) -> io::Result<PruneLock> {
     make_private(store.folder())?;
     let path = store.folder().join("lock");
     let file = File::options()
@@ -62,7 +63,7 @@ fn lock(store: &Store, operation: FlockOperation) -> io::Result<Hold> {
         .mode(0o600)
         .open(path)?;
     rustix::fs::flock(&file, operation)?;
-    Ok(Hold { _lock: file })
+    Ok(PruneLock { _lock: file })
 }
 
 #[derive(Debug)]
@@ -71,7 +72,7 @@ struct Pruning<'a> {
     contents: HashMap<Blob, Content>,
     checkpoints: Vec<Checkpoint>,
     needed: HashSet<Blob>,
-    /// Contents that are younger may be in somebody's mind only.
+    /// Younger contents may be needed by a Neovim that has not named them yet.
     horizon: SystemTime,
 }
 
@@ -85,9 +86,9 @@ struct Content {
 struct Checkpoint {
     path: PathBuf,
     taken: SystemTime,
-    /// A Neovim builds upon it.
+    /// A Neovim builds on it.
     in_use: bool,
-    /// How many of its project are newer.
+    /// Number of newer checkpoints of its project.
     newer: usize,
 }
 
@@ -106,7 +107,7 @@ impl<'a> Pruning<'a> {
         for (shard, _) in list(&store.blobs())? {
             pruning.look_at_contents(&shard)?;
         }
-        // A content that was there is kept once more without a new age, for a while.
+        // For a while, storing an existing content again does not reset its age.
         pruning.horizon -= YOUNG;
         Ok(pruning)
     }
@@ -132,8 +133,8 @@ impl<'a> Pruning<'a> {
         }
         for (path, meta) in list(folder)? {
             if path.extension().is_some_and(|end| end == "reviews") {
-                // One that is not understood may be of a version to come: nothing is removed then.
-                self.needed.extend(kept::needs(&path)?);
+                // An unknown format may belong to a newer version; nothing is pruned in that case.
+                self.needed.extend(reviews::needs(&path)?);
             }
             drop_leftover(&path, &meta);
         }
@@ -155,11 +156,11 @@ impl<'a> Pruning<'a> {
         Ok(())
     }
 
-    /// Removes checkpoints that are too many, too old or, the oldest first, too large; notes what
-    /// the others need.
+    /// Removes checkpoints beyond the limits of number, age and total size, oldest first; records
+    /// what the others need.
     fn drop_checkpoints(&mut self) {
         let limits = &self.store.limits;
-        // Those in use first: they stay. Then the newest.
+        // Those in use come first and stay, then the newest.
         self.checkpoints
             .sort_by_key(|one| (!one.in_use, std::cmp::Reverse(one.taken)));
         let mut bytes: u64 = self.bytes(&self.needed);
@@ -175,7 +176,7 @@ impl<'a> Pruning<'a> {
             if !one.in_use && (is_past || is_full) {
                 let _ = fs::remove_file(&one.path);
                 if let Some(folder) = one.path.parent() {
-                    // Goes if it was the last thing there.
+                    // Succeeds only if the folder is empty.
                     let _ = fs::remove_dir(folder);
                 }
                 continue;
@@ -199,10 +200,10 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// Removes a content, unless it is younger than `horizon`.
+/// Removes a content unless it is younger than `horizon`.
 ///
-/// It is moved aside first: who wants to keep the same at this moment makes it young and then
-/// looks whether it is still there, so one of the two notices.
+/// It is renamed first: a Neovim that stores the same content at this moment resets its age and
+/// then checks that it still exists, so one of the two notices the other.
 fn drop_content(path: &Path, horizon: SystemTime) -> io::Result<()> {
     let is_young = |path: &Path| Ok::<_, io::Error>(fs::metadata(path)?.modified()? >= horizon);
     if is_young(path)? {
@@ -218,7 +219,7 @@ fn drop_content(path: &Path, horizon: SystemTime) -> io::Result<()> {
     }
 }
 
-/// Removes what a Neovim that was killed has not finished.
+/// Removes an unfinished file of a Neovim that was killed.
 fn drop_leftover(path: &Path, meta: &Metadata) {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let is_old = meta.modified().is_ok_and(|then| age(then) > YOUNG);
@@ -227,7 +228,7 @@ fn drop_leftover(path: &Path, meta: &Metadata) {
     }
 }
 
-/// Returns what is in a folder, if it is there.
+/// Returns the entries of a folder; none if it does not exist.
 fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

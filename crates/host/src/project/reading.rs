@@ -1,8 +1,8 @@
-//! What files contain: read, kept in the store, and read back as the core has it.
+//! Reads files, stores their contents, and returns stored contents in the core's form.
 //!
-//! Invariant: a stat is taken before the content it goes with is read, from the same open file.
-//! So whoever writes to a file meanwhile makes it look changed the next time; if the clock is too
-//! coarse for that, the entry is not settled.
+//! Invariant: a stat is taken before the content is read, from the same open file. A concurrent
+//! write therefore makes the file look changed the next time; if the clock is too coarse for that,
+//! the entry is not settled.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,26 +15,26 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{Mode, OFlags};
 
 use super::manifest::{Entry, Stat, What};
-use super::scan::Seen;
+use super::scan::FoundFile;
 use super::store::Store;
 use crate::disk::is_missing;
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, FileState};
 use acp_core::text::format::Format;
 
-/// How coarse the clock of a file system is: one with nanoseconds takes the kernel's tick.
+/// Clock granularity of a file system with nanoseconds: the kernel's tick.
 const TICK_NS: i128 = 50_000_000;
-/// One without.
+/// Clock granularity of a file system without nanoseconds.
 const SECONDS_NS: i128 = 2_000_000_000;
 
-/// From how many files on reading is shared among threads.
+/// Number of files from which reading uses several threads.
 const MANY: usize = 64;
 const THREADS: usize = 4;
 
-/// A file that is to be read.
+/// A file to read.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    pub(super) seen: Seen,
+    pub(super) seen: FoundFile,
     pub(super) need: Need,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Wanted {
 pub(super) enum Need {
     /// Now.
     Now,
-    /// If there is time and room; else it is read another time.
+    /// Only if time and space allow; otherwise later.
     Spare,
 }
 
-/// What may be spent on files that need not be read now.
+/// Time and space for files that can wait.
 #[derive(Debug)]
 pub(super) struct Budget {
     pub(super) until: Instant,
@@ -64,35 +64,35 @@ impl Budget {
     }
 }
 
-/// Files that were read.
+/// The result of reading files.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    /// `None` where there is nothing any more.
-    pub(super) entries: Vec<(Seen, Option<Entry>)>,
-    /// Files that were written to while they were read.
+    /// `None` where the file no longer exists.
+    pub(super) entries: Vec<(FoundFile, Option<Entry>)>,
+    /// Files that were written to during the read.
     pub(super) torn: HashSet<PathBuf>,
-    /// The first reason why a content could not be kept.
+    /// The first reason why a content could not be stored.
     pub(super) trouble: Option<String>,
 }
 
-/// What is to be said of a file that is read.
-enum Note {
-    /// Its content could not be kept.
+/// A problem while reading a file.
+enum Problem {
+    /// Its content could not be stored.
     Trouble(io::Error),
-    /// It was written to meanwhile.
+    /// It was written to during the read.
     Torn(PathBuf),
 }
 
-/// Reads files, by several threads if they are many.
+/// Reads files, in several threads if there are many.
 pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: &Budget) -> Reads {
     let notes = Mutex::new((None, HashSet::new()));
-    let report = |note: Note| {
+    let report = |problem: Problem| {
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-        match note {
-            Note::Trouble(error) => {
+        match problem {
+            Problem::Trouble(error) => {
                 notes.0.get_or_insert(error.to_string());
             }
-            Note::Torn(path) => {
+            Problem::Torn(path) => {
                 notes.1.insert(path);
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: 
     }
 }
 
-/// Returns what `work` makes of each item, in their order.
+/// Applies `work` to each item in parallel; results are in the order of the items.
 fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let share = || {
@@ -128,7 +128,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) 
     let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(share)).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
-        // A panic in a share goes on here, to the guard around all of it.
+        // A panic continues here, inside the guard of the caller.
         let done = joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         done.flatten().collect()
     });
@@ -136,13 +136,13 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) 
     all.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Reads one file; what is wrong with the store is reported, and the file known all the same.
+/// Reads one file; a failure of the store is reported, and the file is still recorded.
 fn read(
     root: &Path,
     wanted: &Wanted,
     store: &Store,
     budget: &Budget,
-    report: &impl Fn(Note),
+    report: &impl Fn(Problem),
 ) -> Option<Entry> {
     let now = now();
     let cap = store.limits.file_bytes;
@@ -159,7 +159,7 @@ fn read(
             Ok((now, bytes, is_torn)) => {
                 stat = now;
                 if is_torn {
-                    report(Note::Torn(wanted.seen.path.clone()));
+                    report(Problem::Torn(wanted.seen.path.clone()));
                 }
                 kept(&bytes, store, report)
             }
@@ -177,8 +177,8 @@ fn read(
     })
 }
 
-/// Keeps a content that is not too large.
-fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Note)) -> What {
+/// Stores a content that is not too large.
+fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Problem)) -> What {
     if bytes.len() as u64 > store.limits.file_bytes {
         return What::Large;
     }
@@ -186,17 +186,17 @@ fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Note)) -> What {
         Ok(blob) if is_text(bytes) => What::Text(blob),
         Ok(blob) => What::Bytes(blob),
         Err(error) => {
-            report(Note::Trouble(error));
+            report(Problem::Trouble(error));
             What::Later
         }
     }
 }
 
-/// Returns a regular file's stat and bytes, one more than `cap` of them at most, and whether
-/// somebody has written to it meanwhile.
+/// Returns a regular file's stat, at most `cap` + 1 of its bytes, and whether it was written to
+/// during the read.
 ///
 /// # Errors
-/// As the system has it; what is no regular file any more is missing.
+/// The system's error; a path that is no longer a regular file counts as missing.
 fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>, bool)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()) {
@@ -210,19 +210,20 @@ fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>, bool)> {
     }
     let mut stat = Stat::of(&meta);
     let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes.min(cap)).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow during the read.
     (&file).take(cap + 1).read_to_end(&mut bytes)?;
     let is_torn = !stat.same_content(&Stat::of(&file.metadata()?));
     stat.bytes = stat.bytes.max(bytes.len() as u64);
     Ok((stat, bytes, is_torn))
 }
 
-/// Returns whether bytes are lines for the core: Git, too, takes NUL for the mark of the rest.
+/// Returns whether bytes are text for the core; like Git, it takes a NUL byte as the sign of binary
+/// data.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     memchr::memchr(0, bytes).is_none()
 }
 
-/// Returns whether a change from `now` on must show in the stat.
+/// Returns whether any change after `now` must show in the stat.
 pub(super) fn is_settled(stat: &Stat, now: i128) -> bool {
     let grain = match stat.changed.1 {
         0 => SECONDS_NS,
@@ -235,13 +236,13 @@ fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
-/// Returns the time in nanoseconds.
+/// Returns the current time in nanoseconds.
 pub(super) fn now() -> i128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(0))
 }
 
-/// Returns what an entry is to the core; contents come from the store.
+/// Converts an entry to the core's form, with contents from the store.
 pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileState {
     let Some(Entry { stat, what, .. }) = entry else {
         return FileState::missing();
@@ -276,14 +277,14 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
 mod tests {
     use super::*;
 
-    /// Says when a file was changed, and when it was read after that, in milliseconds.
+    /// Checks a file that was changed at `changed` and read `after_ms` milliseconds later.
     #[track_caller]
     fn check(changed: (i64, i64), after_ms: i128, settled: bool) {
         let stat = Stat {
             inode: 1,
             bytes: 1,
             mode: 0o100_644,
-            // Anybody can set this one to anything.
+            // Programs can set this time to any value.
             modified: (0, 0),
             changed,
             born: None,

@@ -1,7 +1,7 @@
-//! Puts files back as they were, and where they were.
+//! Restores files: content, kind, mode and path.
 //!
-//! Invariant: an error leaves a file as it was, or says what is different; nothing is lost that
-//! was there: a folder with something in it is never removed, and no move overwrites.
+//! Invariant: an error leaves a file as it was, or says what differs. No data is lost: a folder
+//! that is not empty is never removed, and no move overwrites a file.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -18,7 +18,7 @@ use acp_core::spine::project::{Blob, Body, FileState};
 /// The permission bits of a state.
 const PERMISSIONS: u32 = 0o7777;
 
-/// Brings back what was at a path: content, kind and mode.
+/// Restores the state of a path: content, kind and mode.
 ///
 /// # Errors
 /// A sentence with the path and the next step.
@@ -27,12 +27,12 @@ pub(crate) fn restore(path: &Path, state: &FileState, store: &Store) -> Result<(
     let bytes = match &state.body {
         Body::Missing => return delete(path),
         Body::Link(to) => return link(path, to).map_err(words),
-        // Only what is around the content can have changed.
+        // Possible without a stored content if only the mode has changed.
         Body::Bytes { blob: None, .. } | Body::Unreadable(_) if is_untouched(path, state) => None,
         Body::Bytes { blob: None, .. } => {
-            return Err(lost(path, "its content was too much to be kept"));
+            return Err(lost(path, "its content was too large to store"));
         }
-        Body::Unreadable(_) => return Err(lost(path, "its content could not be read before")),
+        Body::Unreadable(_) => return Err(lost(path, "its previous content could not be read")),
         Body::Bytes {
             blob: Some(blob), ..
         } => Some(kept(path, *blob, store)?),
@@ -41,10 +41,10 @@ pub(crate) fn restore(path: &Path, state: &FileState, store: &Store) -> Result<(
     content(path, bytes.as_deref(), state.mode).map_err(words)
 }
 
-/// Moves a file where nothing is, and makes the folders above that place.
+/// Moves a file to a free path, and creates the folders above it.
 ///
 /// # Errors
-/// A sentence with the path and the next step; then nothing has changed.
+/// A sentence with the path and the next step; nothing has changed in that case.
 pub(crate) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
     let moved = fs::symlink_metadata(from)
         .map_err(Refusal::from)
@@ -56,7 +56,7 @@ pub(crate) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
         let sentence = refusal.words(from, "moved");
         match &refusal {
             Refusal::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => format!(
-                "{} was not moved: {} is there already; move that away first.",
+                "{} was not moved: {} already exists; move that file away first.",
                 from.display(),
                 to.display()
             ),
@@ -70,25 +70,25 @@ pub(crate) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
     })
 }
 
-/// Returns the content that a state names.
+/// Returns the stored content of a state.
 fn kept(path: &Path, blob: Blob, store: &Store) -> Result<Vec<u8>, String> {
     store.get(blob).map_err(|loss| lost(path, &loss.words()))
 }
 
 fn lost(path: &Path, why: &str) -> String {
     format!(
-        "{} was not restored: {why}; take it from your version control or a backup.",
+        "{} was not restored: {why}; restore it from version control or a backup.",
         path.display()
     )
 }
 
-/// Returns whether the content at a path is the very one of `state`, by all the stat can tell.
+/// Returns whether the content at a path is still that of `state`, as far as the stats tell.
 fn is_untouched(path: &Path, state: &FileState) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|meta| meta.is_file() && state.stamp == Some(acp_edge::paths::stamp_of(&meta)))
 }
 
-/// Makes a regular file of this content (`None`: the one it has) and mode.
+/// Creates or changes a regular file with this content (`None` keeps the current one) and mode.
 fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), Refusal> {
     let here = match fs::symlink_metadata(path) {
         Ok(meta) => Some(meta),
@@ -98,7 +98,7 @@ fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), R
     match (bytes, here) {
         (None, _) => {}
         (Some(bytes), Some(meta)) if meta.is_file() => {
-            // A file that was writable is made so again, whoever has made it read-only.
+            // If the file was writable before, its read-only mode is undone too.
             if mode.is_none_or(|mode| mode & 0o200 == 0) {
                 write::check_writable(path, &meta)?;
             }
@@ -120,7 +120,7 @@ fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), R
     }
 }
 
-/// Makes a symbolic link, in one step if something else is there.
+/// Creates a symbolic link; replaces an existing file in one step.
 fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
     let here = fs::symlink_metadata(path).ok();
     if here.as_ref().is_some_and(Metadata::is_symlink) && fs::read_link(path)? == to {
@@ -139,7 +139,7 @@ fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
     Ok(made?)
 }
 
-/// Refuses what must not be replaced, and removes a folder that has nothing in it.
+/// Refuses to replace anything but files and links; removes an empty folder.
 fn make_way(path: &Path, here: Option<&Metadata>) -> Result<(), Refusal> {
     let Some(meta) = here else {
         return Ok(());
@@ -154,7 +154,8 @@ fn make_way(path: &Path, here: Option<&Metadata>) -> Result<(), Refusal> {
 fn rename_over_nothing(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // Not every file system can; then there is a moment between the look and the move.
+        // Some file systems do not support this; then another program could create the file between
+        // check and move.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
             if fs::symlink_metadata(to).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());

@@ -1,12 +1,12 @@
 //! The root of a project, and paths below it.
 //!
-//! Invariant: what goes out is spelt as the core spells the root; what comes in may be spelt with
-//! its links resolved, as some do who tell of changes.
+//! Invariant: returned paths are spelled like the core's root; accepted paths may also have their
+//! links resolved, as in notifications of the system.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::is_never_seen;
-use super::scan::{RealFolders, Way};
+use super::scan::{Access, RealFolders};
 
 /// The root of a project.
 #[derive(Debug)]
@@ -33,21 +33,17 @@ impl Root {
         &self.real
     }
 
-    /// Returns the first part of a path that is no folder, or the path if all are.
-    pub(super) fn first_that_is_no_folder(
-        &self,
-        path: PathBuf,
-        folders: &mut RealFolders,
-    ) -> PathBuf {
+    /// Returns the first ancestor that is not a folder, or the path if all are.
+    pub(super) fn first_non_folder(&self, path: PathBuf, folders: &mut RealFolders) -> PathBuf {
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
         above.reverse();
-        let is_shut = |folder: &&Path| folders.way(&self.path, folder) == Way::None;
+        let is_shut = |folder: &&Path| folders.access(&self.path, folder) == Access::None;
         let first = above.into_iter().find(is_shut).map(Path::to_owned);
         first.unwrap_or(path)
     }
 
-    /// Returns a path relative to the root, or as it is if it lies elsewhere; `None` if nobody may
-    /// see it.
+    /// Returns a path relative to the root, or unchanged if it lies elsewhere; `None` if it is
+    /// never shown.
     pub(super) fn key(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.path);
         let below = below.or_else(|_| path.strip_prefix(&self.real));
@@ -61,7 +57,7 @@ impl Root {
     }
 
     /// Returns a path below the root as the core spells it.
-    pub(super) fn spelt(&self, path: &Path) -> PathBuf {
+    pub(super) fn spelled(&self, path: &Path) -> PathBuf {
         match path.as_os_str().is_empty() {
             true => self.path.clone(),
             false => self.path.join(path),

@@ -1,12 +1,11 @@
-//! Which files of a project are hidden: what `.gitignore` says, and what is nobody's to see.
+//! Which files of a project are hidden, by `.gitignore` and by name.
 //!
-//! As git has it: the rule nearest to the file counts, within one file the last one; then
-//! `info/exclude`, then the user's own excludes; a folder that is hidden hides all below it; a
-//! repository inside another knows nothing of the rules outside. Folders without a repository
-//! honour their own `.gitignore`s too, but none from above the root.
+//! As in git, the rule nearest to the file wins, and within one file the last rule; then
+//! `info/exclude`, then the user's own excludes. A hidden folder hides everything below it, and
+//! rules outside a nested repository do not apply inside it. Folders without a repository honour
+//! their own `.gitignore` files too, but none above the root.
 //!
-//! Files are read when a rule is asked for first, and one [`Rules`] serves one look: it never
-//! grows stale.
+//! Rule files are read on demand. A [`Rules`] serves one look only, so it never becomes stale.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// What a repository keeps in its own folder, where that is no `.git`.
+/// Entries of a bare git folder, one that is not named `.git`.
 const GIT_OWN: [&str; 19] = [
     "HEAD",
     "FETCH_HEAD",
@@ -43,24 +42,24 @@ const GIT_OWN: [&str; 19] = [
 /// The rules of one project.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Symbolic links resolved, so that the folders above it are the ones git sees.
+    /// Links are resolved, so that the folders above are those git sees.
     root: PathBuf,
-    /// The user's excludes for all repositories.
+    /// The user's global excludes file.
     excludes: Option<PathBuf>,
-    /// What must not be walked, wherever it lies: the store itself.
+    /// The store's folder, which must not be walked.
     own: PathBuf,
     levels: HashMap<PathBuf, Arc<Level>>,
-    /// Those above the root, when it lies in a repository.
+    /// The rules above the root, if it lies inside a repository.
     above: Option<Arc<Level>>,
 }
 
-/// The rules that hold in one folder.
+/// The rules that apply in one folder.
 #[derive(Debug)]
 struct Level {
     here: Gitignore,
-    /// A repository begins here: its excludes, and the user's.
+    /// Set if a repository starts here: its excludes and the user's.
     repository: Option<Gitignore>,
-    /// The folder is a repository's own, next to its working trees.
+    /// The folder is itself a git folder, next to its working trees.
     is_git: bool,
     above: Option<Arc<Level>>,
 }
@@ -79,10 +78,10 @@ impl Rules {
         rules
     }
 
-    /// Returns whether a path below the root, in a folder that is not hidden, is hidden.
+    /// Returns whether a path is hidden, given that its folder is not.
     pub(super) fn hides_entry(&mut self, path: &Path, is_folder: bool) -> bool {
         let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
-            // The root itself is what the user works in.
+            // The root itself is never hidden.
             return false;
         };
         if is_never_seen(name) {
@@ -96,7 +95,7 @@ impl Rules {
         (is_folder && real == self.own) || level.hides(&real, is_folder)
     }
 
-    /// Returns whether a path below the root is hidden, or a folder that it lies in.
+    /// Returns whether a path or one of its folders is hidden.
     pub(super) fn hides(&mut self, path: &Path, is_folder: bool) -> bool {
         let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
         folders.reverse();
@@ -178,19 +177,19 @@ impl Level {
     }
 }
 
-/// Returns whether nobody sees files of this name: a repository's own, and ones that are just
-/// being written here.
+/// Returns whether files with this name are never shown: `.git`, and temporary files of this
+/// client.
 pub(super) fn is_never_seen(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name == b".git" || (name.starts_with(b".acp-") && name.ends_with(b".tmp"))
 }
 
-/// Returns the patterns of these files, the later ones counting more; what cannot be read or
-/// understood is left out, as git does.
+/// Returns the patterns of these files, later ones taking precedence; unreadable files and invalid
+/// patterns are skipped, as in git.
 fn read_rules(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for file in files {
-        // A pipe of that name would never end.
+        // Reading a pipe would block.
         if file.is_file() {
             let _ = builder.add(file);
         }
@@ -198,7 +197,7 @@ fn read_rules(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Gitign
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Returns a repository's own folder, shared by its working trees, given its `.git`.
+/// Returns a repository's main git folder, given the `.git` of a working tree.
 fn git_folder(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());

@@ -1,7 +1,7 @@
-//! Which files there are: folders walked, names and stats only.
+//! Lists files by walking folders: names and stats only.
 //!
-//! Invariant: a scan never follows a symbolic link, never opens a file but the `.gitignore`s, and
-//! what it could not see is not said to be gone: [`Scan::unseen`] and [`Scan::cut`] tell of it.
+//! Invariant: a scan never follows a symbolic link and opens no file except `.gitignore`s. Files it
+//! could not see are not reported as removed; [`Scan::unseen`] and [`Scan::cut`] record the gaps.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, DirEntry, Metadata};
@@ -12,20 +12,20 @@ use std::time::Instant;
 use super::manifest::Stat;
 use super::rules::Rules;
 
-/// What a scan has found, by paths below the root.
+/// The result of a scan, with paths below the root.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    pub(super) found: Vec<Seen>,
+    pub(super) found: Vec<FoundFile>,
     pub(super) folders: Vec<PathBuf>,
     /// Folders that could not be listed.
     pub(super) unseen: Vec<PathBuf>,
-    /// The scan ended before everything was seen.
+    /// Set if the scan stopped early.
     pub(super) cut: Option<Cut>,
 }
 
 /// A file or a link.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct FoundFile {
     pub(super) path: PathBuf,
     pub(super) stat: Stat,
     pub(super) is_link: bool,
@@ -37,36 +37,36 @@ pub(super) enum Cut {
     Time,
 }
 
-/// How far a scan may go.
+/// The limits of a scan.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
+pub(super) struct ScanLimits {
     pub(super) files: usize,
     pub(super) until: Instant,
 }
 
-/// What is at a path.
+/// What exists at a path.
 #[derive(Debug)]
-pub(super) enum Spot {
+pub(super) enum PathKind {
     Nothing,
     Folder,
-    File(Seen),
-    /// The system does not let us see.
+    File(FoundFile),
+    /// Permissions prevent an answer.
     Hidden,
 }
 
-/// Looks at a path below the root, links not followed; special files are nothing.
-pub(super) fn spot(root: &Path, path: PathBuf) -> Spot {
+/// Examines a path below the root without following links; special files count as nothing.
+pub(super) fn path_kind(root: &Path, path: PathBuf) -> PathKind {
     match fs::symlink_metadata(root.join(&path)) {
-        Ok(meta) if meta.is_dir() => Spot::Folder,
-        Ok(meta) => seen(path, &meta).map_or(Spot::Nothing, Spot::File),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Spot::Hidden,
-        Err(_) => Spot::Nothing,
+        Ok(meta) if meta.is_dir() => PathKind::Folder,
+        Ok(meta) => seen(path, &meta).map_or(PathKind::Nothing, PathKind::File),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => PathKind::Hidden,
+        Err(_) => PathKind::Nothing,
     }
 }
 
-fn seen(path: PathBuf, meta: &Metadata) -> Option<Seen> {
+fn seen(path: PathBuf, meta: &Metadata) -> Option<FoundFile> {
     let is_link = meta.is_symlink();
-    (is_link || meta.is_file()).then(|| Seen {
+    (is_link || meta.is_file()).then(|| FoundFile {
         path,
         stat: Stat::of(meta),
         is_link,
@@ -74,12 +74,18 @@ fn seen(path: PathBuf, meta: &Metadata) -> Option<Seen> {
 }
 
 impl Scan {
-    /// Walks a folder that is not hidden, nearest files first, so that a scan that is cut has
+    /// Walks a folder that is not hidden, nearest files first, so that a scan that stops early has
     /// seen those.
-    pub(super) fn walk(&mut self, root: &Path, start: PathBuf, rules: &mut Rules, reach: Reach) {
+    pub(super) fn walk(
+        &mut self,
+        root: &Path,
+        start: PathBuf,
+        rules: &mut Rules,
+        limits: ScanLimits,
+    ) {
         let mut waiting = VecDeque::from([start]);
         while let Some(folder) = waiting.pop_front() {
-            if Instant::now() > reach.until {
+            if Instant::now() > limits.until {
                 self.cut = Some(Cut::Time);
                 return;
             }
@@ -103,14 +109,14 @@ impl Scan {
                     waiting.push_back(path);
                     continue;
                 }
-                if self.found.len() >= reach.files {
+                if self.found.len() >= limits.files {
                     self.cut = Some(Cut::Files);
                     return;
                 }
                 match entry.metadata() {
                     Ok(meta) => self.found.extend(seen(path, &meta)),
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                        // Listed, but no more: a folder without the right to enter it.
+                        // The folder can be listed but not entered.
                         if self.unseen.last() != Some(&folder) {
                             self.unseen.push(folder.clone());
                         }
@@ -123,49 +129,49 @@ impl Scan {
     }
 }
 
-/// Which paths are folders, and no links to folders: each is asked for once.
+/// Caches which paths are real folders rather than links to folders.
 #[derive(Debug, Default)]
 pub(super) struct RealFolders {
-    known: HashMap<PathBuf, Way>,
+    known: HashMap<PathBuf, Access>,
 }
 
-/// Whether a path can be reached by folders alone.
+/// Whether a path can be reached through real folders only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Access {
     Open,
-    /// Something on the way is no folder, or is not there.
+    /// A part of the path is missing or not a folder.
     None,
-    /// Something on the way may not be entered.
+    /// A part of the path cannot be entered.
     Shut,
 }
 
 impl RealFolders {
-    /// Returns whether a folder below the root is one, and all above it are; elsewhere links may
-    /// lead to it.
-    pub(super) fn way(&mut self, root: &Path, folder: &Path) -> Way {
+    /// Returns whether a folder below the root and all its parents are real folders; outside the
+    /// root, links are allowed.
+    pub(super) fn access(&mut self, root: &Path, folder: &Path) -> Access {
         let Some(parent) = folder.parent() else {
             // The root itself may be a link.
-            return Way::Open;
+            return Access::Open;
         };
         if folder.is_absolute() {
             return match fs::metadata(folder) {
-                Ok(meta) if meta.is_dir() => Way::Open,
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Way::Shut,
-                _ => Way::None,
+                Ok(meta) if meta.is_dir() => Access::Open,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Access::Shut,
+                _ => Access::None,
             };
         }
-        if let Some(way) = self.known.get(folder) {
-            return *way;
+        if let Some(access) = self.known.get(folder) {
+            return *access;
         }
-        let way = match self.way(root, parent) {
-            Way::Open => match spot(root, folder.to_owned()) {
-                Spot::Folder => Way::Open,
-                Spot::Hidden => Way::Shut,
-                Spot::Nothing | Spot::File(_) => Way::None,
+        let access = match self.access(root, parent) {
+            Access::Open => match path_kind(root, folder.to_owned()) {
+                PathKind::Folder => Access::Open,
+                PathKind::Hidden => Access::Shut,
+                PathKind::Nothing | PathKind::File(_) => Access::None,
             },
             other => other,
         };
-        self.known.insert(folder.to_owned(), way);
-        way
+        self.known.insert(folder.to_owned(), access);
+        access
     }
 }

@@ -1,10 +1,10 @@
-//! The contents of files, by the hash of their bytes: one folder for all projects and all Neovims.
+//! The contents of files, named by the hash of their bytes: one store for all projects and Neovims.
 //!
-//! A content is an lz4 block below `blobs/`, named by the blake3 hash of what it holds, written
-//! under a temporary name and renamed. So two Neovims may keep the same content at once, nobody
-//! sees half of one, and what has come to harm is noticed: its hash is another.
+//! A content is an lz4 block below `blobs/`, named by the blake3 hash of the uncompressed bytes. It
+//! is written to a temporary file and renamed, so several Neovims may store the same content at
+//! once and no reader sees half of it. A damaged file no longer matches its hash.
 //!
-//! Invariant: [`Store::get`] returns the bytes that were kept, or says why it cannot.
+//! Invariant: [`Store::get`] returns the stored bytes, or an error that says why not.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -15,20 +15,20 @@ use std::time::{Duration, SystemTime};
 use super::limits::Limits;
 use acp_core::spine::project::Blob;
 
-/// How long a content is safe from being pruned though no checkpoint names it yet.
+/// Minimum age for pruning a content; until then a checkpoint may still come to name it.
 pub(super) const YOUNG: Duration = Duration::from_secs(60 * 60);
 
-/// The most that an lz4 block can hold for each of its bytes.
+/// Maximum compression ratio of lz4.
 const LZ4_RATIO: usize = 255;
 
-/// Where contents are kept, and all else that outlives a Neovim.
+/// The store of contents and of everything else that outlives a Neovim.
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
     pub(super) limits: Limits,
 }
 
-/// Why a content is not to be had.
+/// Why a content is unavailable.
 #[derive(Debug)]
 pub(super) enum Loss {
     Gone,
@@ -37,7 +37,7 @@ pub(super) enum Loss {
 }
 
 impl Store {
-    /// Returns the store below `folder`; nothing is made before it is needed.
+    /// Returns the store below `folder`; folders are created when first needed.
     pub(super) fn new(folder: &Path, limits: Limits) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -45,17 +45,17 @@ impl Store {
         }
     }
 
-    /// Returns the folder of everything that is kept.
+    /// Returns the folder of all stored data.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the folder that holds the folders of contents.
+    /// Returns the folder of contents.
     pub(super) fn blobs(&self) -> PathBuf {
         self.folder.join("blobs")
     }
 
-    /// Keeps a content.
+    /// Stores a content.
     ///
     /// # Errors
     /// It could not be written.
@@ -73,8 +73,8 @@ impl Store {
     /// Returns a content.
     ///
     /// # Errors
-    /// It is not there, or it is not what was kept; then it is removed, so that keeping it once
-    /// more mends it.
+    /// It is missing or damaged. A damaged one is removed, so that storing it again repairs the
+    /// store.
     pub(super) fn get(&self, blob: Blob) -> Result<Vec<u8>, Loss> {
         let path = self.path(blob);
         let packed = fs::read(&path).map_err(|error| match error.kind() {
@@ -92,19 +92,19 @@ impl Store {
 
     fn path(&self, blob: Blob) -> PathBuf {
         let hex = blake3::Hash::from_bytes(blob.0).to_hex();
-        // Hex is ASCII and 64 long.
+        // The hex form is 64 ASCII characters long.
         let (shard, rest) = hex.split_at(2);
         self.blobs().join(shard).join(rest)
     }
 }
 
 impl Loss {
-    /// Returns why, as the end of a sentence.
+    /// Returns the reason as a clause.
     pub(super) fn words(&self) -> String {
         match self {
-            Loss::Gone => "its content is no longer kept".into(),
-            Loss::Damaged => "the content kept of it was damaged".into(),
-            Loss::Io(error) => format!("the content kept of it could not be read: {error}"),
+            Loss::Gone => "its content is no longer stored".into(),
+            Loss::Damaged => "its stored content is damaged".into(),
+            Loss::Io(error) => format!("its stored content could not be read: {error}"),
         }
     }
 }
@@ -114,7 +114,7 @@ pub(super) fn name(bytes: &[u8]) -> Blob {
     Blob(*blake3::hash(bytes).as_bytes())
 }
 
-/// Returns the name that a file of the store stands for.
+/// Returns the content that a file of the store is named after.
 pub(super) fn blob_at(shard: &str, rest: &str) -> Option<Blob> {
     let hash = blake3::Hash::from_hex(format!("{shard}{rest}")).ok()?;
     Some(Blob(*hash.as_bytes()))
@@ -122,7 +122,7 @@ pub(super) fn blob_at(shard: &str, rest: &str) -> Option<Blob> {
 
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     let size = stated_size(packed)?;
-    // A damaged size must not take all memory.
+    // A damaged size must not exhaust the memory.
     if size > packed.len().saturating_mul(LZ4_RATIO) {
         return None;
     }
@@ -134,8 +134,8 @@ fn stated_size(packed: &[u8]) -> Option<usize> {
     usize::try_from(u32::from_le_bytes(*size)).ok()
 }
 
-/// Returns whether a content is there already, as far as its first bytes say; then its age begins
-/// anew: it is needed again, and whoever prunes must see that.
+/// Returns whether a content of this size is stored already. If so, resets its age when needed, so
+/// that it is not pruned.
 fn is_kept(path: &Path, bytes: usize) -> bool {
     let Ok(mut file) = File::open(path) else {
         return false;
@@ -147,23 +147,23 @@ fn is_kept(path: &Path, bytes: usize) -> bool {
     let age = file.metadata().and_then(|meta| meta.modified());
     let is_old = age.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > YOUNG / 4));
     if is_old {
-        // What is just being pruned away is written again.
+        // A content that is being pruned at this moment is written again.
         return file.set_modified(SystemTime::now()).is_ok() && path.exists();
     }
     true
 }
 
-/// Whether a file is to be on disk at once, or when the system gets to it.
+/// Whether a file is synced to disk at once or by the system later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sync {
     Now,
     Later,
 }
 
-/// Writes a file that is nobody's but the user's, all of it or nothing.
+/// Writes a file atomically, accessible to the user only.
 ///
 /// # Errors
-/// As the system has it; then what was there still is.
+/// The system's error; the earlier file is unchanged in that case.
 pub(super) fn write_private(path: &Path, bytes: &[u8], sync: Sync) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temp = match temp_in(folder) {
@@ -181,15 +181,15 @@ pub(super) fn write_private(path: &Path, bytes: &[u8], sync: Sync) -> io::Result
     Ok(())
 }
 
-/// How the names of files begin that are not yet what they shall be.
+/// Prefix of the names of unfinished files.
 pub(super) const TEMP: &str = ".new-";
 
 fn temp_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    // The mode of such a file is 0600.
+    // Its mode is 0600.
     tempfile::Builder::new().prefix(TEMP).tempfile_in(folder)
 }
 
-/// Makes a folder, and those above it, for the user alone.
+/// Creates a folder and its parents, accessible to the user only.
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

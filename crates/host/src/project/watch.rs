@@ -1,14 +1,13 @@
-//! Where the system watches for a project: the folders of its tree, those of files that are tracked
-//! though they lie elsewhere, and those of git's own files that say what is committed.
+//! Places the watches of a project: on the folders of its tree, the folders of tracked files
+//! elsewhere, and those of git's files that signal a commit.
 //!
-//! On Linux each folder has a watch of its own; on macOS the root has one for all below it.
+//! On Linux each folder has its own watch; on macOS one watch on the root covers the tree.
 //!
-//! When the system refuses, the folders of the tree are given up all together: other programs of
-//! the user's need watches as well, and whoever compares everything needs none. Those of tracked
-//! files stay as long as there are any.
+//! If the system refuses a watch, all watches of the tree are removed: other programs need watches
+//! too, and full comparisons replace them. The watches of tracked files stay as far as possible.
 //!
-//! Invariant: a folder that begins to be watched is told to the caller, to be looked at once more,
-//! because files may have come before the watch.
+//! Invariant: each newly watched folder is returned to the caller, which looks at it again, because
+//! files may have changed before the watch was placed.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -19,45 +18,50 @@ use std::sync::Arc;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustix::io::Errno;
 
-use super::told::{Files, Told};
+use super::notifications::{Files, Notifications};
 use crate::guard::guarded_call;
 use acp_edge::inbox::Inbox;
 
-/// Each folder has a watch of its own.
+/// Whether each folder needs its own watch.
 const PER_FOLDER: bool = !cfg!(target_os = "macos");
 
 /// The watches of one project.
 #[derive(Debug)]
 pub(super) struct Watch {
     root: PathBuf,
-    told: Arc<Told>,
-    /// `None` when the system gives none.
+    notifications: Arc<Notifications>,
+    /// `None` if the system has none.
     watcher: Option<RecommendedWatcher>,
-    /// How many watches there may be.
+    /// Maximum number of watches.
     cap: usize,
     inbox: Inbox,
     /// Why not everything is watched.
     limited: Option<String>,
 }
 
-/// What a change of the watches has brought.
+/// The result of changing the watches.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Placed {
-    /// There are watches where there were none, or they are listened to for something else: what
-    /// they would have told is not known.
+    /// Watches were added, or serve another purpose now; earlier notifications may have been
+    /// missed.
     pub(super) any: bool,
-    /// The paths of the project that this is true for.
+    /// The project paths that this concerns.
     pub(super) look: Vec<PathBuf>,
-    /// Why not everything can be watched any more; said once.
+    /// Why not everything can be watched any longer; reported once.
     pub(super) limited: Option<String>,
 }
 
 impl Watch {
-    /// Returns the watches of a project: none yet, and at most `cap`.
-    pub(super) fn new(root: &Path, cap: usize, told: Arc<Told>, inbox: Inbox) -> Self {
+    /// Returns the watches of a project; none are placed yet, and at most `cap` will be.
+    pub(super) fn new(
+        root: &Path,
+        cap: usize,
+        notifications: Arc<Notifications>,
+        inbox: Inbox,
+    ) -> Self {
         Self {
             root: root.to_owned(),
-            told,
+            notifications,
             watcher: None,
             cap,
             inbox,
@@ -65,17 +69,17 @@ impl Watch {
         }
     }
 
-    /// Begins to watch a tree.
+    /// Starts watching a tree.
     pub(super) fn start(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> Placed {
-        let (told, inbox) = (Arc::clone(&self.told), self.inbox.clone());
-        // On a thread that is not ours.
+        let (notifications, inbox) = (Arc::clone(&self.notifications), self.inbox.clone());
+        // Runs on a thread of the watcher.
         let take = move |event| {
-            guarded_call("what a watch tells", &inbox, || told.take(event));
+            guarded_call("what a watch tells", &inbox, || notifications.take(event));
         };
-        // Links are not followed: what they lead to is watched where it is, or not at all.
+        // Links are not followed: their targets are watched where they are, or not.
         let config = notify::Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(take, config);
-        self.told.lock().tree = folders.into_iter().collect();
+        self.notifications.lock().tree = folders.into_iter().collect();
         match watcher {
             Ok(watcher) => {
                 self.watcher = Some(watcher);
@@ -88,15 +92,15 @@ impl Watch {
         }
     }
 
-    /// Follows the tree: these folders are new, those are gone.
+    /// Adds and removes folders of the tree.
     pub(super) fn follow(&mut self, new: Vec<PathBuf>, gone: &[PathBuf]) -> Placed {
-        let mut state = self.told.lock();
+        let mut state = self.notifications.lock();
         for folder in gone {
             state.tree.remove(folder);
         }
         state.tree.extend(new);
         let lost = std::mem::take(&mut state.lost);
-        // Watches may be gone without a word.
+        // Watches may have disappeared without notice.
         let all = std::mem::take(&mut state.overflowed) && cfg!(target_os = "linux");
         let is_lost = |at: &&PathBuf| all || at.ancestors().any(|above| lost.contains(above));
         let away: Vec<PathBuf> = match all || !lost.is_empty() {
@@ -110,9 +114,9 @@ impl Watch {
         self.place()
     }
 
-    /// Says which files are watched wherever they lie, next to those of before.
+    /// Adds files to watch, wherever they are.
     pub(super) fn track(&mut self, paths: &[PathBuf]) -> Placed {
-        let mut state = self.told.lock();
+        let mut state = self.notifications.lock();
         let all = state
             .tracked
             .iter()
@@ -122,10 +126,10 @@ impl Watch {
         self.place()
     }
 
-    /// Says which files of git's own are watched, instead of those of before.
+    /// Sets the files of git to watch, replacing the earlier ones.
     pub(super) fn listen<'a>(&mut self, signals: impl Iterator<Item = &'a Path>) -> Placed {
         let signals = Files::new(signals.map(Path::to_owned));
-        let mut state = self.told.lock();
+        let mut state = self.notifications.lock();
         let is_new = state.signals != signals;
         state.signals = signals;
         drop(state);
@@ -134,7 +138,7 @@ impl Watch {
         placed
     }
 
-    /// Places the watches that are missing and removes those that are not needed.
+    /// Adds missing watches and removes unneeded ones.
     fn place(&mut self) -> Placed {
         let mut fresh = Vec::new();
         let mut limited = None;
@@ -142,12 +146,12 @@ impl Watch {
             && let Err(error) = self.bring_about(&mut fresh)
         {
             limited = self.limit(&error);
-            // The tree gives way to single files; if there are no watches for them either,
-            // nothing can be done about it.
+            // Watches for single files matter more than the tree's. If they fail as well, nothing
+            // more can be done.
             fresh.clear();
             let _ = self.bring_about(&mut fresh);
         }
-        let state = self.told.lock();
+        let state = self.notifications.lock();
         let mut look = Vec::new();
         for folder in &fresh {
             if state.tree.contains(folder) {
@@ -164,13 +168,13 @@ impl Watch {
         }
     }
 
-    /// Makes the watches those that are wanted; `fresh` gets the folders that had none before.
+    /// Makes the watches match those wanted; adds newly watched folders to `fresh`.
     ///
     /// # Errors
-    /// The system has no more watches, or does not watch one of the folders.
+    /// The system has no watch left, or cannot watch one of the folders.
     fn bring_about(&mut self, fresh: &mut Vec<PathBuf>) -> notify::Result<()> {
         let wanted = self.wanted();
-        let state = self.told.lock();
+        let state = self.notifications.lock();
         let unwanted: Vec<PathBuf> = state.watched.difference(&wanted).cloned().collect();
         let mut missing: Vec<PathBuf> = wanted.difference(&state.watched).cloned().collect();
         drop(state);
@@ -186,9 +190,9 @@ impl Watch {
         Ok(())
     }
 
-    /// Returns the folders that should have a watch.
+    /// Returns the folders that should be watched.
     fn wanted(&self) -> HashSet<PathBuf> {
-        let state = self.told.lock();
+        let state = self.notifications.lock();
         let single = state.tracked.iter().chain(state.signals.iter());
         let single: Vec<PathBuf> = single.map(Path::to_owned).collect();
         let mut wanted = match self.limited.is_none() {
@@ -196,7 +200,7 @@ impl Watch {
             true => HashSet::from([self.root.clone()]),
             false => HashSet::new(),
         };
-        // Whoever tells must not wait while the disk is asked.
+        // Notifications must not wait while the disk is read.
         drop(state);
         let is_covered = |file: &Path| !PER_FOLDER && file.starts_with(&self.root);
         let single = single
@@ -209,27 +213,27 @@ impl Watch {
     /// Watches a folder; returns whether that was possible.
     ///
     /// # Errors
-    /// The system has no more watches, or does not watch there.
+    /// The system has no watch left, or cannot watch this folder.
     fn add(&mut self, folder: &Path) -> notify::Result<bool> {
         let Some(watcher) = &mut self.watcher else {
             return Ok(false);
         };
-        if self.told.lock().watched.len() >= self.cap {
+        if self.notifications.lock().watched.len() >= self.cap {
             return Err(notify::Error::new(ErrorKind::MaxFilesWatch));
         }
         let mode = match !PER_FOLDER && folder == self.root {
             true => RecursiveMode::Recursive,
             false => RecursiveMode::NonRecursive,
         };
-        // Before the watch: the folder may be gone again before its name is in the set.
-        self.told.lock().watched.insert(folder.to_owned());
+        // Before the watch is placed, because the folder may be removed right after.
+        self.notifications.lock().watched.insert(folder.to_owned());
         let error = match watcher.watch(folder, mode) {
             Ok(()) => return Ok(true),
             Err(error) => error,
         };
-        self.told.lock().watched.remove(folder);
+        self.notifications.lock().watched.remove(folder);
         match &error.kind {
-            // Then the walk does not see what is in it either.
+            // A walk does not see such a folder's contents either.
             ErrorKind::PathNotFound => Ok(false),
             ErrorKind::Io(io) if is_closed(io) => Ok(false),
             _ => Err(error),
@@ -237,33 +241,33 @@ impl Watch {
     }
 
     fn remove(&mut self, folder: &Path) {
-        self.told.lock().watched.remove(folder);
+        self.notifications.lock().watched.remove(folder);
         if let Some(watcher) = &mut self.watcher {
-            // One that was moved or deleted has none any more.
+            // A moved or removed folder has no watch any longer.
             let _ = watcher.unwatch(folder);
         }
     }
 
-    /// Notes that not everything is watched; returns why, if that is news.
+    /// Records that not everything is watched; returns the reason the first time.
     fn limit(&mut self, error: &notify::Error) -> Option<String> {
         if self.limited.is_some() {
             return None;
         }
         self.limited = Some(words(&self.root, error));
-        self.told.lock().is_limited = true;
-        // Whoever waits for the watches learns that way that it has to compare.
-        self.told.look_at_everything();
+        self.notifications.lock().is_limited = true;
+        // Wakes the worker, which then knows that it must compare.
+        self.notifications.look_at_everything();
         self.limited.clone()
     }
 }
 
-/// Returns the folder of a file, or the nearest one above it that is there.
+/// Returns the nearest existing folder above a file.
 fn nearest_folder(file: &Path) -> Option<PathBuf> {
     let folder = file.ancestors().skip(1).find(|folder| folder.is_dir())?;
     Some(folder.to_owned())
 }
 
-/// Returns whether a folder is gone, or may not be read.
+/// Returns whether a folder is gone or unreadable.
 fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -271,34 +275,34 @@ fn is_closed(error: &io::Error) -> bool {
     )
 }
 
-/// Returns why a project cannot be watched, what that means, and the next step.
+/// Returns why a project cannot be watched, the consequence, and the next step.
 fn words(root: &Path, error: &notify::Error) -> String {
     let raw = |error: &io::Error| error.raw_os_error();
     let is = |error: &io::Error, errno: Errno| raw(error) == Some(errno.raw_os_error());
     let (why, step) = match &error.kind {
         ErrorKind::MaxFilesWatch => (
-            "the system has no more watches for files".to_owned(),
+            "the system has no file watches left".to_owned(),
             setting("max_user_watches"),
         ),
         ErrorKind::Io(io) if is(io, Errno::NOSPC) => (
-            "the system has no more watches for files".to_owned(),
+            "the system has no file watches left".to_owned(),
             setting("max_user_watches"),
         ),
         ErrorKind::Io(io) if is(io, Errno::MFILE) => (
-            "the system has no more inotify instances".to_owned(),
+            "the system has no inotify instances left".to_owned(),
             setting("max_user_instances"),
         ),
         ErrorKind::Io(io) => (io.to_string(), "see the log (:Acp log)".to_owned()),
         _ => (error.to_string(), "see the log (:Acp log)".to_owned()),
     };
     format!(
-        "Not all of {} can be watched: {why}. While a turn runs its files are compared every \
-         2 seconds instead, else when a turn begins; {step}.",
+        "Not all of {} can be watched: {why}. Instead, its files are compared every 2 seconds during \
+         a turn and when a turn begins; {step}.",
         root.display()
     )
 }
 
-/// Returns how a limit of inotify is raised.
+/// Returns the command that raises an inotify limit.
 fn setting(name: &str) -> String {
     let mut words = format!("raise fs.inotify.{name}");
     let now = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}"));

@@ -1,7 +1,7 @@
-//! The worker of one project: what it is asked for, and what the watches tell, one after the other.
+//! The worker of one project: carries out operations and notifications, one at a time.
 //!
-//! Invariant: it lives as long as somebody can ask; a panic costs one operation, and a checkpoint
-//! is answered all the same.
+//! Invariant: it lives as long as a handle does; a panic ends one operation, and a checkpoint is
+//! still answered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::attend::Attention;
 use super::compare::Difference;
-use super::gather::{Due, Held, Where};
+use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
-use super::kept::Keeper;
+use super::reviews::Keeper;
 use super::shadow::{Looked, Shadow};
 use super::store::Store;
+use super::wakeups::Wakeups;
 use super::{Operation, answer, excludes, prune};
 use crate::Kit;
 use crate::guard::guarded;
@@ -25,13 +25,13 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::Token;
 use acp_core::spine::project::Checkpoint;
 
-/// Where a panic was, in words.
+/// The place named in panic reports.
 const PLACE: &str = "a project";
 
-/// How many bytes of text are told at once: the core does nothing else while it takes them in.
+/// Maximum size of text per event, because the core handles one event at a time.
 const PART: usize = 1 << 20;
 
-/// Works off what is asked of one project until nobody can ask any more.
+/// Carries out a project's operations until all handles are gone.
 pub(super) async fn run(
     root: PathBuf,
     mut operations: UnboundedReceiver<Operation>,
@@ -50,7 +50,7 @@ pub(super) async fn run(
         ))),
         keeper,
         store,
-        attention: Attention::new(&root, git.clone(), &kit),
+        wakeups: Wakeups::new(&root, git.clone(), &kit),
         held: None,
         root,
         kit,
@@ -58,14 +58,14 @@ pub(super) async fn run(
     let inbox = worker.kit.inbox.clone();
     guarded(PLACE, &inbox, worker.open(git)).await;
     loop {
-        // What was asked goes first: a checkpoint covers what is told meanwhile.
+        // Operations go first: a checkpoint covers pending notifications.
         tokio::select! {
             biased;
             operation = operations.recv() => match operation {
                 Some(operation) => worker.carry_out_guarded(operation).await,
                 None => return,
             },
-            due = worker.attention.next() => {
+            due = worker.wakeups.next() => {
                 guarded(PLACE, &inbox, worker.attend(due)).await;
             }
         }
@@ -78,9 +78,9 @@ struct Worker {
     shadow: Arc<Mutex<Shadow>>,
     keeper: Arc<Keeper>,
     store: Arc<Store>,
-    attention: Attention,
-    /// What the last look has left for another one.
-    held: Option<Held>,
+    wakeups: Wakeups,
+    /// Paths that the last look postponed.
+    held: Option<PostponedPaths>,
     kit: Kit,
 }
 
@@ -89,11 +89,11 @@ impl Worker {
         let root = self.root.clone();
         let keeper = Arc::clone(&self.keeper);
         let open = move |shadow: &mut Shadow| {
-            let life = keeper.life();
-            shadow.open(life.as_ref().ok().cloned());
+            let lease = keeper.lease();
+            shadow.open(lease.as_ref().ok().cloned());
             let tracked = git.tracked_although_ignored(&root);
             shadow.include(tracked.clone());
-            let kept = shadow.keep().map(|_| life.map(|_| ()));
+            let kept = shadow.keep().map(|_| lease.map(|_| ()));
             let trouble = kept.map_or_else(Some, Result::err);
             (shadow.folders().collect(), tracked, trouble)
         };
@@ -101,10 +101,10 @@ impl Worker {
         let (folders, tracked, trouble) = open.unwrap_or_default();
         self.warn(trouble);
         self.take_over().await;
-        self.attention.start(folders, tracked).await;
+        self.wakeups.start(folders, tracked).await;
     }
 
-    /// Tells of the reviews that Neovims before this one have left.
+    /// Reports the reviews that earlier Neovims have left.
     async fn take_over(&self) {
         let keeper = Arc::clone(&self.keeper);
         let taken = self
@@ -126,7 +126,7 @@ impl Worker {
         }
     }
 
-    /// Carries out an operation; one that panics is answered all the same.
+    /// Carries out an operation; a checkpoint that panics is still answered.
     async fn carry_out_guarded(&mut self, operation: Operation) {
         let token = match operation {
             Operation::Checkpoint(token, _) => Some(token),
@@ -145,17 +145,17 @@ impl Worker {
                 self.look(Where::At(paths.into_iter().collect())).await;
             }
             Operation::Checkpoint(token, turns) => {
-                self.attention.turns(turns);
+                self.wakeups.turns(turns);
                 self.checkpoint(token).await;
             }
             Operation::Track(paths) => {
                 let known = paths.clone();
                 let work = move |shadow: &mut Shadow| shadow.include(known);
                 self.on_shadow("reading files", work).await;
-                let fresh = self.attention.track(paths).await;
+                let fresh = self.wakeups.track(paths).await;
                 self.look(Where::At(fresh.into_iter().collect())).await;
             }
-            Operation::Review(paths) => self.attention.review(paths),
+            Operation::Review(paths) => self.wakeups.review(paths),
         }
     }
 
@@ -163,17 +163,17 @@ impl Worker {
         if let Some(place) = due.tree {
             let (start, is_all) = (Instant::now(), place == Where::Everything);
             self.look(place).await;
-            self.attention.rest(start.elapsed());
+            self.wakeups.rest(start.elapsed());
             if is_all {
-                self.attention.compared(start.elapsed());
+                self.wakeups.compared(start.elapsed());
             }
         }
         if due.repository {
-            self.attention.committed();
+            self.wakeups.committed();
         }
     }
 
-    /// Runs work on the shadow, where blocking is allowed; `None` when it panicked.
+    /// Runs blocking work on the shadow; `None` if it panicked.
     async fn on_shadow<T: Send + 'static>(
         &self,
         place: &'static str,
@@ -184,16 +184,16 @@ impl Worker {
         self.kit.blocking(place, work).await
     }
 
-    /// Has the shadow look, tells the core what has changed, and follows with the watches; returns
-    /// what the look did not cover, or `None` when it panicked.
+    /// Looks, reports changes to the core, and updates the watches; returns the gaps in
+    /// coverage, or `None` if it panicked.
     async fn look(&mut self, place: Where) -> Option<Option<String>> {
         let (mut place, mut limited) = (place, None);
         while place != Where::At(BTreeSet::new()) {
             let looked = self.look_once(place).await?;
             limited = looked.limited.or(limited);
             let (new, gone) = (looked.new_folders, looked.gone_folders);
-            // Files may have come into a new folder before it was watched.
-            let fresh = self.attention.follow(new, gone).await;
+            // Files may have been created in a new folder before it was watched.
+            let fresh = self.wakeups.follow(new, gone).await;
             place = Where::At(fresh.into_iter().collect());
         }
         Some(limited)
@@ -202,7 +202,7 @@ impl Worker {
     async fn look_once(&mut self, place: Where) -> Option<Looked> {
         let start = Instant::now();
         if place == Where::Everything {
-            self.attention.looking_at_everything();
+            self.wakeups.looking_at_everything();
         }
         let what = match &place {
             Where::Everything => "everything".to_owned(),
@@ -213,7 +213,7 @@ impl Worker {
             Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
         };
         let mut looked = self.on_shadow("looking at a project", work).await?;
-        self.attention.hold(looked.held.as_ref());
+        self.wakeups.hold(looked.held.as_ref());
         let took = start.elapsed();
         self.held = looked.held.take();
         let (root, changes) = (self.root.clone(), std::mem::take(&mut looked.changes));
@@ -227,31 +227,30 @@ impl Worker {
         Some(looked)
     }
 
-    /// Tells the core what has changed, a part at a time, as fast as it takes that in; `None` when
-    /// it panicked.
+    /// Reports changes in parts, as fast as the core accepts them; `None` if it panicked.
     async fn tell(&self, changes: Vec<Difference>) -> Option<()> {
         for part in parts(changes) {
             let bytes = part.iter().map(Difference::weight).sum();
-            let Some(room) = self.kit.inbox.disk_room(bytes).await else {
+            let Some(permit) = self.kit.inbox.disk_permit(bytes).await else {
                 // The core is gone.
                 return Some(());
             };
             let read = move |shadow: &mut Shadow| {
-                let told = part.iter().map(|change| shadow.told(change));
-                told.collect::<Vec<_>>()
+                let changes = part.iter().map(|change| shadow.file_change(change));
+                changes.collect::<Vec<_>>()
             };
             let changes = self.on_shadow("reading what has changed", read).await?;
             let root = self.root.clone();
             let event = Event::DiskChanged { root, changes };
-            self.kit.inbox.send_with(event, room);
+            self.kit.inbox.send_with(event, permit);
         }
         Some(())
     }
 
-    /// Has everything looked at, and again what is being written, until that is told as well.
+    /// Looks at everything, and again at postponed paths, until all changes are reported.
     async fn look_until_still(&mut self) -> Option<Option<String>> {
         let limited = self.look(Where::Everything).await?;
-        while let Some(Held { paths, again }) = self.held.take() {
+        while let Some(PostponedPaths { paths, again }) = self.held.take() {
             tokio::time::sleep_until(again.into()).await;
             self.look(Where::At(paths)).await?;
         }
@@ -269,20 +268,20 @@ impl Worker {
             }
             None => Err(failed(&self.root)),
         };
-        self.attention.compared(start.elapsed());
+        self.wakeups.compared(start.elapsed());
         answer(&self.kit, token, result);
         let (store, kit) = (Arc::clone(&self.store), self.kit.clone());
         self.kit.spawn("pruning", async move {
             let pruned = kit.blocking("pruning", move || prune::prune(&store)).await;
             if let Some(Err(error)) = pruned {
-                let line = format!("what nobody needs any more was not removed: {error}");
+                let line = format!("old data was not pruned: {error}");
                 kit.log.line(Level::Warn, "project", &line);
             }
         });
     }
 }
 
-/// Cuts changes into parts of about [`PART`] bytes of text, each with one at least.
+/// Splits changes into parts of about [`PART`] bytes of text, at least one change each.
 fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
     let mut parts: Vec<Vec<Difference>> = Vec::new();
     let mut bytes = 0;
@@ -302,7 +301,7 @@ fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
 
 fn failed(root: &Path) -> String {
     format!(
-        "No checkpoint was taken of {}: an internal error of this client; see the log (:Acp log).",
+        "No checkpoint was taken of {}: an internal error in acp.nvim; see the log (:Acp log).",
         root.display()
     )
 }

@@ -1,13 +1,13 @@
-//! The jobs of a command: processes of its session that a shell has put into groups of their own.
+//! The jobs of a command: processes of its session that a shell has put into process groups of
+//! their own.
 //!
-//! A signal to the command's group does not reach them. Where the system tells who belongs to a
-//! session (Linux, by `/proc`), they are ended with the command. Elsewhere it is left to their
-//! shell, and to the hang-up of their terminal.
+//! A signal to the command's group does not reach them. Where the system lists a session's
+//! processes (Linux, in `/proc`), they are ended with the command; elsewhere, their shell or the
+//! terminal's hang-up ends them.
 //!
-//! Invariant: a signal only ever reaches a process of the command's own session. It is looked for
-//! while the session's leader is not reaped, so that the number is that of no other session; and
-//! what is sent to is a handle (pidfd) of a process that was seen in the session after the handle
-//! was made.
+//! Invariant: a signal reaches only processes of the command's own session. The session is looked
+//! up before its leader is reaped, so its id cannot have been reused; and signals go through a
+//! handle (pidfd) of a process that was seen in the session after the handle was opened.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,36 +18,36 @@ use tokio::time::Instant;
 use super::super::Kit;
 use super::super::process::Group;
 
-/// The sessions of all processes, looked up for many terminals at once.
+/// The sessions of all processes, shared by concurrent lookups of several terminals.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sessions {
-    seen: Arc<tokio::sync::Mutex<Option<Seen>>>,
+pub(super) struct SessionTables {
+    seen: Arc<tokio::sync::Mutex<Option<Lookup>>>,
 }
 
-/// What was seen last, and when it was begun to be looked up.
+/// The last lookup and its start time.
 #[derive(Debug)]
-struct Seen {
+struct Lookup {
     begun: Instant,
     table: Arc<Table>,
 }
 
-/// By the number of the session: its processes outside of its leader's group.
+/// Per session id: its processes outside the leader's group.
 type Table = HashMap<u32, Vec<u32>>;
 
-impl Sessions {
-    /// Returns what there is at some time after the call.
+impl SessionTables {
+    /// Returns a table that is no older than the call.
     async fn look(&self, kit: &Kit) -> Arc<Table> {
         let asked = Instant::now();
         let mut seen = self.seen.lock().await;
         match seen.as_ref() {
-            // Somebody has begun it while this one was waiting.
+            // Another terminal started a lookup during the wait.
             Some(seen) if seen.begun >= asked => Arc::clone(&seen.table),
             _ => {
                 let begun = Instant::now();
                 let table = kit.blocking("looking for jobs", system::table).await;
                 let table = Arc::new(table.unwrap_or_default());
                 let now = Arc::clone(&table);
-                *seen = Some(Seen { begun, table });
+                *seen = Some(Lookup { begun, table });
                 now
             }
         }
@@ -70,10 +70,10 @@ impl Jobs {
         }
     }
 
-    /// Looks for jobs, as long as `group` has its leader.
-    pub(super) async fn look(&self, group: &Group, sessions: &Sessions, kit: &Kit) {
+    /// Looks for jobs; ignores the result if `group` has lost its leader.
+    pub(super) async fn look(&self, group: &Group, sessions: &SessionTables, kit: &Kit) {
         let table = sessions.look(kit).await;
-        // Asked after the look: so the number was the session's all the time.
+        // Checked after the lookup, so the session id was valid throughout.
         if group.is_led()
             && let Some(found) = table.get(&self.session)
         {
@@ -87,7 +87,7 @@ impl Jobs {
         }
     }
 
-    /// Returns whether none is left of those that were found.
+    /// Returns whether all known jobs have ended.
     pub(super) fn are_gone(&self) -> bool {
         let mut pids = self.lock();
         pids.retain(|&pid| system::is_alive(pid, self.session));
@@ -128,11 +128,11 @@ mod system {
 
     pub(super) fn signal(pid: u32, session: u32, signal: Signal) {
         let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // Before Linux 5.3 there are no handles: then it is left to the hang-up.
+        // Linux before 5.3 has no pidfd; then only the hang-up ends jobs.
         if let Some(Ok(handle)) = id.map(|id| pidfd_open(id, PidfdFlags::empty()))
             && is_alive(pid, session)
         {
-            // It may die in this very moment: there is nothing to do about that.
+            // An error means that the process has just died.
             let _ = pidfd_send_signal(handle, signal);
         }
     }
@@ -151,7 +151,7 @@ mod system {
         parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Reads "pid (name) state parent group session …"; the name may hold anything.
+    /// Parses "pid (name) state parent group session …"; the name may contain any character.
     pub(super) fn parse(stat: &str) -> Option<Process> {
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_whitespace();
@@ -187,7 +187,7 @@ mod tests {
     use super::system::parse;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn a_process_is_parsed_whatever_its_name() {
         let check = |stat: &str, expected: Option<(bool, u32, u32)>| {
             let read = parse(stat).map(|p| (p.is_alive, p.group, p.session));
             assert_eq!(read, expected, "{stat}");

@@ -1,11 +1,11 @@
-//! One terminal's life: its command is started, heard, typed into, ended, reported.
+//! The life of one terminal: starting its command, output, input, ending it, reporting its exit.
 //!
-//! Invariants: a terminal that was asked for is answered by `TerminalFailed`, or by
-//! `TerminalStarted` and then, after its last output, by exactly one `TerminalExited`. What is
-//! printed later, by somebody whom the command has left behind, is not told.
+//! Invariants: every start request is answered, either by `TerminalFailed`, or by `TerminalStarted`
+//! followed, after the last output, by exactly one `TerminalExited`. Later output of surviving
+//! processes is not reported.
 //!
-//! Whoever outlives the command has withstood the SIGHUP that the system sends to the group then
-//! (`nohup`): it is meant to stay. It ends with Neovim.
+//! Processes that survive the command have ignored the SIGHUP that the system sends to the group
+//! (`nohup`), so they are meant to stay. They are ended with Neovim.
 
 use acp_core::terminals::TerminalEvent;
 use std::io;
@@ -25,7 +25,7 @@ use super::super::guard::guarded;
 use super::super::pipes::{self, Pipe};
 use super::super::process::{Exit, Group, Process, signal_name, start};
 use super::super::{Kit, Limits};
-use super::jobs::Sessions;
+use super::jobs::SessionTables;
 use super::output::discard;
 use super::serve::{spawn_end, spawn_reader, spawn_writer};
 use super::{Terminals, pty};
@@ -33,21 +33,20 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::{Event, TerminalExit, TerminalSpec};
 use acp_core::spine::ids::TerminalKey;
 
-/// The bytes that may wait for a command to read what is typed; what comes on top is dropped, as a
-/// terminal drops it.
+/// Maximum number of unread input bytes; further input is dropped, as terminals do.
 const INPUT_BACKLOG: usize = 1 << 20;
 
-/// The host's hold on a terminal, shared with the tasks that serve it.
+/// The host's handle on a terminal, shared with the tasks that serve it.
 #[derive(Debug)]
 pub(in super::super) struct Terminal {
     key: TerminalKey,
     input: UnboundedSender<Vec<u8>>,
-    /// The bytes that wait for the command to read them.
+    /// Input bytes not yet written.
     queued: AtomicUsize,
     screen: Mutex<Screen>,
     phase: Mutex<Phase>,
     end: End,
-    /// Set once there is a process.
+    /// Set once the process runs.
     group: OnceLock<Arc<Group>>,
     limits: Limits,
 }
@@ -55,11 +54,11 @@ pub(in super::super) struct Terminal {
 #[derive(Debug)]
 struct Screen {
     size: Winsize,
-    /// Our end of the terminal, as long as it is there.
+    /// The editor's side of the pseudo-terminal, while it is open.
     master: Option<Arc<Receiver>>,
 }
 
-/// What the core has been told.
+/// The command's state as reported to the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Starting,
@@ -68,7 +67,7 @@ enum Phase {
 }
 
 impl Terminal {
-    /// Starts a command on a terminal; returns at once, all else is told by events.
+    /// Starts a command on a terminal and returns at once; the rest is reported as events.
     pub(super) fn start(
         key: TerminalKey,
         spec: TerminalSpec,
@@ -100,13 +99,13 @@ impl Terminal {
         self.key
     }
 
-    /// Queues what is typed.
+    /// Queues input.
     pub(super) fn input(&self, bytes: Vec<u8>) {
         let size = bytes.len();
         if self.queued.fetch_add(size, Ordering::Relaxed) + size > INPUT_BACKLOG {
             self.queued.fetch_sub(size, Ordering::Relaxed);
         } else {
-            // An error means that nobody reads it any more.
+            // An error means that the writer task has ended.
             let _ = self.input.send(bytes);
         }
     }
@@ -117,45 +116,46 @@ impl Terminal {
         screen.apply();
     }
 
-    /// Ends the command and its group: SIGHUP and SIGTERM at once, SIGKILL after the usual time.
+    /// Ends the command and its group: SIGHUP and SIGTERM immediately, SIGKILL after the configured
+    /// delay.
     pub(super) fn end(&self) {
         self.end_within(self.limits.kill_after);
     }
 
-    /// As [`Terminal::end`], with SIGKILL after `kill` from now on at the latest.
+    /// Like [`Terminal::end`], but sends SIGKILL no later than `kill` from now.
     pub(in super::super) fn end_within(&self, kill: Duration) {
         let kill = kill.min(self.limits.kill_after);
         self.end.plan(Duration::ZERO, kill, None);
     }
 
-    /// Kills the whole group at once.
+    /// Kills the whole group immediately.
     pub(in super::super) fn kill(&self) {
         if let Some(group) = self.group.get() {
             group.signal(Signal::KILL);
         }
     }
 
-    /// Waits until nothing of the command is left running.
+    /// Waits until every process of the command has ended.
     pub(in super::super) async fn gone(&self) {
         self.end.over().await;
     }
 
-    /// Returns the count of the bytes that wait for the command to read them.
+    /// Returns the counter of input bytes not yet written.
     pub(super) fn queued(&self) -> &AtomicUsize {
         &self.queued
     }
 
-    /// Returns how far its end has come.
+    /// Returns the progress of ending the command.
     pub(super) fn ending(&self) -> &End {
         &self.end
     }
 
-    /// Returns whether the core knows that the command has ended.
+    /// Returns whether the command's end has been reported to the core.
     pub(super) fn has_ended(&self) -> bool {
         *self.lock_phase() == Phase::Ended
     }
 
-    /// Moves on to a phase, and returns the one before.
+    /// Enters a phase and returns the previous one.
     fn enter(&self, phase: Phase) -> Phase {
         std::mem::replace(&mut *self.lock_phase(), phase)
     }
@@ -163,7 +163,7 @@ impl Terminal {
     fn attach(&self, master: &Arc<Receiver>) {
         let mut screen = self.lock_screen();
         screen.master = Some(Arc::clone(master));
-        // It may have changed since the command was asked for.
+        // The size may have changed since the command was requested.
         screen.apply();
     }
 
@@ -179,13 +179,13 @@ impl Terminal {
 impl Screen {
     fn apply(&self) {
         if let Some(master) = &self.master {
-            // A terminal that is hung up has no size any more.
+            // A terminal that was hung up has no size.
             let _ = tcsetwinsize(master, self.size);
         }
     }
 }
 
-/// Runs a terminal's life; when that itself panics, the command is killed and reported as gone.
+/// Runs a terminal's main task; if it panics, kills the command and reports it as ended.
 async fn guard_life(
     terminal: Arc<Terminal>,
     terminals: Terminals,
@@ -222,7 +222,7 @@ async fn live(
     terminal: Arc<Terminal>,
     spec: TerminalSpec,
     queue: UnboundedReceiver<Vec<u8>>,
-    sessions: Sessions,
+    sessions: SessionTables,
     kit: Kit,
 ) {
     let key = terminal.key;
@@ -261,44 +261,44 @@ async fn live(
             Ok(exit) => exit.clone(),
             Err(_) => None,
         },
-        // Stuck in the kernel: the core must not wait for it.
+        // The process is stuck in the kernel; the core must not wait for it.
         () = terminal.end.survived() => {
             reader.abort();
             None
         }
     };
-    // From now on there is an end to what can be read. Some systems make whoever closes a terminal
-    // wait until all of it is read.
-    let held = process.ways;
+    // Dropping the command's side lets the reader reach the end. On some systems, closing a
+    // terminal blocks until its output has been read.
+    let held = process.io;
     kit.runtime.spawn_blocking(move || drop(held));
-    // A task that was cut off has been reported, and leaves nothing behind.
+    // A panicked or aborted task has already been reported.
     let _ = reader.await;
     writer.abort();
     let words = exit.as_ref().map(Exit::to_string);
-    let words = words.unwrap_or_else(|| "still there, not even SIGKILL has ended it".to_owned());
+    let words = words.unwrap_or_else(|| "still running: SIGKILL did not end it".to_owned());
     kit.log.line(Level::Info, &name, &words);
     terminal.enter(Phase::Ended);
     kit.inbox
         .send_behind_agents(Event::Terminal(TerminalEvent::Exited {
             terminal: key,
-            exit: exit.as_ref().map(told).unwrap_or_default(),
+            exit: exit.as_ref().map(exit_status).unwrap_or_default(),
         }));
 
     tokio::select! {
         () = discard(&master) => {}
         () = terminal.end.wanted() => {}
     }
-    // Hangs up.
+    // Closing the editor's side hangs up the terminal.
     drop(master);
     terminal.lock_screen().master = None;
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
-        let line = format!("processes of group {pid} could not be ended; they are left alone");
+        let line = format!("some processes of group {pid} survived SIGKILL and were left running");
         kit.log.line(Level::Warn, &name, &line);
     }
 }
 
-/// Returns an end in the protocol's words.
-fn told(exit: &Exit) -> TerminalExit {
+/// Converts an exit status to the protocol's form.
+fn exit_status(exit: &Exit) -> TerminalExit {
     match exit {
         Exit::Code(code) => TerminalExit {
             code: u32::try_from(*code).ok(),
@@ -312,14 +312,17 @@ fn told(exit: &Exit) -> TerminalExit {
     }
 }
 
-/// Starts the command; an error is a sentence.
+/// Starts the command.
+///
+/// # Errors
+/// Why it could not be started, as a sentence for the user.
 async fn spawn(
     terminal: &Arc<Terminal>,
     spec: &TerminalSpec,
     kit: &Kit,
 ) -> Result<(Process<OwnedFd>, Arc<Receiver>), String> {
     let (spec_here, environment) = (spec.clone(), kit.environment.clone());
-    // Looks at the disk, which may be slow.
+    // This reads the disk, which may be slow.
     let command = kit
         .blocking("looking up a command", move || {
             command(&Program::of_terminal(&spec_here), &environment)
@@ -330,7 +333,7 @@ async fn spawn(
     let size = terminal.lock_screen().size;
     let registry = Arc::clone(terminal);
     let started = move |group: &Arc<Group>| {
-        // Set once, here.
+        // `started` runs once, so the cell is empty.
         let _ = registry.group.set(Arc::clone(group));
     };
     let thread = format!("acp-term-{}", terminal.key.0);
@@ -338,14 +341,14 @@ async fn spawn(
         return Err(failed(io::Error::other("no thread could be started")));
     };
     let process = process.map_err(failed)?;
-    let master = pipes::terminal(process.ways.ours).map_err(|error| {
+    let master = pipes::terminal(process.io.editor_side).map_err(|error| {
         process.group.signal(Signal::KILL);
         failed(error)
     })?;
     let master = Arc::new(master);
     terminal.attach(&master);
     let process = Process {
-        ways: process.ways.commands,
+        io: process.io.command_side,
         group: process.group,
         exited: process.exited,
     };

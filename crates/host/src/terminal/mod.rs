@@ -1,7 +1,6 @@
-//! Commands that run on terminals of their own.
+//! Commands that run on pseudo-terminals.
 //!
-//! [`Terminals`] knows them by their key; what becomes of each is in [`life`], with the tasks of
-//! [`serve`].
+//! [`Terminals`] holds them by key; [`life`] manages one terminal, with the tasks of [`serve`].
 
 mod jobs;
 mod life;
@@ -12,7 +11,7 @@ mod serve;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use self::jobs::Sessions;
+use self::jobs::SessionTables;
 pub(super) use self::life::Terminal;
 #[cfg(test)]
 pub(super) use self::serve::spawn_guarded;
@@ -20,11 +19,11 @@ use super::Kit;
 use acp_core::spine::event::TerminalSpec;
 use acp_core::spine::ids::TerminalKey;
 
-/// The terminals whose commands run, are starting or ending, or have left somebody behind.
+/// The terminals whose command is starting, running or ending, or has left processes behind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Terminals {
     there: Arc<Mutex<HashMap<TerminalKey, Arc<Terminal>>>>,
-    sessions: Sessions,
+    sessions: SessionTables,
 }
 
 impl Terminals {
@@ -33,12 +32,12 @@ impl Terminals {
         let mut there = self.lock();
         let terminal = Terminal::start(key, spec, self, kit);
         if let Some(old) = there.insert(key, terminal) {
-            // Each has a key of its own; should one be used twice, no process is orphaned.
+            // Keys are unique; if one were reused, the old process must not be orphaned.
             old.end();
         }
     }
 
-    /// Types into a terminal; one whose command has ended takes nothing.
+    /// Sends input to a terminal; dropped if its command has ended.
     pub(super) fn input(&self, key: TerminalKey, bytes: Vec<u8>) {
         if let Some(terminal) = self.get(key) {
             terminal.input(bytes);
@@ -51,7 +50,7 @@ impl Terminals {
         }
     }
 
-    /// Ends what runs there; a command that has ended is left alone, with all it has left behind.
+    /// Ends a terminal's command. If it has ended already, its surviving processes are left alone.
     pub(super) fn kill(&self, key: TerminalKey) {
         if let Some(terminal) = self.get(key)
             && !terminal.has_ended()
@@ -76,7 +75,7 @@ impl Terminals {
         }
     }
 
-    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
     fn lock(&self) -> MutexGuard<'_, HashMap<TerminalKey, Arc<Terminal>>> {
         self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }

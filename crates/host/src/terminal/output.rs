@@ -1,7 +1,7 @@
-//! What a terminal's command prints, on its way to the core.
+//! Forwards the output of a terminal's command to the core.
 //!
-//! Invariants: all that was printed reaches the core, once and in order; no more of it is held than
-//! one piece for each terminal and what the core has room for.
+//! Invariants: all output reaches the core, once and in order; at most one piece per terminal is
+//! held beyond what the core has capacity for.
 
 use acp_core::terminals::TerminalEvent;
 use std::time::Duration;
@@ -14,39 +14,39 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::TerminalKey;
 use acp_edge::inbox::Inbox;
 
-/// How much is read at once; Linux gives no more.
+/// Maximum size of one read, which is also Linux's limit.
 const CHUNK: usize = 4 << 10;
 
-/// How much is sent at once at most.
+/// Maximum size of one event.
 const PIECE: usize = 64 << 10;
 
-/// How long a piece is gathered after the one before it: a command that prints line by line must
-/// not cost the core an event for each. The first piece after a pause goes out at once.
+/// Time to gather output after an event, so that a command that prints line by line does not cost
+/// one event per line. The first output after a pause is sent immediately.
 const GATHER: Duration = Duration::from_millis(4);
 
-/// How many bytes a second are read of a command that prints without a pause. It goes no faster: to
-/// carry what nobody can read would take the processor that Neovim needs for the next key.
+/// Maximum bytes per second read from a command that prints without a pause: forwarding output
+/// faster than anyone can read it would take the CPU time Neovim needs for the next key.
 const RATE: u64 = 32 << 20;
 
-/// How long a command may print faster than that.
+/// Duration for which a command may exceed the rate.
 const BURST: Duration = Duration::from_millis(250);
 
-/// Reads a terminal to its end and sends what was printed to the core.
+/// Reads a terminal to its end and sends the output to the core.
 ///
-/// Returns at the end of [`Pipe`], or when the core is gone.
+/// Returns at the end of the [`Pipe`], or when the core is gone.
 pub(super) async fn read_output(mut pipe: Pipe, terminal: TerminalKey, inbox: &Inbox) {
     let mut chunk = [0; CHUNK];
     let mut due = Instant::now();
     let mut is_open = true;
     let mut pace = Pace::new();
     while is_open {
-        // Waits without holding more than this for each of hundreds of terminals.
+        // While waiting, each of possibly hundreds of terminals holds only this small buffer.
         let count = pipe.read(&mut chunk).await;
         let mut bytes = chunk.get(..count).unwrap_or_default().to_vec();
         is_open = count > 0;
         while is_open && bytes.len() + CHUNK <= PIECE {
             tokio::select! {
-                // What is there comes along, also when the time is over.
+                // Output that is already available is included even when the time is over.
                 biased;
                 count = pipe.read(&mut chunk) => {
                     bytes.extend_from_slice(chunk.get(..count).unwrap_or_default());
@@ -60,12 +60,12 @@ pub(super) async fn read_output(mut pipe: Pipe, terminal: TerminalKey, inbox: &I
         }
         bytes.shrink_to_fit();
         let rest = pace.spend(bytes.len(), Instant::now());
-        let Some(room) = inbox.terminal_room(bytes.len()).await else {
+        let Some(permit) = inbox.terminal_permit(bytes.len()).await else {
             return;
         };
         inbox.send_agent(
             [Event::Terminal(TerminalEvent::Output { terminal, bytes })],
-            room,
+            permit,
         );
         due = Instant::now() + GATHER;
         if let Some(until) = rest {
@@ -74,10 +74,10 @@ pub(super) async fn read_output(mut pipe: Pipe, terminal: TerminalKey, inbox: &I
     }
 }
 
-/// How far a command is ahead of [`RATE`].
+/// A command's lead over [`RATE`].
 #[derive(Debug)]
 struct Pace {
-    /// When all that was read so far would have been printed at that rate.
+    /// The time at which all output so far would have been printed at that rate.
     even: Instant,
 }
 
@@ -88,7 +88,7 @@ impl Pace {
         }
     }
 
-    /// Takes what was read, and returns until when nothing more shall be.
+    /// Counts bytes read, and returns the time until which reading should pause.
     fn spend(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
         let time = Duration::from_nanos(bytes as u64 * 1_000_000_000 / RATE);
         self.even = self.even.max(now) + time;
@@ -97,8 +97,8 @@ impl Pace {
     }
 }
 
-/// Reads what those print who have outlived the command, and drops it: without a reader they would
-/// be stuck, and without a terminal they would fail.
+/// Reads and drops the output of processes that outlive the command: without a reader they would
+/// block, and without a terminal their writes would fail.
 pub(super) async fn discard(terminal: &Receiver) {
     let mut chunk = [0; CHUNK];
     while read(terminal, &mut chunk)
@@ -111,7 +111,8 @@ pub(super) async fn discard(terminal: &Receiver) {
 mod tests {
     use super::*;
 
-    /// Spends megabytes at milliseconds, and returns for how many milliseconds to rest each time.
+    /// Spends megabytes at the given milliseconds, and returns the pause after each in
+    /// milliseconds.
     fn rests(spent: &[(u64, usize)]) -> Vec<u64> {
         let mut pace = Pace::new();
         let start = pace.even;
@@ -124,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_in_bursts_is_read_as_fast_as_it_comes() {
+    fn bursts_of_output_are_read_at_full_speed() {
         assert_eq!(rests(&[(0, 4), (4, 4), (1000, 8)]), [0, 0, 0]);
     }
 
     #[test]
     fn a_flood_is_read_at_the_rate() {
         assert_eq!(rests(&[(0, 8), (0, 8), (0, 16)]), [0, 250, 750]);
-        // A pause before it gives no more than a burst.
+        // A preceding pause allows only one burst.
         assert_eq!(rests(&[(60_000, 16)]), [250]);
     }
 }

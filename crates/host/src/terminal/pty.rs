@@ -1,7 +1,7 @@
-//! A terminal of the system's, and a command on it.
+//! Opens a pseudo-terminal and starts a command on it.
 //!
-//! Invariant: the command leads a session of its own (and with it a process group of the same
-//! number), and the terminal controls that session.
+//! Invariant: the command leads a new session (and a process group with the same id), and the
+//! terminal controls that session.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,40 +13,39 @@ use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 
 use super::super::process::{alone, forking};
 
-/// Both ends of a terminal.
+/// Both sides of a pseudo-terminal.
 #[derive(Debug)]
-pub(super) struct Ends {
-    /// What we read and write.
-    pub(super) ours: OwnedFd,
-    /// What the command reads and writes. As long as we hold it, the terminal has no end, however
-    /// often the command redirects its output and opens the terminal again (as who asks for a
-    /// password does).
-    pub(super) commands: OwnedFd,
+pub(super) struct Pty {
+    /// The side the host reads and writes.
+    pub(super) editor_side: OwnedFd,
+    /// The command's side. While the host holds it, the terminal does not end when the command
+    /// redirects its output and later opens the terminal again (as password prompts do).
+    pub(super) command_side: OwnedFd,
 }
 
 /// Starts a command on a new terminal.
 ///
 /// # Errors
-/// There is no terminal, no descriptor or no process left, or the command cannot be executed.
-pub(super) fn spawn(command: Command, size: Winsize) -> io::Result<(Child, Ends)> {
-    // It is closed on exec a moment after it was opened, not from the start.
-    let (ours, commands) = alone(open).map_err(plain)?;
-    tcsetwinsize(&ours, size)?;
-    let mut modes = tcgetattr(&commands)?;
-    // So that backspace takes away a whole character, also where the system reads the line.
+/// The system has no terminal, descriptor or process left, or the command cannot be executed.
+pub(super) fn spawn(command: Command, size: Winsize) -> io::Result<(Child, Pty)> {
+    // The descriptor becomes close-on-exec only after it was opened.
+    let (editor_side, command_side) = alone(open).map_err(plain)?;
+    tcsetwinsize(&editor_side, size)?;
+    let mut modes = tcgetattr(&command_side)?;
+    // Backspace then deletes a whole character even when the kernel edits the line.
     modes.input_modes |= InputModes::IUTF8;
-    tcsetattr(&commands, OptionalActions::Now, &modes)?;
-    let held = commands.as_fd().try_clone_to_owned()?;
+    tcsetattr(&command_side, OptionalActions::Now, &modes)?;
+    let held = command_side.as_fd().try_clone_to_owned()?;
     let command = blocking::Command::from(command);
-    let child = forking(|| command.spawn(commands)).map_err(plain)?;
-    let ends = Ends {
-        ours: ours.into(),
-        commands: held,
+    let child = forking(|| command.spawn(command_side)).map_err(plain)?;
+    let ends = Pty {
+        editor_side: editor_side.into(),
+        command_side: held,
     };
     Ok((child, ends))
 }
 
-/// Returns the size of a terminal in the system's form; nothing is smaller than one cell.
+/// Returns a terminal size for the system, at least one cell.
 pub(super) fn size(columns: u16, rows: u16) -> Winsize {
     Winsize {
         ws_row: rows.max(1),

@@ -1,6 +1,6 @@
-//! The tasks that serve a terminal: one reads, one types, one sees to the end.
+//! The tasks that serve a terminal: one reads, one writes input, one ends the command.
 //!
-//! Invariant: whichever of them panics, the command is ended.
+//! Invariant: if any of them panics, the command is ended.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,18 +16,18 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::super::Kit;
-use super::super::ending::{Outcome, Step};
+use super::super::ending::{EndStep, Outcome};
 use super::super::guard::guarded;
 use super::super::pipes::Pipe;
 use super::super::process::{Exit, Group};
 use super::Terminal;
-use super::jobs::{Jobs, Sessions};
+use super::jobs::{Jobs, SessionTables};
 use super::output::read_output;
 
-/// How often those whom a command has left behind are looked at.
+/// Polling interval for processes that outlive their command.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Spawns a task of a terminal's; when it panics, the command is ended.
+/// Spawns a task that serves a terminal; a panic ends the command.
 pub(in super::super) fn spawn_guarded(
     place: &'static str,
     terminal: &Arc<Terminal>,
@@ -59,10 +59,10 @@ pub(super) fn spawn_writer(
         let Some(first) = queue.recv().await else {
             return;
         };
-        // Few terminals are typed into, and only they need another descriptor.
+        // Duplicated only on the first input, because most terminals never get any.
         let master = master.as_fd().try_clone_to_owned();
         let sender = master.and_then(Sender::from_owned_fd_unchecked);
-        // Nobody can read it, or nobody does: what is typed is lost as on any terminal.
+        // An error loses the input, as on any terminal without a reader.
         if let Ok(sender) = sender {
             let _ = write_input(&sender, first, queue, own.queued()).await;
         }
@@ -70,7 +70,7 @@ pub(super) fn spawn_writer(
     spawn_guarded("typing into a terminal", terminal, kit, work)
 }
 
-/// Writes what is typed, until nobody reads it any more.
+/// Writes input until the terminal is closed.
 async fn write_input(
     sender: &Sender,
     first: Vec<u8>,
@@ -95,16 +95,16 @@ async fn write_input(
     Ok(())
 }
 
-/// Waits until the command is to end and ends it, or until it has ended by itself and has left
-/// nobody behind.
+/// Waits until the command is to end, and ends it; or until it has exited and left no process
+/// behind.
 pub(super) fn spawn_end(
     terminal: &Arc<Terminal>,
     group: Arc<Group>,
     exited: watch::Receiver<Option<Exit>>,
-    sessions: Sessions,
+    sessions: SessionTables,
     kit: &Kit,
 ) -> JoinHandle<Option<Outcome>> {
-    let (own, tools_here) = (Arc::clone(terminal), kit.clone());
+    let (own, kit_here) = (Arc::clone(terminal), kit.clone());
     kit.runtime.spawn(async move {
         let end = async {
             tokio::select! {
@@ -116,20 +116,21 @@ pub(super) fn spawn_end(
             loop {
                 let step = steps.next(|| group.is_gone() && jobs.are_gone()).await;
                 let signals: &[Signal] = match step {
-                    Step::Over(outcome) => return outcome,
-                    // Who is stopped learns of it too.
-                    Step::Send(Signal::TERM) => &[Signal::HUP, Signal::TERM, Signal::CONT],
-                    Step::Send(_) => &[Signal::KILL],
+                    EndStep::Over(outcome) => return outcome,
+                    // SIGCONT lets a stopped process handle the other two.
+                    EndStep::Send(Signal::TERM) => &[Signal::HUP, Signal::TERM, Signal::CONT],
+                    EndStep::Send(_) => &[Signal::KILL],
                 };
-                // Before the leader gets it: without a leader nobody can be found.
-                jobs.look(&group, &sessions, &tools_here).await;
+                // Before the leader gets it: without a leader the session's processes cannot be
+                // found.
+                jobs.look(&group, &sessions, &kit_here).await;
                 for &signal in signals {
                     jobs.signal(signal);
                     group.signal(signal);
                 }
             }
         };
-        let outcome = guarded("ending a command", &tools_here.inbox, end).await;
+        let outcome = guarded("ending a command", &kit_here.inbox, end).await;
         if outcome.is_none() {
             own.kill();
         }
@@ -138,9 +139,9 @@ pub(super) fn spawn_end(
     })
 }
 
-/// Waits until nobody of a group is left.
+/// Waits until a group is empty.
 async fn empty(group: &Group, mut exited: watch::Receiver<Option<Exit>>) {
-    // An error means that the thread which reaps is gone: as good as an exit.
+    // An error means that the reaping thread is gone, which counts as an exit.
     let _ = exited.wait_for(Option::is_some).await;
     while !group.is_gone() {
         sleep(LOOK).await;

@@ -1,10 +1,10 @@
-//! Agents: started, heard, talked to, gone.
+//! Agents: starting, messages both ways, exit.
 
 use super::super::agent::spawn_guarded;
 use super::super::command::{Program, command};
 use super::*;
 
-/// Runs a script that ends by itself, and compares what it said and how it ended.
+/// Runs a script that ends by itself, and compares its output and exit.
 fn check(script: &str, lines: &[&str], status: &str, stderr: &[&str]) {
     let life = Run::new().whole_life(script);
     assert_eq!(life.lines, lines, "{script}");
@@ -25,7 +25,7 @@ fn check_failure(change: impl FnOnce(&mut AgentSpec), expected: &str) {
         }
         other => panic!("{other:?}"),
     }
-    // It is forgotten, and nothing more is heard of it.
+    // The host has forgotten it, and no more events follow.
     wait_for("the agent to be forgotten", || {
         run.host.kit.agent(AGENT).is_none()
     });
@@ -33,7 +33,7 @@ fn check_failure(change: impl FnOnce(&mut AgentSpec), expected: &str) {
 }
 
 #[test]
-fn the_exit_comes_last_and_says_how_and_why() {
+fn the_exit_comes_last_with_status_and_stderr() {
     check("echo one; echo two", &["one", "two"], "exit code 0", &[]);
     check("printf half", &["half"], "exit code 0", &[]);
     check("echo why >&2; exit 3", &[], "exit code 3", &["why"]);
@@ -46,7 +46,7 @@ fn the_exit_comes_last_and_says_how_and_why() {
 }
 
 #[test]
-fn what_cannot_be_started_is_said_with_the_next_step() {
+fn an_agent_that_cannot_be_started_is_reported_with_the_next_step() {
     check_failure(
         |spec| spec.command = "no-such-agent".to_owned(),
         "The agent \"tester\" could not be started: `no-such-agent` is not on PATH; install it \
@@ -72,8 +72,8 @@ fn what_cannot_be_started_is_said_with_the_next_step() {
             std::fs::write(spec.cwd.join("script"), "echo\n").expect("a script");
             set_mode(&spec.cwd.join("script"), 0o755);
         },
-        "The agent \"tester\" could not be started: `./script` is no program for this machine; \
-         if it is a script, give it a `#!` line.",
+        "The agent \"tester\" could not be started: `./script` is not a program for this machine; \
+         if it is a script, add a `#!` line.",
     );
 }
 
@@ -94,7 +94,7 @@ fn path_of_the_agents_own_environment_decides() {
 }
 
 #[test]
-fn the_whole_environment_goes_along_and_the_specs_wins() {
+fn the_environment_is_inherited_and_the_specs_variables_win() {
     let run = Run::with(|config| {
         let variables = [("A", "users"), ("B", "users=\n=two")];
         let path = std::env::var_os("PATH").map(|path| ("PATH".into(), path));
@@ -117,7 +117,7 @@ fn the_whole_environment_goes_along_and_the_specs_wins() {
 fn lines_go_in_and_come_out_in_order() {
     let run = Run::new();
     run.spawn(run.script("cat"));
-    // Queued before there is a process.
+    // Queued before the process exists.
     for n in 0..2000 {
         run.send(&n.to_string());
     }
@@ -125,7 +125,7 @@ fn lines_go_in_and_come_out_in_order() {
     for n in 0..2000 {
         assert_eq!(run.line(), n.to_string());
     }
-    // What was queued before the end still arrives, then `cat` sees the end of its input.
+    // The queued lines still arrive, then `cat` sees the end of its input.
     run.send("last");
     run.shut_down_agent();
     run.send("too late");
@@ -148,7 +148,7 @@ fn the_last_lines_of_stderr_are_kept_and_all_are_logged() {
 }
 
 #[test]
-fn a_long_line_arrives_whole_and_in_its_place() {
+fn a_long_line_arrives_complete_and_in_order() {
     let life = Run::new().whole_life(
         "echo a; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo b; \
          head -c 9000 /dev/zero | tr '\\0' y >&2",
@@ -160,7 +160,7 @@ fn a_long_line_arrives_whole_and_in_its_place() {
 }
 
 #[test]
-fn a_line_past_the_cap_is_told_and_the_stream_goes_on() {
+fn an_oversized_line_is_reported_and_the_stream_continues() {
     let run = Run::new();
     run.started("head -c 80000000 /dev/zero | tr '\\0' x; echo; echo after");
     match run.next() {
@@ -189,7 +189,7 @@ fn a_panic_in_a_task_of_an_agent_ends_that_agent_only() {
     }
     assert_eq!(
         run.life().status,
-        "killed by SIGTERM (15): an internal error of this client"
+        "killed by SIGTERM (15): an internal error in acp.nvim"
     );
     assert_eq!(run.whole_life("exit 1").status, "exit code 1");
 }
@@ -198,12 +198,12 @@ fn a_panic_in_a_task_of_an_agent_ends_that_agent_only() {
 fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
     const LINES: usize = 200;
     let run = Run::new();
-    // Two hundred lines of 1 MiB; the file says how far the agent has come.
+    // Two hundred lines of 1 MiB; the file records the agent's progress.
     run.started(&format!(
         "i=0; while [ $i -lt {LINES} ]; do printf %04d $i; head -c 1048572 /dev/zero | tr '\\0' x; \
          echo; i=$((i+1)); echo $i > written.tmp; mv written.tmp written; done"
     ));
-    // 64 MiB and no more are in flight, though nobody takes anything.
+    // At most 64 MiB are in flight while the core reads nothing.
     run.wait_for_full_lane();
     let written = || {
         read(&run.path("written"))
@@ -224,7 +224,7 @@ fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
 }
 
 #[test]
-fn an_agent_that_does_not_read_is_ended_before_it_costs_all_memory() {
+fn an_agent_that_does_not_read_is_ended_before_memory_runs_out() {
     let run = Run::with(|config| config.limits.stdin_backlog = 8 << 20);
     run.started("trap '' PIPE; while :; do sleep 1; done");
     let line = "x".repeat(1 << 20);
@@ -233,7 +233,7 @@ fn an_agent_that_does_not_read_is_ended_before_it_costs_all_memory() {
     }
     assert_eq!(
         run.life().status,
-        "killed by SIGTERM (15): it did not read its input while more than 8 MiB were waiting"
+        "killed by SIGTERM (15): it did not read its input; more than 8 MiB were pending"
     );
 }
 

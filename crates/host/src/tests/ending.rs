@@ -1,17 +1,17 @@
-//! The end of agents and of the host: nobody is left behind, nobody else is touched.
+//! Ending agents and the host: no process of theirs is left, and no other process is touched.
 
 use super::*;
 
-/// Keeps a shell going; it looks for signals twenty times a second.
+/// Keeps a shell running; it handles signals every 50 ms.
 const FOR_EVER: &str = "while :; do sleep 0.05; done";
 
-/// Makes the limits short, for scripts that ignore what they are told.
+/// Makes the limits short, for scripts that ignore signals.
 fn short(config: &mut HostConfig) {
     config.limits.term_after = Duration::from_millis(50);
     config.limits.kill_after = Duration::from_millis(200);
 }
 
-/// Ends an agent that has said its children's pids, and compares how it ended.
+/// Ends an agent that has printed its children's pids, and compares its exit.
 fn check(script: &str, status: &str) {
     let run = Run::with(short);
     let pid = run.started(script);
@@ -27,21 +27,21 @@ fn check(script: &str, status: &str) {
     for pid in all {
         wait_for("the group to be gone", || !runs(pid));
     }
-    // Reaped: not even a zombie is left of the agent itself.
+    // It is reaped, so not even a zombie is left of the agent itself.
     assert_eq!(state(pid), None, "{script}");
 }
 
 #[test]
-fn agents_are_asked_before_they_are_killed() {
-    // Its input ends.
+fn agents_get_sigterm_before_sigkill() {
+    // Reaches the end of its input.
     check("echo ready; cat; exit 5", "exit code 5");
-    // It must be told.
+    // Needs SIGTERM.
     check(
         &format!("trap 'exit 6' TERM; echo ready; {FOR_EVER}"),
         "exit code 6",
     );
     check(&format!("echo ready; {FOR_EVER}"), "killed by SIGTERM (15)");
-    // It does not listen.
+    // Ignores SIGTERM.
     check(
         &format!("trap '' TERM; echo ready; {FOR_EVER}"),
         "killed by SIGKILL (9)",
@@ -55,7 +55,7 @@ fn the_whole_group_ends_with_the_agent() {
         "sleep 100 & echo $!; echo ready; wait",
         "killed by SIGTERM (15)",
     );
-    // The launcher ends with its input, the child lives on, deaf to SIGTERM.
+    // The launcher exits with its input; the child lives on and ignores SIGTERM.
     check(
         "(trap '' TERM; while :; do sleep 0.05; done) <&- >&- 2>&- & echo $!; echo ready; cat",
         "exit code 0",
@@ -63,7 +63,7 @@ fn the_whole_group_ends_with_the_agent() {
 }
 
 #[test]
-fn the_group_of_an_agent_that_dies_by_itself_is_ended_too() {
+fn the_group_of_a_dying_agent_is_ended_too() {
     let run = Run::with(short);
     run.started("sleep 100 & echo $!; exit 7");
     let child = run.line().parse().expect("a pid");
@@ -77,25 +77,25 @@ fn an_exit_does_not_wait_for_a_child_that_holds_the_pipes() {
         config.limits.exit_grace = Duration::from_millis(50);
         config.limits.term_after = DEADLINE;
     });
-    // The child goes on writing into the same pipe, without a pause.
+    // The child keeps writing into the same pipe.
     run.started("(while :; do echo noise; done) & echo last; kill -9 $$");
     let life = run.life();
     assert_eq!(life.status, "killed by SIGKILL (9)");
     assert!(life.lines.contains(&"last".to_owned()));
-    // The host ends that child, however long it would have been let live.
+    // Shutdown ends that child before its time.
     let begin = Instant::now();
     run.host.shutdown(Duration::from_millis(500));
     assert!(begin.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
-fn what_an_agent_wrote_before_it_died_arrives_however_late_it_is_read() {
+fn output_written_before_an_agents_death_arrives() {
     let run = Run::with(|config| {
         config.limits.exit_grace = Duration::ZERO;
         config.limits.term_after = DEADLINE;
     });
-    // One message more than there is room for, so that what follows stays in the pipe; then the
-    // agent dies while a child of its holds the other end.
+    // One message more than there is capacity for, so that the rest stays in the pipe; then the
+    // agent dies while its child holds the other end.
     let pid = run.started(
         "i=0; while [ $i -lt 65 ]; do head -c 1048576 /dev/zero | tr '\\0' x; echo; i=$((i+1)); \
          done; while [ ! -e go ]; do sleep 0.01; done; sleep 100 & echo last; kill -9 $$",
@@ -111,19 +111,19 @@ fn what_an_agent_wrote_before_it_died_arrives_however_late_it_is_read() {
 }
 
 #[test]
-fn a_well_behaved_agent_makes_the_end_of_the_host_quick() {
+fn a_well_behaved_agent_makes_shutdown_quick() {
     let run = Run::with(|config| config.limits.term_after = DEADLINE);
     let pid = run.started("echo ready; cat");
     assert_eq!(run.line(), "ready");
     let begin = Instant::now();
     run.host.shutdown(DEADLINE);
-    // Far from the third of the deadline at which SIGTERM would have come.
+    // Well below the third of the deadline, when SIGTERM would be sent.
     assert!(begin.elapsed() < DEADLINE / 6, "{:?}", begin.elapsed());
     assert_eq!(state(pid), None);
 }
 
 #[test]
-fn the_end_of_the_host_kills_whoever_is_left_at_the_deadline() {
+fn shutdown_kills_remaining_processes_at_the_deadline() {
     let run = Run::new();
     let mut pids = Vec::new();
     for key in 1..=3 {
@@ -140,7 +140,7 @@ fn the_end_of_the_host_kills_whoever_is_left_at_the_deadline() {
         }
     }
     let begin = Instant::now();
-    // A core that reads no more changes nothing.
+    // A core that has stopped reading does not matter.
     run.host.shutdown(Duration::from_millis(600));
     assert!(begin.elapsed() < Duration::from_secs(5));
     for pid in pids {
@@ -158,9 +158,10 @@ fn a_host_that_is_dropped_leaves_no_agent_behind() {
 }
 
 #[test]
-fn children_of_others_are_left_to_them() {
+fn children_of_other_parents_are_not_reaped() {
     let run = Run::new();
-    // As Neovim's own job: it ends while agents come and go, and is reaped by its owner.
+    // Stands for one of Neovim's own jobs: it ends while agents come and go, and its owner reaps
+    // it.
     let mut job = std::process::Command::new("sh")
         .args(["-c", "exit 9"])
         .spawn()

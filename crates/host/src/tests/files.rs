@@ -1,4 +1,4 @@
-//! Files: what is read is what is there, what is written is whole, what fails changes nothing.
+//! Files: reads are exact, writes are complete, failures change nothing.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -73,7 +73,7 @@ impl Run {
         fs::metadata(self.path(name)).expect("a file").mode() & 0o7777
     }
 
-    /// Returns the names in the folder, without the log, sorted.
+    /// Returns the names in the folder, sorted, without the log.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
@@ -86,7 +86,7 @@ impl Run {
     }
 }
 
-/// Reads bytes, writes what was read, and compares the bytes.
+/// Reads bytes, writes them back, and compares them.
 fn check_bytes(bytes: &[u8], format: Format) {
     let run = Run::new();
     run.file("a", bytes, 0o644);
@@ -98,7 +98,7 @@ fn check_bytes(bytes: &[u8], format: Format) {
 }
 
 #[test]
-fn bytes_come_back_as_they_were() {
+fn stored_bytes_are_returned_unchanged() {
     let format = Format::default();
     check_bytes(b"a\nb\n", format);
     check_bytes(
@@ -127,7 +127,7 @@ fn bytes_come_back_as_they_were() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_what_is_not_there_is_none() {
+fn unreadable_files_are_reported_and_missing_ones_are_none() {
     let run = Run::with(|config| config.limits.file_bytes = 1 << 20);
     assert_eq!(run.read("none"), Ok(None));
     run.file("file", b"", 0o644);
@@ -139,12 +139,12 @@ fn what_cannot_be_read_is_said_and_what_is_not_there_is_none() {
     let refused = run.read("folder").expect_err("a folder");
     assert_eq!(
         refused,
-        "folder was not read: it is a folder; name a file in it."
+        "folder was not read: it is a folder; choose a file in it."
     );
     run.file("large", &[b'x'; (1 << 20) + 1], 0o644);
     assert_eq!(
         run.read("large").expect_err("too large"),
-        "large was not read: it is larger than 1 MiB; read a part of it by a command."
+        "large was not read: it is larger than 1 MiB; read a part of it with a command."
     );
     run.file("full", &[b'x'; 1 << 20], 0o644);
     assert!(run.read("full").is_ok());
@@ -156,7 +156,7 @@ fn what_cannot_be_read_is_said_and_what_is_not_there_is_none() {
     assert!(status.expect("mkfifo").success());
     assert_eq!(
         run.read("pipe").expect_err("a pipe"),
-        "pipe was not read: it is no regular file; name one that is."
+        "pipe was not read: it is not a regular file; choose one that is."
     );
 }
 
@@ -168,7 +168,7 @@ fn a_write_keeps_the_mode_and_follows_links() {
     run.write("file", "new").expect("written");
     assert_eq!(read(&run.path("file")), "new\n");
     assert_eq!(run.mode("file"), 0o751);
-    // Renamed over: whoever has the old one open still sees all of it.
+    // The file was replaced by a rename: a reader of the old one still sees all of it.
     assert_ne!(fs::metadata(run.path("file")).expect("a file").ino(), inode);
 
     fs::create_dir(run.path("sub")).expect("a folder");
@@ -193,7 +193,7 @@ fn a_write_keeps_extended_attributes() {
     let path = run.path("file");
     let flags = rustix::fs::XattrFlags::empty();
     if rustix::fs::setxattr(&path, "user.acp", b"kept", flags).is_err() {
-        // A file system without them has none to lose.
+        // A file system without attributes has none to lose.
         return;
     }
     run.write("file", "new").expect("written");
@@ -208,7 +208,7 @@ fn a_new_file_gets_its_folders_and_the_usual_mode() {
     let run = Run::new();
     run.write("one/two/file", "x").expect("written");
     assert_eq!(read(&run.path("one/two/file")), "x\n");
-    // What the shell gives a new file here, whatever the umask is.
+    // The mode the shell gives a new file here, whatever the umask.
     assert_eq!(run.whole_life("echo > usual").status, "exit code 0");
     assert_eq!(run.mode("one/two/file"), run.mode("usual"));
 }
@@ -225,7 +225,7 @@ fn all_names_of_a_file_keep_the_same_content() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn a_refused_operation_changes_nothing() {
     let run = Run::new();
     run.file("readonly", b"old\n", 0o444);
     run.file("file", b"old\n", 0o644);
@@ -251,14 +251,14 @@ fn what_is_refused_changes_nothing() {
     assert_eq!(
         whys,
         [
-            "readonly was not written: it is read-only; run `chmod u+w` on it if it shall change.",
-            "folder was not written: it is a folder; name a file in it.",
-            "file/below/that was not written: a part of its path is a file and no folder; choose \
+            "readonly was not written: it is read-only; run `chmod u+w` on it to allow changes.",
+            "folder was not written: it is a folder; choose a file in it.",
+            "file/below/that was not written: a part of its path is a file, not a folder; choose \
              another path.",
-            "file was not written: latin-1, the file's encoding, has no character '€' (U+20AC); \
+            "file was not written: latin-1, the file's encoding, cannot represent '€' (U+20AC); \
              leave it out, or convert the file to UTF-8 first.",
             "file was not written: only Neovim can write its encoding; open it in a buffer first.",
-            "folder was not deleted: it is a folder; name a file in it.",
+            "folder was not deleted: it is a folder; choose a file in it.",
         ]
     );
     assert_eq!(run.names(), before);
@@ -268,7 +268,7 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
-fn folders_made_for_a_write_that_fails_go_again() {
+fn folders_created_for_a_failed_write_are_removed() {
     let run = Run::new();
     let long = "x".repeat(300);
     assert!(run.write(&format!("one/two/{long}"), "x").is_err());
@@ -276,7 +276,7 @@ fn folders_made_for_a_write_that_fails_go_again() {
 }
 
 #[test]
-fn a_deletion_takes_the_name_and_nothing_else() {
+fn a_deletion_removes_only_the_name() {
     let run = Run::new();
     run.file("file", b"kept\n", 0o444);
     symlink("file", run.path("link")).expect("a link");
@@ -330,7 +330,7 @@ fn operations_on_a_path_keep_their_order() {
 }
 
 #[test]
-fn nobody_ever_sees_half_a_file() {
+fn readers_never_see_a_half_written_file() {
     let run = Run::new();
     let lines = |c: char| Text::from_lines(vec![c.to_string().repeat(99); 2000]);
     run.file("file", lines('a').to_string().as_bytes(), 0o644);
@@ -352,7 +352,7 @@ fn nobody_ever_sees_half_a_file() {
 }
 
 #[test]
-fn a_file_that_others_have_written_to_is_not_overwritten() {
+fn a_file_changed_by_another_program_is_not_overwritten() {
     let run = Run::new();
     run.file("file", b"theirs\n", 0o644);
     let over = |over| {
@@ -376,7 +376,7 @@ fn a_file_that_others_have_written_to_is_not_overwritten() {
 }
 
 #[test]
-fn what_was_asked_for_is_written_before_the_host_ends() {
+fn pending_writes_are_finished_at_shutdown() {
     let run = Run::new();
     for n in 0..20 {
         let path = run.path("file");
@@ -396,7 +396,7 @@ fn what_was_asked_for_is_written_before_the_host_ends() {
 }
 
 #[test]
-fn a_panic_is_told_and_ends_one_operation_only() {
+fn a_panic_is_reported_and_ends_one_operation_only() {
     let run = Run::with(|config| {
         let variable = ("ACP_TEST_PANIC".into(), "host".into());
         config.environment = Environment::from_variables([variable]);
@@ -425,7 +425,7 @@ fn permissions_of_a_folder_are_respected() {
     run.file("folder/file", b"old\n", 0o644);
     fs::set_permissions(run.path("folder"), fs::Permissions::from_mode(0o555)).expect("a mode");
     if rustix::process::geteuid().is_root() {
-        // Root may write anywhere: then it must be written, whole.
+        // Root may write anywhere; the file must then be written completely.
         run.write("folder/file", "new").expect("written");
         assert_eq!(read(&run.path("folder/file")), "new\n");
     } else {

@@ -1,4 +1,4 @@
-//! What the user's repository has of files under review: told once, and again when it changes.
+//! Git's versions of the files under review are reported once, and again when they change.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ struct Repo {
     root: PathBuf,
 }
 
-/// What is told of a file: the text in the index, and in HEAD.
+/// The reported texts of a file in the index and in HEAD.
 type Told = (Option<&'static str>, Option<&'static str>);
 
 impl Repo {
@@ -53,7 +53,7 @@ impl Repo {
         self.run.host.run(HostEffect::Reviewed { root, paths });
     }
 
-    /// Returns what is told next.
+    /// Returns the next report.
     fn told(&self) -> Vec<Committed> {
         loop {
             if let Event::Committed { files } = self.run.next() {
@@ -62,7 +62,7 @@ impl Repo {
         }
     }
 
-    /// Waits until this is told of the file `a`, and nothing but it and `between` before.
+    /// Waits until this is reported for the file `a`, preceded only by `between`.
     #[track_caller]
     fn check(&self, told: Told, between: &[Told]) {
         loop {
@@ -83,14 +83,14 @@ impl Repo {
         }
     }
 
-    /// Waits until git was asked about a number of files once more, and checks that it had no
-    /// news.
+    /// Waits until git was queried about a number of files once more, and checks that nothing had
+    /// changed.
     #[track_caller]
     fn check_silence(&self, files: usize, ask: impl FnOnce()) {
         let line = format!("asked git about {files} files: 0 news");
         let times = || {
             self.run.host.kit.log.flush(DEADLINE);
-            // There is none before the first line.
+            // There is no log before its first line.
             let log = std::fs::read_to_string(self.run.path("acp.log"));
             log.unwrap_or_default().matches(&line).count()
         };
@@ -107,7 +107,7 @@ fn text(file: &Option<DiskText>) -> Option<String> {
     file.as_ref().map(|file| file.text.to_string())
 }
 
-/// Runs git as a user without any configuration.
+/// Runs git as a user without configuration.
 pub(super) fn git(folder: &Path, args: &[&str]) {
     let output = Command::new("git")
         .current_dir(folder)
@@ -125,7 +125,7 @@ pub(super) fn git(folder: &Path, args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {output:?}");
 }
 
-/// Returns all that is below a folder: content and time.
+/// Returns the content and time of everything below a folder.
 fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -141,7 +141,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
 }
 
 #[test]
-fn a_review_begins_with_what_is_committed() {
+fn a_review_starts_from_the_committed_version() {
     let repo = Repo::new();
     repo.write("a", "two\n");
     repo.write("new", "new\n");
@@ -161,7 +161,7 @@ fn a_review_begins_with_what_is_committed() {
 }
 
 #[test]
-fn index_commit_amend_and_branches_are_told() {
+fn changes_of_the_index_and_head_are_reported() {
     let repo = Repo::new();
     repo.review(&["a"]);
     repo.check((Some("one\n"), Some("one\n")), &[]);
@@ -173,7 +173,7 @@ fn index_commit_amend_and_branches_are_told() {
     repo.check((Some("two\n"), Some("two\n")), &[]);
     repo.write("a", "three\n");
     repo.git(&["commit", "--quiet", "--amend", "-a", "-m", "third"]);
-    // Git changes the index and HEAD one after the other, in either order.
+    // Git updates the index and HEAD one after the other, in either order.
     let between = [
         (Some("three\n"), Some("two\n")),
         (Some("two\n"), Some("three\n")),
@@ -185,7 +185,7 @@ fn index_commit_amend_and_branches_are_told() {
         (Some("three\n"), Some("one\n")),
     ];
     repo.check((Some("one\n"), Some("one\n")), &between);
-    // Its file is in another folder than the one of `main`.
+    // The branch's file is in another folder than that of `main`.
     repo.write("a", "four\n");
     repo.git(&["commit", "--quiet", "-a", "-m", "fourth"]);
     let between = [
@@ -201,7 +201,7 @@ fn index_commit_amend_and_branches_are_told() {
 }
 
 #[test]
-fn what_stays_the_same_is_told_once() {
+fn an_unchanged_version_is_reported_once() {
     let repo = Repo::new();
     repo.review(&["a"]);
     repo.check((Some("one\n"), Some("one\n")), &[]);
@@ -227,7 +227,7 @@ fn a_linked_worktree_has_its_own_index() {
 }
 
 #[test]
-fn a_file_in_a_submodule_is_the_submodules() {
+fn a_file_in_a_submodule_belongs_to_the_submodule() {
     let repo = Repo::new();
     let other = Repo::new();
     let source = other.root.to_str().expect("a path");
@@ -273,7 +273,7 @@ fn nothing_in_the_repository_changes_and_nothing_runs() {
     set_mode(&program, 0o755);
     let program = program.to_str().expect("a path");
     repo.write(".gitattributes", "a filter=x diff=x\n");
-    // The index knows another time than the file has: git would like to write that down.
+    // The index has another time for the file, which git would like to update.
     repo.write("a", "one\n");
     let settings = [
         ("core.fsmonitor", program),
@@ -308,7 +308,7 @@ fn nothing_in_the_repository_changes_and_nothing_runs() {
 }
 
 #[test]
-fn without_git_or_a_repository_nothing_is_told() {
+fn without_git_or_a_repository_nothing_is_reported() {
     let repo = Repo::in_run(Run::with(|config| {
         let path = ("PATH".into(), "/nowhere".into());
         config.environment = Environment::from_variables([path]);
@@ -324,7 +324,7 @@ fn without_git_or_a_repository_nothing_is_told() {
 }
 
 #[test]
-fn before_the_first_commit_there_is_only_an_index() {
+fn before_the_first_commit_only_the_index_has_a_version() {
     let run = Run::new();
     let root = run.path("work");
     std::fs::create_dir(&root).expect("a folder");

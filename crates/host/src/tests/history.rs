@@ -1,4 +1,4 @@
-//! Records of sessions on disk.
+//! Session records on disk.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -15,7 +15,7 @@ const ONE: SessionKey = SessionKey(1);
 const TWO: SessionKey = SessionKey(2);
 const TOKEN: Token = Token(7);
 
-/// A Neovim that keeps its sessions in a folder.
+/// A Neovim that stores its sessions in a folder.
 struct Keeper {
     run: Run,
     state: PathBuf,
@@ -28,7 +28,7 @@ impl Keeper {
         Self { run, state }
     }
 
-    /// Another Neovim, at the same time.
+    /// Another Neovim that runs at the same time.
     fn another(&self) -> Self {
         let state = self.state.clone();
         let run = Run::with(|config| config.state_path.clone_from(&state));
@@ -140,7 +140,7 @@ fn said(past: &Past) -> Vec<(u32, &str)> {
 }
 
 #[test]
-fn what_is_written_is_read_by_the_next_neovim() {
+fn a_record_is_read_by_the_next_neovim() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     one.says(ONE, 0, "hello");
@@ -164,7 +164,7 @@ fn what_is_written_is_read_by_the_next_neovim() {
 }
 
 #[test]
-fn records_are_the_users_alone() {
+fn records_are_readable_by_the_user_only() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     let name = one.names().remove(0);
@@ -174,7 +174,7 @@ fn records_are_the_users_alone() {
 }
 
 #[test]
-fn a_record_that_another_neovim_writes_is_copied_and_left_alone() {
+fn a_record_written_by_another_neovim_is_copied() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     one.says(ONE, 0, "first");
@@ -194,12 +194,12 @@ fn a_record_that_another_neovim_writes_is_copied_and_left_alone() {
         [(0, "first"), (1, "theirs")]
     );
     assert_eq!(one.files(), 2);
-    // Of one session, lists have what was written to last.
+    // Lists contain the last written record of a session.
     assert_eq!(one.names().len(), 1);
 }
 
 #[test]
-fn a_record_is_gone_on_with_behind_a_torn_line() {
+fn a_record_is_continued_after_a_torn_line() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     one.says(ONE, 0, "whole");
@@ -220,7 +220,7 @@ fn a_record_is_gone_on_with_behind_a_torn_line() {
 }
 
 #[test]
-fn a_record_gives_way_to_one_that_has_all_of_it() {
+fn a_record_is_replaced_by_one_that_contains_it() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     let name = one.names().remove(0);
@@ -232,7 +232,7 @@ fn a_record_gives_way_to_one_that_has_all_of_it() {
 }
 
 #[test]
-fn a_session_is_found_by_its_agents_name_for_it() {
+fn a_session_is_found_by_its_agents_id() {
     let one = Keeper::new();
     for (session, id) in [(ONE, "s1"), (TWO, "s2")] {
         one.begins(session, id, None);
@@ -255,7 +255,7 @@ fn a_session_is_found_by_its_agents_name_for_it() {
 }
 
 #[test]
-fn old_records_go_but_not_one_that_is_being_written() {
+fn old_records_are_pruned_except_open_ones() {
     let one = Keeper::new();
     for (session, id) in [(ONE, "s1"), (TWO, "s2"), (SessionKey(3), "s3")] {
         one.begins(session, id, None);
@@ -279,7 +279,7 @@ fn old_records_go_but_not_one_that_is_being_written() {
 }
 
 #[test]
-fn a_deleted_record_is_gone_and_one_that_is_written_is_not() {
+fn deleting_a_record_spares_one_that_is_being_written() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     let name = one.names().remove(0);
@@ -296,7 +296,7 @@ fn a_deleted_record_is_gone_and_one_that_is_written_is_not() {
 }
 
 #[test]
-fn a_full_disk_is_said_once() {
+fn a_full_disk_is_reported_once() {
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     assert_eq!(one.names().len(), 1);
@@ -309,7 +309,7 @@ fn a_full_disk_is_said_once() {
     match one.news() {
         HistoryNews::Failed(why) => {
             assert!(
-                why.contains("not written down") && why.contains("sessions"),
+                why.contains("not being saved") && why.contains("sessions"),
                 "{why}"
             );
         }
@@ -324,7 +324,7 @@ fn a_full_disk_is_said_once() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_said() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let run = Run::with(|config| config.state_path = "/dev/null".into());
     let one = Keeper {
         run,

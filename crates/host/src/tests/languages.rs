@@ -1,9 +1,9 @@
-//! Languages: each that is asked for is reported, known or not.
+//! Languages: each requested one is reported, known or not.
 
 use super::*;
 
 #[test]
-fn a_language_is_reported_when_it_is_loaded() {
+fn a_loaded_language_is_reported() {
     let run = Run::new();
     for name in ["toml", "no such language"] {
         let language = name.to_owned();

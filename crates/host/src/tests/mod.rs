@@ -1,6 +1,6 @@
-//! The host as the core sees it: effects in, events out, with small shell scripts for agents.
+//! The host as the core sees it: effects in, events out, with small shell scripts as agents.
 //!
-//! Every wait has a deadline: a timer of the host's own, which fails the test that still waits.
+//! Every wait has a deadline: a timer of the host that fails the test.
 
 mod agents;
 mod ending;
@@ -36,7 +36,7 @@ struct Run {
     folder: TempDir,
 }
 
-/// How an agent's life went: what it said until it was gone.
+/// The events of an agent's life, up to its exit.
 #[derive(Debug)]
 struct Life {
     lines: Vec<String>,
@@ -121,7 +121,7 @@ impl Run {
         }
     }
 
-    /// Returns the agent's next line of output; the scripts here speak no JSON.
+    /// Returns the agent's next line of output; the scripts here do not print JSON.
     fn line(&self) -> String {
         match self.next() {
             Event::AgentMessage {
@@ -132,7 +132,7 @@ impl Run {
         }
     }
 
-    /// Takes events up to the agent's exit.
+    /// Handles events up to the agent's exit.
     fn life(&self) -> Life {
         let mut lines = Vec::new();
         loop {
@@ -157,24 +157,24 @@ impl Run {
         }
     }
 
-    /// Waits until 64 messages of 1 MiB fill the agents' lane to the last unit.
+    /// Waits until 64 messages of 1 MiB fill the agent lane completely.
     fn wait_for_full_lane(&self) {
         let inbox = &self.host.kit.inbox;
         wait_for("the lane to be full", || {
-            let room = std::pin::pin!(inbox.room(1));
+            let permit = std::pin::pin!(inbox.permit(1));
             let mut context = Context::from_waker(Waker::noop());
-            room.poll(&mut context).is_pending() && self.outlet.agent_messages() == 64
+            permit.poll(&mut context).is_pending() && self.outlet.agent_messages() == 64
         });
     }
 
-    /// Starts an agent that must start, and takes events up to its exit.
+    /// Starts an agent that must start, and handles events up to its exit.
     fn whole_life(&self, script: &str) -> Life {
         self.started(script);
         self.life()
     }
 }
 
-/// Waits for a condition that no event tells of.
+/// Waits for a condition that no event reports.
 fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
@@ -188,7 +188,7 @@ fn runs(pid: u32) -> bool {
     state(pid).is_some_and(|state| state != 'Z')
 }
 
-/// Returns the state of a process in one letter, `None` when there is none of this pid.
+/// Returns the one-letter state of a process; `None` if the pid does not exist.
 fn state(pid: u32) -> Option<char> {
     let stat = std::process::Command::new("ps")
         .args(["-o", "stat=", "-p", &pid.to_string()])

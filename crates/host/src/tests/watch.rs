@@ -1,4 +1,4 @@
-//! Changes on disk are told soon, whoever makes them and wherever, and nothing else wakes the host.
+//! Changes on disk are reported soon, whatever their source, and nothing else wakes the host.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::*;
 use acp_core::spine::effect::Turns;
 use acp_core::spine::project::{Body, Checkpoint};
 
-/// An open project, and what is known of its files by what was told.
+/// An open project, and the state of its files according to the reports.
 struct Project {
     run: Run,
     root: PathBuf,
@@ -46,7 +46,7 @@ impl Project {
         project
     }
 
-    /// Writes a file, and makes the folders above it.
+    /// Writes a file, and creates its parent folders.
     fn write(&self, name: &str, text: &str) {
         let path = self.root.join(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
@@ -61,7 +61,7 @@ impl Project {
         self.checkpoint(Turns::Over);
     }
 
-    /// Takes a checkpoint; whatever is told before its answer is taken in.
+    /// Takes a checkpoint; applies the changes reported before its answer.
     fn checkpoint(&self, turns: Turns) -> Checkpoint {
         let token = Token(self.token.get());
         self.token.set(token.0 + 1);
@@ -81,7 +81,7 @@ impl Project {
         }
     }
 
-    /// Takes in the next event.
+    /// Handles the next event.
     fn take(&self) -> Event {
         let event = self.run.next();
         match &event {
@@ -118,19 +118,19 @@ impl Project {
         }
     }
 
-    /// Returns how often the host has looked at the project so far.
+    /// Returns the number of looks at the project so far.
     fn looks(&self) -> usize {
         self.looks_at("")
     }
 
-    /// Returns how often it has looked at `what`.
+    /// Returns the number of looks at `what`.
     fn looks_at(&self, what: &str) -> usize {
         self.run.host.kit.log.flush(DEADLINE);
         let (log, part) = (read(&self.run.path("acp.log")), format!("looked at {what}"));
         log.lines().filter(|line| line.contains(&part)).count()
     }
 
-    /// Empties a file and writes the first half of what it is to be; the host has heard of it.
+    /// Truncates a file and writes the first half of its new content; the host has noticed.
     fn half(&self, name: &str) -> fs::File {
         let path = self.root.join(name);
         let mut file = fs::File::create(&path).expect("a file");
@@ -142,7 +142,7 @@ impl Project {
 }
 
 #[test]
-fn a_change_is_told_at_once() {
+fn a_change_is_reported_immediately() {
     let project = Project::new(&[("a", "one\n"), ("src/b", "one\n")]);
     project.write("a", "two\n");
     project.check("a", Some("two\n"));
@@ -153,7 +153,7 @@ fn a_change_is_told_at_once() {
 }
 
 #[test]
-fn a_storm_is_few_looks_and_ends_right() {
+fn a_storm_of_changes_causes_few_looks_and_a_correct_state() {
     let project = Project::new(&[("a", "one\n")]);
     let before = project.looks();
     let folder = project.root.join("storm");
@@ -174,7 +174,7 @@ fn a_storm_is_few_looks_and_ends_right() {
 }
 
 #[test]
-fn new_folders_are_watched_however_deep() {
+fn new_folders_are_watched_at_any_depth() {
     let project = Project::new(&[]);
     project.write("a/b/c/d/e/f", "one\n");
     project.check("a/b/c/d/e/f", Some("one\n"));
@@ -195,7 +195,7 @@ fn a_folder_that_was_moved_is_watched_where_it_is() {
     project.check("a/b/c", Some("three\n"));
     project.write("a/b/c", "four\n");
     project.check("a/b/c", Some("four\n"));
-    // One that is deleted and made again within one look.
+    // A file removed and created again within one look.
     fs::remove_dir_all(project.root.join("z")).expect("removed");
     project.write("z/b/c", "five\n");
     project.check("z/b/c", Some("five\n"));
@@ -204,7 +204,7 @@ fn a_folder_that_was_moved_is_watched_where_it_is() {
 }
 
 #[test]
-fn what_nobody_cares_for_wakes_nobody() {
+fn irrelevant_changes_cause_no_look() {
     let files = [
         ("a", "one\n"),
         (".gitignore", "/out\n"),
@@ -241,7 +241,7 @@ fn a_changed_gitignore_changes_what_is_watched() {
 }
 
 #[test]
-fn tracked_files_are_watched_wherever_they_are() {
+fn tracked_files_are_watched_in_any_folder() {
     let project = Project::new(&[(".gitignore", "out\n"), ("out/deep/a", "one\n")]);
     project.track(&project.root.join("out/deep/a"));
     project.write("out/deep/a", "two\n");
@@ -252,7 +252,7 @@ fn tracked_files_are_watched_wherever_they_are() {
     project.check("out/deep/a", Some("three\n"));
     assert_eq!(project.looks() - before, 1);
     assert_eq!(project.known.borrow().len(), 1, "others stay hidden");
-    // Its folder goes and comes back.
+    // Its folder is removed and created again.
     fs::remove_dir_all(project.root.join("out")).expect("removed");
     project.check("out/deep/a", None);
     project.write("out/deep/a", "four\n");
@@ -302,7 +302,7 @@ fn without_enough_watches_files_are_compared_while_a_turn_runs() {
 }
 
 #[test]
-fn a_busy_file_that_is_watched_hides_no_other_one() {
+fn a_busy_watched_file_does_not_hide_other_changes() {
     let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];
     let project = Project::with(&files, |config| {
         config.limits.project.watches = 1;
@@ -355,14 +355,14 @@ fn the_log_wakes_nobody() {
 }
 
 #[test]
-fn the_environment_can_forbid_watches() {
+fn an_environment_variable_can_disable_watches() {
     let project = Project::with(&[("a", "one\n")], |config| {
         let mut variables: Vec<_> = std::env::vars_os().collect();
         variables.push(("ACP_TEST_WATCHES".into(), "0".into()));
         config.environment = Environment::from_variables(variables);
     });
     assert_eq!(project.limited.borrow().len(), 1);
-    // Tracked ones need watches as well: they are compared at checkpoints, too.
+    // Tracked files need watches as well; they are compared at checkpoints.
     project.track(&project.root.join("a"));
     project.write("a", "two\n");
     project.checkpoint(Turns::Over);
@@ -371,7 +371,7 @@ fn the_environment_can_forbid_watches() {
 }
 
 #[test]
-fn what_the_repository_tracks_is_known_although_it_is_ignored() {
+fn ignored_files_tracked_by_git_are_known() {
     let project = Project::with(
         &[
             (".gitignore", "*.log\n"),
@@ -394,12 +394,12 @@ fn what_the_repository_tracks_is_known_although_it_is_ignored() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_is_told_once_its_writer_is_done() {
+fn a_change_is_reported_after_its_writer_has_finished() {
     let project = Project::new(&[("a", "one\n"), ("b", "one\n")]);
     for name in ["a", "new"] {
         let before = project.looks();
         let mut file = project.half(name);
-        // Others are not kept waiting.
+        // Others are not delayed.
         let other = format!("{name}\n");
         project.write("b", &other);
         project.check("b", Some(&other));
@@ -445,7 +445,7 @@ fn a_checkpoint_waits_for_writers() {
 }
 
 #[test]
-fn what_is_written_without_end_is_told_all_the_same() {
+fn a_file_written_without_end_is_still_reported() {
     let project = Project::new(&[("a", "one\n")]);
     let (path, stop) = (project.root.join("a"), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -455,7 +455,7 @@ fn what_is_written_without_end_is_told_all_the_same() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        // A panic here would leave the writer at it.
+        // A panic here would leave the writer running.
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             project.take();
             project.checkpoint(Turns::Over);
@@ -468,7 +468,7 @@ fn what_is_written_without_end_is_told_all_the_same() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_is_read_once_its_writer_is_done() {
+fn a_file_is_read_after_its_writer_has_finished() {
     let project = Project::new(&[("a", "one\n")]);
     let mut file = project.half("a");
     let (token, path) = (Token(99), project.root.join("a"));

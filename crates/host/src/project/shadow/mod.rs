@@ -1,7 +1,7 @@
-//! The last known state of every file of a project, and how it is brought up to date.
+//! The last known state of every file of a project, and how it is updated.
 //!
-//! Invariant: what [`Looked::changes`] tell, applied in their order to what was known, gives what
-//! was found; nothing is told twice, and a file that could not be looked at is no news.
+//! Invariant: applying [`Looked::changes`] in order to the known state gives the state found; no
+//! change is reported twice, and a file that could not be examined is not a change.
 
 mod update;
 
@@ -13,17 +13,17 @@ use std::time::Instant;
 use super::checkpoints;
 use super::compare::Difference;
 use super::gaps::Gaps;
-use super::gather::Held;
-use super::hold::Hold;
-use super::life::Life;
+use super::gather::PostponedPaths;
+use super::lease::Lease;
 use super::manifest::{Entries, Entry, What};
+use super::postponed::Postponed;
 use super::prune;
 use super::reading;
 use super::root::Root;
 use super::rules::Rules;
-use super::scan::{Reach, RealFolders, Scan, Spot, spot};
+use super::scan::{PathKind, RealFolders, Scan, ScanLimits, path_kind};
 use super::store::Store;
-use crate::still::Writers;
+use crate::quiescence::Writers;
 use acp_core::spine::project::FileChange;
 
 /// The last known state of the files below a root.
@@ -31,48 +31,48 @@ use acp_core::spine::project::FileChange;
 pub(super) struct Shadow {
     root: Root,
     store: Arc<Store>,
-    /// The user's excludes for all of git.
+    /// The user's global excludes file.
     excludes: Option<PathBuf>,
-    /// By paths below the root, as all that follows; included files that lie elsewhere have
-    /// absolute ones.
+    /// By path below the root, as in the following fields; included files elsewhere have absolute
+    /// paths.
     entries: Entries,
-    /// Files that are known though rules hide them.
+    /// Files that are known although rules hide them.
     included: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
-    /// When everything was looked at last, in nanoseconds.
+    /// Time of the last full look, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
-    hold: Hold,
-    /// The checkpoint that holds `entries`, as long as it does.
+    hold: Postponed,
+    /// The checkpoint that equals `entries`, if any.
     kept: Option<PathBuf>,
-    /// This Neovim's, as the others see it.
-    life: Option<Arc<Life>>,
+    /// This Neovim's lease on the project.
+    lease: Option<Arc<Lease>>,
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
-    /// By path; what they are to the core [`Shadow::told`] says.
+    /// Sorted by path; [`Shadow::file_change`] converts one for the core.
     pub(super) changes: Vec<Difference>,
-    /// Folders that are new to the shadow, and ones that are gone: what is to be watched.
+    /// Folders that appeared or disappeared, for the watches.
     pub(super) new_folders: Vec<PathBuf>,
     pub(super) gone_folders: Vec<PathBuf>,
-    /// What is not told yet.
-    pub(super) held: Option<Held>,
-    /// What was not covered, in a sentence for the user.
+    /// Postponed paths.
+    pub(super) held: Option<PostponedPaths>,
+    /// The gaps in coverage, as a sentence for the user.
     pub(super) limited: Option<String>,
 }
 
-/// Whether what is found is news.
+/// Whether differences are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum News {
-    Told,
-    /// It is taken as it is.
-    Taken,
+enum Reporting {
+    On,
+    /// They are accepted without a report.
+    Off,
 }
 
 impl Shadow {
-    /// Returns the shadow of a root nobody has looked at yet.
+    /// Returns the shadow of a root that has not been examined yet.
     pub(super) fn new(
         root: PathBuf,
         store: Arc<Store>,
@@ -88,38 +88,39 @@ impl Shadow {
             folders: BTreeSet::new(),
             last_look: 0,
             gaps: Gaps::default(),
-            hold: Hold::new(writers),
+            hold: Postponed::new(writers),
             kept: None,
-            life: None,
+            lease: None,
         }
     }
 
-    /// Takes everything as it is; what a Neovim before this one has kept saves reading it.
-    pub(super) fn open(&mut self, life: Option<Arc<Life>>) -> Looked {
-        self.life = life;
+    /// Accepts the current state; the checkpoint of an earlier Neovim saves reading unchanged
+    /// files.
+    pub(super) fn open(&mut self, lease: Option<Arc<Lease>>) -> Looked {
+        self.lease = lease;
         {
-            // Until it is said what we build upon, nobody shall prune that.
-            let _hold = prune::hold(&self.store);
+            // Keeps the checkpoint from being pruned until the lease names it.
+            let _hold = prune::share_lock(&self.store);
             if let Some((path, entries)) = checkpoints::last(&self.store, self.root.real()) {
                 self.entries = entries;
                 self.kept = Some(path);
                 self.build_upon();
             }
         }
-        self.look_at_all(News::Taken)
+        self.look_at_all(Reporting::Off)
     }
 
-    /// Compares these paths with what is known of them; a folder stands for everything below it.
+    /// Compares these paths with their known state; a folder includes everything below it.
     ///
-    /// Paths that are hidden, or not below the root, are no news, unless they are included.
+    /// Paths that are hidden or not below the root are ignored unless they are included.
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
         let mut rules = self.rules();
         let mut folders = RealFolders::default();
-        // What is held is looked at as well: it may belong to what is told now.
+        // Postponed paths are examined as well, because they may be part of the same change.
         let mut targets: BTreeSet<PathBuf> = self.hold.paths().cloned().collect();
         for path in paths {
             if let Some(path) = self.root.key(path) {
-                let target = self.root.first_that_is_no_folder(path, &mut folders);
+                let target = self.root.first_non_folder(path, &mut folders);
                 if target.file_name().is_some_and(|name| name == ".gitignore") {
                     targets.extend(target.parent().map(Path::to_owned));
                 }
@@ -128,42 +129,47 @@ impl Shadow {
         }
         let mut scan = Scan::default();
         let mut scopes: Vec<PathBuf> = Vec::new();
-        // In their order a folder comes right before what is below it.
+        // In path order, a folder comes right before its contents.
         for target in targets {
             if scopes.last().is_some_and(|scope| target.starts_with(scope)) {
                 continue;
             }
-            match spot(self.root.path(), target.clone()) {
-                // Nobody wants to know what else is there.
+            match path_kind(self.root.path(), target.clone()) {
+                // Outside the root, only included files matter.
                 _ if target.is_absolute() => {}
-                Spot::Folder if !rules.hides(&target, true) => {
+                PathKind::Folder if !rules.hides(&target, true) => {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
                     scan.folders.extend(missing.map(Path::to_owned));
-                    scan.walk(self.root.path(), target.clone(), &mut rules, self.reach());
+                    scan.walk(
+                        self.root.path(),
+                        target.clone(),
+                        &mut rules,
+                        self.scan_limits(),
+                    );
                 }
-                Spot::File(seen) if !rules.hides(&target, false) => scan.found.push(seen),
-                // What is known there all the same is looked at one by one.
+                PathKind::File(seen) if !rules.hides(&target, false) => scan.found.push(seen),
+                // Known paths there are checked one by one.
                 _ => {}
             }
             scopes.push(target);
         }
-        self.update(scan, &scopes, &mut rules, folders, News::Told)
+        self.update(scan, &scopes, &mut rules, folders, Reporting::On)
     }
 
     /// Compares everything.
     pub(super) fn look_all(&mut self) -> Looked {
-        self.look_at_all(News::Told)
+        self.look_at_all(Reporting::On)
     }
 
-    /// Has these files known though rules hide them, as they are now.
+    /// Tracks these files in their current state although rules hide them.
     pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
         let paths: Vec<PathBuf> = paths
             .iter()
             .filter_map(|path| self.root.key(path))
             .collect();
         let mut rules = self.rules();
-        // One in sight that is not known has just been made: that is still to be told.
+        // A visible unknown file has just been created, which is still to be reported.
         let mut is_new = |path: &PathBuf| {
             let is_hidden = path.is_absolute() || rules.hides(path, false);
             is_hidden && !self.entries.contains_key(path)
@@ -172,16 +178,16 @@ impl Shadow {
         self.included.extend(paths);
         if !new.is_empty() {
             let folders = RealFolders::default();
-            self.update(Scan::default(), &new, &mut rules, folders, News::Taken);
+            self.update(Scan::default(), &new, &mut rules, folders, Reporting::Off);
         }
     }
 
-    /// Returns the folders that were walked, the root among them, spelt as the core does.
+    /// Returns the walked folders, including the root, as the core spells them.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        self.folders.iter().map(|folder| self.root.spelt(folder))
+        self.folders.iter().map(|folder| self.root.spelled(folder))
     }
 
-    /// Keeps the state of all files as a checkpoint; returns how many they are.
+    /// Stores the state of all files as a checkpoint; returns their number.
     ///
     /// # Errors
     /// A sentence.
@@ -197,23 +203,29 @@ impl Shadow {
         Ok(self.entries.len())
     }
 
-    /// Says which checkpoint holds what is known here.
+    /// Names the checkpoint that this Neovim builds on.
     fn build_upon(&self) {
-        if let (Some(life), Some(path)) = (&self.life, &self.kept) {
-            // The worst that can come of it: others think that it is not needed, and it is young.
-            let _ = life.build_upon(path);
+        if let (Some(lease), Some(path)) = (&self.lease, &self.kept) {
+            // Without it, other Neovims consider the checkpoint unneeded, but it is protected while
+            // young.
+            let _ = lease.build_upon(path);
         }
     }
 
-    fn look_at_all(&mut self, news: News) -> Looked {
+    fn look_at_all(&mut self, reporting: Reporting) -> Looked {
         let begun = reading::now();
         let mut rules = self.rules();
         let mut scan = Scan::default();
-        scan.walk(self.root.path(), PathBuf::new(), &mut rules, self.reach());
+        scan.walk(
+            self.root.path(),
+            PathBuf::new(),
+            &mut rules,
+            self.scan_limits(),
+        );
         let (cut, unseen) = (scan.cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
         let folders = RealFolders::default();
-        let mut looked = self.update(scan, &everything, &mut rules, folders, news);
+        let mut looked = self.update(scan, &everything, &mut rules, folders, reporting);
         self.gaps.cut = cut;
         self.gaps.unseen = unseen;
         self.last_look = begun;
@@ -221,17 +233,17 @@ impl Shadow {
         looked
     }
 
-    fn held(&self) -> Option<Held> {
+    fn held(&self) -> Option<PostponedPaths> {
         let again = self.hold.again()?;
-        let paths = self.hold.paths().map(|path| self.root.spelt(path));
+        let paths = self.hold.paths().map(|path| self.root.spelled(path));
         let paths = paths.collect();
-        Some(Held { paths, again })
+        Some(PostponedPaths { paths, again })
     }
 
-    /// Returns a change with the texts before and after it, from the store.
-    pub(super) fn told(&self, change: &Difference) -> FileChange {
-        let path = self.root.spelt(&change.path);
-        let from = change.from.as_ref().map(|from| self.root.spelt(from));
+    /// Converts a change for the core, with the texts before and after from the store.
+    pub(super) fn file_change(&self, change: &Difference) -> FileChange {
+        let path = self.root.spelled(&change.path);
+        let from = change.from.as_ref().map(|from| self.root.spelled(from));
         let old = from.as_deref().unwrap_or(&path);
         FileChange {
             before: reading::state(old, change.before.as_ref(), &self.store),
@@ -241,7 +253,7 @@ impl Shadow {
         }
     }
 
-    /// Returns the sentence for what is not covered.
+    /// Returns the sentence on gaps in coverage.
     fn limited(&mut self) -> Option<String> {
         let later = |entry: &&Entry| entry.what == What::Later;
         self.gaps.later = self.entries.values().filter(later).count();
@@ -257,8 +269,8 @@ impl Shadow {
         Rules::new(self.root.path(), self.excludes.clone(), self.store.folder())
     }
 
-    fn reach(&self) -> Reach {
-        Reach {
+    fn scan_limits(&self) -> ScanLimits {
+        ScanLimits {
             files: self.store.limits.files,
             until: Instant::now() + self.store.limits.time,
         }

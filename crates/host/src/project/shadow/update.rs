@@ -1,71 +1,71 @@
-//! What a look has found becomes what is known: read where it differs, compared, told.
+//! Applies the result of a scan: reads files that differ, compares, reports.
 //!
-//! Invariant: an entry is replaced only by what was read of the file; what is left out because it
-//! is not to be told yet stays as it was known.
+//! Invariant: an entry is replaced only after reading the file; postponed files keep their
+//! known entry.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use super::{Looked, News, Shadow};
+use super::{Looked, Reporting, Shadow};
 use crate::project::compare::{differences, is_same};
-use crate::project::gaps::OutOfSight;
+use crate::project::gaps::UnseenBefore;
 use crate::project::manifest::{Entries, Entry, What};
 use crate::project::reading::{Budget, Need, Wanted, read_all};
 use crate::project::rules::Rules;
-use crate::project::scan::{RealFolders, Scan, Seen, Spot, Way, spot};
+use crate::project::scan::{Access, FoundFile, PathKind, RealFolders, Scan, path_kind};
 
 impl Shadow {
-    /// Takes over what a scan has found; `scopes` is where what is known must be found again.
+    /// Applies the result of a scan; known paths inside `scopes` that were not found are checked.
     pub(super) fn update(
         &mut self,
         scan: Scan,
         scopes: &[PathBuf],
         rules: &mut Rules,
         mut real: RealFolders,
-        news: News,
+        reporting: Reporting,
     ) -> Looked {
         let mut looked = Looked::default();
         self.update_folders(&scan, scopes, rules, &mut looked);
-        let mut found: BTreeMap<PathBuf, Seen> = BTreeMap::new();
+        let mut found: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
         found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
         let mut gone = Vec::new();
         for path in self.unfound(scopes, &found) {
             let folder = path.parent().unwrap_or(Path::new(""));
-            let spot = match real.way(self.root.path(), folder) {
-                Way::Open => spot(self.root.path(), path.clone()),
-                Way::None => Spot::Nothing,
-                Way::Shut => Spot::Hidden,
+            let path_kind = match real.access(self.root.path(), folder) {
+                Access::Open => path_kind(self.root.path(), path.clone()),
+                Access::None => PathKind::Nothing,
+                Access::Shut => PathKind::Hidden,
             };
-            match spot {
-                Spot::File(_)
-                    if news == News::Taken
+            match path_kind {
+                PathKind::File(_)
+                    if reporting == Reporting::Off
                         && !self.included.contains(&path)
                         && rules.hides(&path, false) =>
                 {
-                    // Known to a Neovim before this one, when no rule hid it yet.
+                    // A rule that hides it was added after the checkpoint.
                     self.entries.remove(&path);
                     self.kept = None;
                 }
-                Spot::File(seen) => {
+                PathKind::File(seen) => {
                     found.insert(path, seen);
                 }
-                Spot::Nothing | Spot::Folder => gone.push(path),
-                Spot::Hidden => {}
+                PathKind::Nothing | PathKind::Folder => gone.push(path),
+                PathKind::Hidden => {}
             }
         }
-        let was_there = self.out_of_sight(&found, &gone);
-        if news == News::Told {
+        let was_there = self.unseen_before(&found, &gone);
+        if reporting == Reporting::On {
             self.set_aside(&mut found, &mut gone, &was_there);
         }
-        let read = self.read(found, news, &mut gone);
+        let read = self.read(found, reporting, &mut gone);
         let mut changes = differences(&self.entries, read.changed, &gone, &self.store);
         changes.retain(|change| {
             let after = change.after.as_ref().filter(|_| change.before.is_none());
             !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
         });
-        if news == News::Told {
+        if reporting == Reporting::On {
             looked.held = self.held();
         }
         for path in &gone {
@@ -76,15 +76,19 @@ impl Shadow {
             self.entries.remove(path);
         }
         self.take_over(read.entries);
-        if news == News::Told {
+        if reporting == Reporting::On {
             looked.changes = changes;
         }
         looked
     }
 
-    /// Returns what of the files that are new was there before: a rule hid it, a folder was shut,
-    /// or the look at it was cut.
-    fn out_of_sight(&self, found: &BTreeMap<PathBuf, Seen>, gone: &[PathBuf]) -> OutOfSight {
+    /// Returns where new files may have existed before: where a rule hid them, a folder could not
+    /// be listed, or the last look stopped early.
+    fn unseen_before(
+        &self,
+        found: &BTreeMap<PathBuf, FoundFile>,
+        gone: &[PathBuf],
+    ) -> UnseenBefore {
         let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
         let changed = found.iter().filter(|(path, _)| is_rule(path));
         let changed = changed.filter(|(path, seen)| {
@@ -100,17 +104,17 @@ impl Shadow {
         if self.gaps.cut.is_some() {
             folders.push(PathBuf::new());
         }
-        OutOfSight {
+        UnseenBefore {
             folders,
             last_look: self.last_look,
         }
     }
 
-    /// Reads what is not known to be what it was; `gone` gets what has gone meanwhile.
+    /// Reads files that may differ from their entry; adds files that no longer exist to `gone`.
     fn read(
         &mut self,
-        found: BTreeMap<PathBuf, Seen>,
-        news: News,
+        found: BTreeMap<PathBuf, FoundFile>,
+        reporting: Reporting,
         gone: &mut Vec<PathBuf>,
     ) -> Read {
         let mut wanted = Vec::new();
@@ -118,7 +122,7 @@ impl Shadow {
             if differs(&self.entries, &path, &seen) {
                 let spare = match self.entries.get(&path) {
                     Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
-                    None => news == News::Taken,
+                    None => reporting == Reporting::Off,
                 };
                 let need = if spare { Need::Spare } else { Need::Now };
                 wanted.push(Wanted { seen, need });
@@ -134,7 +138,7 @@ impl Shadow {
         for (seen, entry) in reads.entries {
             match entry {
                 Some(_)
-                    if news == News::Told
+                    if reporting == Reporting::On
                         && reads.torn.contains(&seen.path)
                         && self.hold.hold(&seen.path) => {}
                 Some(entry) => {
@@ -148,20 +152,20 @@ impl Shadow {
         read
     }
 
-    /// Leaves out what is not to be told yet.
+    /// Removes the files that must be postponed.
     fn set_aside(
         &mut self,
-        found: &mut BTreeMap<PathBuf, Seen>,
+        found: &mut BTreeMap<PathBuf, FoundFile>,
         gone: &mut Vec<PathBuf>,
-        was_there: &OutOfSight,
+        was_there: &UnseenBefore,
     ) {
-        let is_news = |path: &Path, seen: &Seen| match self.entries.contains_key(path) {
+        let is_news = |path: &Path, seen: &FoundFile| match self.entries.contains_key(path) {
             false => !was_there.holds(path, &seen.stat),
             true => differs(&self.entries, path, seen),
         };
-        let spelt = |path: &Path| self.root.spelt(path);
+        let spelled = |path: &Path| self.root.spelled(path);
         self.hold
-            .set_aside(&self.entries, found, gone, is_news, spelt);
+            .set_aside(&self.entries, found, gone, is_news, spelled);
     }
 
     fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
@@ -179,8 +183,8 @@ impl Shadow {
         }
     }
 
-    /// Returns the paths that are known in `scopes` and were not found.
-    fn unfound(&self, scopes: &[PathBuf], found: &BTreeMap<PathBuf, Seen>) -> Vec<PathBuf> {
+    /// Returns the known paths inside `scopes` that were not found.
+    fn unfound(&self, scopes: &[PathBuf], found: &BTreeMap<PathBuf, FoundFile>) -> Vec<PathBuf> {
         let mut paths = BTreeSet::new();
         for scope in scopes {
             let here = |path: &&PathBuf| path.starts_with(scope);
@@ -204,35 +208,36 @@ impl Shadow {
             let here = |folder: &&PathBuf| folder.starts_with(scope);
             let known = self.folders.range(scope.clone()..).take_while(here);
             let left = known.filter(|folder| !walked.contains(folder));
-            // Others were not reached, or could not be listed.
+            // The others were not reached or could not be listed.
             let gone: Vec<PathBuf> = left
                 .filter(|folder| {
-                    let spot = spot(self.root.path(), folder.to_path_buf());
-                    !matches!(spot, Spot::Folder | Spot::Hidden) || rules.hides(folder, true)
+                    let path_kind = path_kind(self.root.path(), folder.to_path_buf());
+                    !matches!(path_kind, PathKind::Folder | PathKind::Hidden)
+                        || rules.hides(folder, true)
                 })
                 .cloned()
                 .collect();
             for folder in gone {
                 self.folders.remove(&folder);
-                looked.gone_folders.push(self.root.spelt(&folder));
+                looked.gone_folders.push(self.root.spelled(&folder));
             }
         }
         for folder in &scan.folders {
             if self.folders.insert(folder.clone()) {
-                looked.new_folders.push(self.root.spelt(folder));
+                looked.new_folders.push(self.root.spelled(folder));
             }
         }
     }
 }
 
-/// Returns whether a file has to be read.
-fn differs(entries: &Entries, path: &Path, seen: &Seen) -> bool {
+/// Returns whether a file must be read.
+fn differs(entries: &Entries, path: &Path, seen: &FoundFile) -> bool {
     entries
         .get(path)
         .is_none_or(|known| known.stat != seen.stat || !known.settled || known.what == What::Later)
 }
 
-/// What a look has read.
+/// The files read by a look.
 #[derive(Debug, Default)]
 struct Read {
     changed: Vec<(PathBuf, Entry)>,
@@ -248,8 +253,8 @@ mod tests {
     use crate::project::limits::Limits;
     use crate::project::store::Store;
 
-    /// Has the shadow believe another content to be of a file, by the very stat the file has;
-    /// says whether that is noticed.
+    /// Gives a file's entry another content with an unchanged stat, and checks whether a look
+    /// notices.
     #[track_caller]
     fn check(settled: bool, noticed: bool) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_stat_cannot_tell_is_read_again() {
+    fn files_with_an_ambiguous_stat_are_read_again() {
         check(true, false);
         check(false, true);
     }

@@ -1,9 +1,9 @@
-//! What a client may ask for, and what it gets.
+//! Requests of a client, and their answers.
 
 use super::*;
 
 #[test]
-fn a_client_learns_of_the_tools_calls_one_and_gets_its_answer() {
+fn a_client_lists_the_tools_and_calls_one() {
     let run = Run::with_tools();
     let mut client = run.guest();
     let server = client.initialize();
@@ -36,7 +36,7 @@ fn a_client_learns_of_the_tools_calls_one_and_gets_its_answer() {
 }
 
 #[test]
-fn wrong_arguments_are_answered_by_field_and_shown() {
+fn wrong_arguments_are_reported_by_field() {
     let run = Run::with_tools();
     let mut client = run.client();
     let arguments = json!({ "list": [{ "n": 1 }, { "n": "secret" }], "text": 1, "odd": 1 });
@@ -72,7 +72,7 @@ fn wrong_arguments_are_answered_by_field_and_shown() {
 }
 
 #[test]
-fn what_is_no_call_is_refused_and_the_core_never_hears_of_it() {
+fn an_invalid_call_is_refused_without_the_core() {
     let run = Run::with_tools();
     let mut client = run.guest();
     client.call(1, "look", json!({}));
@@ -92,7 +92,7 @@ fn what_is_no_call_is_refused_and_the_core_never_hears_of_it() {
     client.send(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}\n\n\n[]\n{}\n");
     assert_eq!(client.next()["error"]["code"], -32700);
     client.call(6, "look", json!(null));
-    // All that came before has led to no event.
+    // No event resulted from the earlier lines.
     let (id, arguments) = run.used();
     assert_eq!(arguments, Map::new());
     run.answer(id, "there");
@@ -101,7 +101,7 @@ fn what_is_no_call_is_refused_and_the_core_never_hears_of_it() {
 }
 
 #[test]
-fn a_tool_whose_schema_is_none_says_so_when_it_is_called() {
+fn calling_a_tool_with_an_invalid_schema_is_an_error() {
     let run = Run::with_tools();
     let mut bad = tool("bad");
     bad.parameters = json!({ "type": "object", "properties": { "a": { "type": "strange" } } });
@@ -120,7 +120,7 @@ fn a_tool_whose_schema_is_none_says_so_when_it_is_called() {
 }
 
 #[test]
-fn clients_are_told_of_other_tools_and_of_nothing_else() {
+fn clients_are_notified_only_when_the_tools_change() {
     let run = Run::with_tools();
     let mut client = run.client();
     run.offer(&["look"]);
@@ -148,7 +148,7 @@ fn clients_are_told_of_other_tools_and_of_nothing_else() {
 }
 
 #[test]
-fn progress_goes_to_who_asked_for_it() {
+fn progress_goes_to_clients_that_requested_it() {
     let run = Run::with_tools();
     let mut client = run.client();
     let params = json!({ "name": "look", "arguments": {}, "_meta": { "progressToken": "p" } });
@@ -177,7 +177,7 @@ fn progress_goes_to_who_asked_for_it() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_is_given_up_once_and_not_answered() {
+fn a_cancelled_call_is_abandoned_once_and_not_answered() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.call(1, "look", json!({}));
@@ -187,7 +187,7 @@ fn a_call_that_is_cancelled_is_given_up_once_and_not_answered() {
         json!({ "requestId": 1, "reason": "enough" }),
     );
     assert_eq!(run.given_up(), id);
-    // The core answers each call; this answer is for nobody.
+    // The core answers each call; this answer has no waiter.
     run.answer(id, "late");
     client.call(2, "look", json!({}));
     let (id, _) = run.used();
@@ -197,7 +197,7 @@ fn a_call_that_is_cancelled_is_given_up_once_and_not_answered() {
 }
 
 #[test]
-fn calls_of_a_connection_that_is_lost_are_given_up_at_once() {
+fn calls_of_a_lost_connection_are_abandoned_immediately() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.call(1, "look", json!({}));
@@ -214,7 +214,7 @@ fn calls_of_a_connection_that_is_lost_are_given_up_at_once() {
 }
 
 #[test]
-fn a_call_is_heard_of_before_its_last_byte() {
+fn a_call_is_reported_before_its_last_byte() {
     let run = Run::with_tools();
     let mut client = run.client();
     let heads = [
@@ -239,7 +239,7 @@ fn a_call_is_heard_of_before_its_last_byte() {
 }
 
 #[test]
-fn a_call_that_never_becomes_one_is_given_up() {
+fn an_incomplete_call_is_abandoned() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.send(br#"{"id":1,"method":"tools/call","params":{"name":"look","arguments":"#);
@@ -247,7 +247,7 @@ fn a_call_that_never_becomes_one_is_given_up() {
     client.line("]}");
     assert_eq!(run.given_up(), begun);
     assert_eq!(client.next()["error"]["code"], -32700);
-    // The last name counts.
+    // The last name wins.
     client.send(br#"{"id":2,"method":"tools/call","params":{"name":"look","arguments":"#);
     let begun = run.begun();
     client.line(r#"{"text":1}}}"#);
@@ -263,7 +263,7 @@ fn a_call_that_never_becomes_one_is_given_up() {
 }
 
 #[test]
-fn an_answer_to_a_call_that_is_not_complete_waits_for_it() {
+fn an_early_answer_waits_for_the_complete_call() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.send(br#"{"id":1,"method":"tools/call","params":{"name":"look","arguments":"#);
@@ -271,13 +271,13 @@ fn an_answer_to_a_call_that_is_not_complete_waits_for_it() {
     client.line("{}}}");
     assert_eq!(text(&client.next()), "no");
     client.call(2, "look", json!({}));
-    // Neither of the first one's end nor of its completion was anything told.
+    // Neither the end of the first call nor its completion was reported.
     run.answer(run.used().0, "yes");
     assert_eq!(text(&client.next()), "yes");
 }
 
 #[test]
-fn lines_are_the_same_however_they_are_cut() {
+fn lines_do_not_depend_on_how_the_bytes_are_split() {
     let run = Run::with_tools();
     let mut seed = 7_u32;
     let mut next = move |below: u32| {
@@ -323,7 +323,7 @@ fn lines_are_the_same_however_they_are_cut() {
 }
 
 #[test]
-fn a_client_that_initializes_nothing_but_says_all_with_each_request_is_served() {
+fn a_client_that_skips_initialize_is_served() {
     let run = Run::with_tools();
     let mut client = run.guest();
     let meta = json!({

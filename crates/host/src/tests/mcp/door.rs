@@ -1,4 +1,4 @@
-//! Who gets in, and who does not.
+//! Which clients are admitted.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_socket_is_there_at_once_and_the_users_alone() {
+fn the_socket_exists_immediately_for_the_user_only() {
     let run = Run::new();
     assert!(!run.socket().exists());
     run.admit(SESSION, TOKEN);
@@ -19,7 +19,7 @@ fn the_socket_is_there_at_once_and_the_users_alone() {
 }
 
 #[test]
-fn without_the_token_nobody_gets_a_byte() {
+fn without_the_token_a_client_gets_no_byte() {
     let run = Run::with_tools();
     let long = format!(r#"{{"token":"{}"}}"#, "x".repeat(5000));
     let attempts = [
@@ -36,11 +36,11 @@ fn without_the_token_nobody_gets_a_byte() {
     for attempt in attempts {
         let mut client = run.connect();
         client.line(attempt);
-        // What follows is not looked at either.
+        // Later input is not read either.
         let _ = client.stream.write_all(b"{\"id\":1,\"method\":\"ping\"}\n");
         clients.push(client);
     }
-    // Those that are sent away keep nobody waiting.
+    // Rejected clients do not delay others.
     run.guest();
     for (client, attempt) in clients.iter_mut().zip(attempts) {
         assert_eq!(client.end(), "", "{attempt}");
@@ -50,7 +50,7 @@ fn without_the_token_nobody_gets_a_byte() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_sent_away() {
+fn a_silent_client_is_disconnected() {
     let run = Run::with(|config| config.limits.tools_hello = Duration::from_millis(50));
     run.admit(SESSION, TOKEN);
     let mut half = run.connect();
@@ -62,7 +62,7 @@ fn a_client_that_says_nothing_is_sent_away() {
 }
 
 #[test]
-fn a_second_client_of_the_same_session_is_another_one() {
+fn clients_of_one_session_are_independent() {
     let run = Run::with_tools();
     let (mut first, mut second) = (run.client(), run.client());
     first.call(1, "look", json!({ "text": "first" }));
@@ -97,7 +97,7 @@ fn a_session_that_is_shut_out_loses_its_clients_and_its_token() {
 }
 
 #[test]
-fn what_is_answered_before_a_session_is_shut_out_still_goes_out() {
+fn answers_before_a_session_is_shut_out_are_delivered() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.call(1, "look", json!({}));
@@ -108,7 +108,7 @@ fn what_is_answered_before_a_session_is_shut_out_still_goes_out() {
 }
 
 #[test]
-fn a_new_token_takes_the_former_ones_place() {
+fn a_new_token_replaces_the_earlier_one() {
     let run = Run::with_tools();
     let mut client = run.client();
     run.admit(SESSION, "new");
@@ -122,7 +122,7 @@ fn a_new_token_takes_the_former_ones_place() {
 }
 
 #[test]
-fn nothing_is_left_behind_and_what_the_dead_have_left_is_removed() {
+fn sockets_are_removed_also_those_of_dead_neovims() {
     let run = Run::new();
     let mut child = std::process::Command::new("true")
         .spawn()
@@ -154,7 +154,7 @@ fn nothing_is_left_behind_and_what_the_dead_have_left_is_removed() {
 }
 
 #[test]
-fn a_socket_that_cannot_be_made_is_told_with_its_path() {
+fn a_failed_socket_is_reported_with_its_path() {
     let run = Run::with(|config| {
         let file = config.log_path.with_file_name("file");
         std::fs::write(&file, "").expect("a file");

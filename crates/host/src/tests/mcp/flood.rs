@@ -1,9 +1,9 @@
-//! Too much of everything.
+//! Overload: too many calls, connections and bytes.
 
 use super::*;
 
 #[test]
-fn a_message_of_80_mib_is_answered_and_never_held() {
+fn a_message_of_80_mib_is_answered_but_not_buffered() {
     let run = Run::with_tools();
     let mut client = run.client();
     for (head, tail) in [
@@ -46,7 +46,7 @@ fn a_message_of_80_mib_is_answered_and_never_held() {
 }
 
 #[test]
-fn sixty_four_calls_may_wait_at_once_and_no_more() {
+fn at_most_sixty_four_calls_are_pending() {
     let run = Run::with_tools();
     let mut client = run.client();
     for id in 1..=64 {
@@ -104,14 +104,14 @@ fn ten_thousand_calls_leave_nothing_behind() {
     }
     assert_eq!(run.host.mcp.open_calls(), 0);
     wait_for("the connections to be gone", || run.connections() == 0);
-    // The one that listens.
+    // The first is the listening one.
     wait_for("the descriptors to be gone", || {
         run.descriptors().is_none_or(|count| count == 1)
     });
 }
 
 #[test]
-fn a_session_has_thirty_two_connections_and_no_more() {
+fn a_session_has_at_most_thirty_two_connections() {
     let run = Run::with_tools();
     let mut guests: Vec<Client> = (0..32).map(|_| run.guest()).collect();
     let mut late = run.connect();
@@ -124,7 +124,7 @@ fn a_session_has_thirty_two_connections_and_no_more() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_not_read_from_either() {
+fn a_client_that_does_not_read_is_not_read_from() {
     let run = Run::with(|config| config.limits.tools_backlog = 1 << 20);
     run.admit(SESSION, TOKEN);
     let mut large = tool("look");
@@ -137,13 +137,13 @@ fn a_client_that_does_not_read_is_not_read_from_either() {
     wait_for("answers to pile up", || {
         run.host.mcp.most_waiting() > 1 << 20
     });
-    // Others do not wait for it.
+    // Other clients are not delayed.
     let mut other = run.client();
     for id in 1..=300 {
         other.request(id, "tools/list", json!({}));
         assert_eq!(other.next()["id"], id);
     }
-    // Once it reads, it gets all.
+    // Once it reads, it gets everything.
     let mut ids: Vec<i64> = (0..400)
         .filter_map(|_| client.next()["id"].as_i64())
         .collect();
@@ -154,7 +154,7 @@ fn a_client_that_does_not_read_is_not_read_from_either() {
         "{}",
         run.host.mcp.most_waiting()
     );
-    // One that never does is cut off.
+    // A client that never reads is disconnected.
     for id in 1..=400 {
         client.request(id, "tools/list", json!({}));
     }
@@ -163,13 +163,13 @@ fn a_client_that_does_not_read_is_not_read_from_either() {
 }
 
 #[test]
-fn those_who_only_knock_keep_nobody_out_for_long() {
+fn clients_without_a_token_do_not_block_others() {
     let run = Run::with(|config| config.limits.tools_hello = Duration::from_secs(1));
     run.offer(&["look"]);
     run.admit(SESSION, TOKEN);
     let mut guest = run.client();
     let silent: Vec<Client> = (0..64).map(|_| run.connect()).collect();
-    // All of them must have been accepted: the next one is then one too many.
+    // All must have been accepted, so that the next one is one too many.
     let mut late = run.connect();
     assert_eq!(late.end(), "");
     run.log_says("Too many clients connect at once");
@@ -183,12 +183,12 @@ fn those_who_only_knock_keep_nobody_out_for_long() {
 }
 
 impl Run {
-    /// Returns how many clients are there that were let in.
+    /// Returns the number of admitted clients.
     fn connections(&self) -> usize {
         self.host.mcp.connections()
     }
 
-    /// Returns how many descriptors of the server's there are; `None` where nobody can tell.
+    /// Returns the number of the server's descriptors; `None` if the system does not say.
     fn descriptors(&self) -> Option<usize> {
         let sockets = std::fs::read_to_string("/proc/net/unix").ok()?;
         let path = self.socket();

@@ -1,4 +1,4 @@
-//! The server of Neovim's tools as its clients and the core see it: lines over a real socket.
+//! The tool server as its clients and the core see it: lines over a real socket.
 
 mod calls;
 mod door;
@@ -17,7 +17,7 @@ use acp_core::tools::{Progress, ToolPermission, ToolResult, ToolSpec};
 const SESSION: SessionKey = SessionKey(1);
 const TOKEN: &str = "0123456789abcdef";
 
-/// Returns a tool that takes an object with a text and a number in it.
+/// Returns a tool that takes an object with a text and a number.
 fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
@@ -77,7 +77,7 @@ impl Run {
         Client::new(UnixStream::connect(self.socket()).expect("a server"))
     }
 
-    /// Returns a client that has shown the token, and been let in.
+    /// Returns an admitted client.
     fn guest(&self) -> Client {
         let mut client = self.connect();
         client.line(&format!(r#"{{"token":"{TOKEN}"}}"#));
@@ -85,14 +85,14 @@ impl Run {
         client
     }
 
-    /// Returns a client that may call.
+    /// Returns a client that has initialized.
     fn client(&self) -> Client {
         let mut client = self.guest();
         client.initialize();
         client
     }
 
-    /// Takes the event of a call that is complete and right.
+    /// Handles the event of a complete and valid call.
     fn used(&self) -> (ToolUseId, Map<String, Json>) {
         match self.next() {
             Event::ToolUsed {
@@ -119,7 +119,7 @@ impl Run {
         }
     }
 
-    /// Returns what is in the log once it says this.
+    /// Returns the log once it contains this.
     fn log_says(&self, words: &str) -> String {
         let path = self.path("acp.log");
         wait_for(words, || {
@@ -129,7 +129,7 @@ impl Run {
     }
 }
 
-/// A client of the socket's.
+/// A client of the socket.
 struct Client {
     stream: UnixStream,
     lines: BufReader<UnixStream>,
@@ -157,7 +157,7 @@ impl Client {
         serde_json::from_str(&line).expect("a message")
     }
 
-    /// Waits until the server closes the connection; returns what it says before.
+    /// Waits until the server closes the connection; returns the bytes before that.
     fn end(&mut self) -> String {
         let mut rest = String::new();
         match self.lines.read_to_string(&mut rest) {

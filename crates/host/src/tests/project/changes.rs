@@ -1,12 +1,12 @@
-//! What has become of files is told once, as what it is.
+//! Changes of files are reported once, as the right kind of change.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::*;
 
-/// Opens a project with these files, lets something happen, and compares what is told: by a
-/// checkpoint, and by a look at these names alone.
+/// Opens a project with these files, changes something, and compares the reports of a checkpoint
+/// and of a look at these names alone.
 #[track_caller]
 fn check(files: &[(&str, &str)], deed: impl Fn(&Work), names: &[&str], told: &[&str]) {
     let work = Work::open(files);
@@ -31,7 +31,7 @@ fn sh(command: &str) -> impl Fn(&Work) {
 }
 
 #[test]
-fn what_was_made_changed_and_deleted_is_told() {
+fn created_changed_and_deleted_files_are_reported() {
     check(&[], sh("printf 1 >a"), &["a"], &["a: - > \"1\""]);
     check(
         &[("a", "1")],
@@ -47,7 +47,7 @@ fn what_was_made_changed_and_deleted_is_told() {
 }
 
 #[test]
-fn a_folder_stands_for_all_below_it() {
+fn a_folder_includes_everything_below_it() {
     let files = [("d/a", "1"), ("d/e/b", "2"), ("d.c", "3")];
     let gone = ["d/a: \"1\" > -", "d/e/b: \"2\" > -"];
     check(&files, sh("rm -r d"), &["d"], &gone);
@@ -120,7 +120,7 @@ fn a_move_is_one_change() {
 }
 
 #[test]
-fn a_file_that_was_moved_and_changed_at_once_is_one_change() {
+fn a_file_moved_and_changed_together_is_one_change() {
     let old = "first line\\nsecond line\\nthird line\\n";
     let text = old.replace("\\n", "\n");
     let changed = old.replace("second", "another");
@@ -140,7 +140,7 @@ fn a_file_that_was_moved_and_changed_at_once_is_one_change() {
             "d: - > \"first line\\nother words\\nand more of them\\n\"",
         ],
     );
-    // Which of them it is cannot be told.
+    // The move is ambiguous.
     check(
         &[("a", &text)],
         sh("cp a b; cp a c; rm a"),
@@ -154,7 +154,7 @@ fn a_file_that_was_moved_and_changed_at_once_is_one_change() {
 }
 
 #[test]
-fn what_may_be_several_moves_is_none() {
+fn an_ambiguous_move_is_not_a_move() {
     check(
         &[("a", "1")],
         sh("cp a b; cp a c; rm a"),
@@ -167,7 +167,7 @@ fn what_may_be_several_moves_is_none() {
         &["a", "b"],
         &["a: \"\" > -", "b: - > \"\""],
     );
-    // A number that is free goes to the next file, which is no move for that.
+    // A new file gets the free inode, which does not make it a move.
     check(
         &[("a", "1")],
         sh("rm a; printf 2 >b"),
@@ -177,7 +177,7 @@ fn what_may_be_several_moves_is_none() {
 }
 
 #[test]
-fn a_file_that_is_written_anew_is_changed_and_not_moved() {
+fn a_rewritten_file_is_changed_not_moved() {
     let told = ["a: \"1\" > \"2\""];
     check(&[("a", "1")], sh("printf 2 >t; mv t a"), &["a", "t"], &told);
     check(
@@ -196,7 +196,7 @@ fn a_file_that_is_written_anew_is_changed_and_not_moved() {
 }
 
 #[test]
-fn modes_links_and_bytes_are_told() {
+fn modes_links_and_binary_files_are_reported() {
     let files = [("a", "1")];
     let mode = ["a: \"1\" 644 > \"1\" 755"];
     check(&files, sh("chmod 755 a"), &["a"], &mode);
@@ -217,7 +217,7 @@ fn modes_links_and_bytes_are_told() {
         work.changes(),
         ["l: link nowhere > link t", "t/x: - > \"2\""]
     );
-    // What lies behind a link is not below the root.
+    // The target of a link is not below the root.
     assert_eq!(
         sh_look(&work, "printf 3 >l/x", &["t/x", "l/x"]),
         ["t/x: \"2\" > \"3\""]

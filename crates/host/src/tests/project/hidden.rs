@@ -1,11 +1,11 @@
-//! What rules hide is no news; what they do not hide is, wherever it lies.
+//! Hidden files are not reported; all others are, wherever they are.
 
 use std::process::Command;
 
 use super::*;
 
-/// Makes files, each with its name as text, and tells which of them a project sees: it is opened
-/// without them.
+/// Creates files after the project was opened, each with its name as its text, and returns those
+/// the project sees.
 #[track_caller]
 fn check(rules: &[(&str, &str)], names: &[&str], seen: &[&str]) {
     let work = Work::open(rules);
@@ -59,7 +59,7 @@ fn ignored_files_are_hidden_in_a_plain_folder_too() {
 }
 
 #[test]
-fn a_rule_nearer_to_the_file_counts_more() {
+fn a_rule_nearer_to_the_file_wins() {
     let rules = [
         (".gitignore", "*.o\ngone/\n"),
         ("d/.gitignore", "!a.o\nb\n"),
@@ -80,7 +80,7 @@ fn files_whose_names_begin_with_a_dot_are_seen() {
 }
 
 #[test]
-fn a_repository_has_excludes_of_its_own_and_the_users() {
+fn a_repository_has_its_own_excludes_and_the_users() {
     let work = Work::with(&[("home/.config/git/ignore", "*.user\n")], |config| {
         let home = config.log_path.with_file_name("p").join("home");
         let home = [("HOME".into(), home.into_os_string())];
@@ -110,7 +110,7 @@ fn a_plain_folder_has_no_rules_from_above() {
 }
 
 #[test]
-fn a_repository_in_another_knows_no_rules_outside() {
+fn outer_rules_do_not_apply_in_a_nested_repository() {
     let work = Work::new(&[(".gitignore", "*.o\n"), ("inner/.gitignore", "*.x\n")]);
     work.git("", &["init", "-q"]);
     work.git("inner", &["init", "-q"]);
@@ -154,14 +154,14 @@ fn a_bare_repository_shows_its_worktrees_and_not_itself() {
 }
 
 #[test]
-fn what_comes_into_sight_is_not_new() {
+fn files_that_become_visible_are_not_new() {
     let work = Work::new(&[(".gitignore", "out\n"), ("out/a", "1"), ("b", "2")]);
     work.settle("b");
     work.opened();
     work.file(".gitignore", "b\n");
     let told = [".gitignore: \"out\\n\" > \"b\\n\""];
     assert_eq!(work.look(&[".gitignore"]), told);
-    // What was known is known though it is hidden now.
+    // It was known before and stays known although it is hidden now.
     work.file("out/a", "3");
     work.file("b", "4");
     assert_eq!(work.changes(), ["b: \"2\" > \"4\"", "out/a: \"1\" > \"3\""]);
@@ -174,7 +174,7 @@ fn what_comes_into_sight_is_not_new() {
 }
 
 #[test]
-fn hidden_files_are_known_when_they_are_tracked() {
+fn tracked_files_are_known_even_if_hidden() {
     let work = Work::open(&[(".gitignore", "out\n"), ("out/a", "1"), ("out/b", "1")]);
     work.run.host.run(HostEffect::Track {
         root: work.root.clone(),
@@ -196,7 +196,7 @@ fn hidden_files_are_known_when_they_are_tracked() {
 }
 
 #[test]
-fn a_file_in_sight_that_is_named_before_it_is_seen_is_told() {
+fn a_visible_file_tracked_before_its_first_look_is_reported() {
     let work = Work::open(&[("a", "1")]);
     work.file("new", "2");
     work.run.host.run(HostEffect::Track {

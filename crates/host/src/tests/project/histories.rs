@@ -1,4 +1,4 @@
-//! Random histories: what is told, applied to what was known, gives what is on disk.
+//! Random histories: applying the reported changes gives the state on disk.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What somebody does to the files of a project.
+/// An operation on the files of a project.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Operation {
     Write(usize, u8),
-    /// By a new file that takes the place.
+    /// Writes a new file and renames it over the old one.
     Replace(usize, u8),
     Remove(usize),
     Rename(usize, usize),
@@ -21,29 +21,29 @@ enum Deed {
     Checkpoint,
 }
 
-/// Few names, files and folders among each other's, so that they meet.
+/// Few names, for both files and folders, so that operations collide.
 const NAMES: [&str; 8] = ["a", "b", "d", "d/a", "d/e", "d/e/a", "f/a", "f"];
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+fn deeds() -> impl Strategy<Value = Vec<Operation>> {
     let name = || 0..NAMES.len();
-    let deed = prop_oneof![
-        4 => (name(), 0..4u8).prop_map(|(name, content)| Deed::Write(name, content)),
-        2 => (name(), 0..4u8).prop_map(|(name, content)| Deed::Replace(name, content)),
-        3 => name().prop_map(Deed::Remove),
-        4 => (name(), name()).prop_map(|(from, to)| Deed::Rename(from, to)),
-        1 => (name(), name()).prop_map(|(name, to)| Deed::Link(name, to)),
-        1 => (name(), any::<bool>()).prop_map(|(name, runs)| Deed::Mode(name, runs)),
-        2 => name().prop_map(Deed::Look),
-        2 => Just(Deed::Checkpoint),
+    let operation = prop_oneof![
+        4 => (name(), 0..4u8).prop_map(|(name, content)| Operation::Write(name, content)),
+        2 => (name(), 0..4u8).prop_map(|(name, content)| Operation::Replace(name, content)),
+        3 => name().prop_map(Operation::Remove),
+        4 => (name(), name()).prop_map(|(from, to)| Operation::Rename(from, to)),
+        1 => (name(), name()).prop_map(|(name, to)| Operation::Link(name, to)),
+        1 => (name(), any::<bool>()).prop_map(|(name, runs)| Operation::Mode(name, runs)),
+        2 => name().prop_map(Operation::Look),
+        2 => Just(Operation::Checkpoint),
     ];
-    proptest::collection::vec(deed, 1..40)
+    proptest::collection::vec(operation, 1..40)
 }
 
-/// What the core knows: by name, the state as a line.
+/// The state known to the core: a line per name.
 type Known = BTreeMap<String, String>;
 
-/// Does something; what cannot be done is not done.
-fn act(work: &Work, deed: &Deed) -> std::io::Result<()> {
+/// Runs an operation; an impossible one has no effect.
+fn act(work: &Work, operation: &Operation) -> std::io::Result<()> {
     let path = |name: &usize| work.path(NAMES[*name]);
     let content = |content: &u8| match content {
         0 => Vec::new(),
@@ -51,43 +51,43 @@ fn act(work: &Work, deed: &Deed) -> std::io::Result<()> {
         other => vec![b'0' + other; 2],
     };
     let folder = |name: &usize| fs::create_dir_all(path(name).parent().expect("a folder"));
-    match deed {
-        Deed::Write(name, with) => {
+    match operation {
+        Operation::Write(name, with) => {
             folder(name)?;
             if !path(name).is_symlink() {
                 fs::write(path(name), content(with))?;
             }
         }
-        Deed::Replace(name, with) => {
+        Operation::Replace(name, with) => {
             folder(name)?;
             fs::write(work.path("new"), content(with))?;
             if fs::rename(work.path("new"), path(name)).is_err() {
                 fs::remove_file(work.path("new"))?;
             }
         }
-        Deed::Remove(name) if path(name).is_symlink() || path(name).is_file() => {
+        Operation::Remove(name) if path(name).is_symlink() || path(name).is_file() => {
             fs::remove_file(path(name))?;
         }
-        Deed::Remove(name) => fs::remove_dir_all(path(name))?,
-        Deed::Rename(from, to) => {
+        Operation::Remove(name) => fs::remove_dir_all(path(name))?,
+        Operation::Rename(from, to) => {
             folder(to)?;
             fs::rename(path(from), path(to))?;
         }
-        Deed::Link(name, to) => {
+        Operation::Link(name, to) => {
             folder(name)?;
             symlink(path(to), path(name))?;
         }
-        Deed::Mode(name, runs) if !path(name).is_dir() && !path(name).is_symlink() => {
+        Operation::Mode(name, runs) if !path(name).is_dir() && !path(name).is_symlink() => {
             if path(name).exists() {
                 set_mode(&path(name), if *runs { 0o755 } else { 0o644 });
             }
         }
-        Deed::Mode(..) | Deed::Look(_) | Deed::Checkpoint => {}
+        Operation::Mode(..) | Operation::Look(_) | Operation::Checkpoint => {}
     }
     Ok(())
 }
 
-/// Applies what was told; every change begins where the last one has ended.
+/// Applies reported changes; each must start from the last known state.
 fn apply(work: &Work, known: &mut Known, changes: &[FileChange]) {
     let name = |path: &Path| {
         let below = path.strip_prefix(&work.root).expect("below");
@@ -113,7 +113,7 @@ fn apply(work: &Work, known: &mut Known, changes: &[FileChange]) {
     *known = next;
 }
 
-/// Returns what is on disk.
+/// Returns the state on disk.
 fn disk(work: &Work) -> Known {
     let mut known = Known::new();
     let mut folders = vec![work.root.clone()];
@@ -160,22 +160,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_told_gives_what_is_on_disk(deeds in deeds(), after in 0_u64..5) {
+    fn reported_changes_give_the_state_on_disk(deeds in deeds(), after in 0_u64..5) {
         let work = Work::with(&[("a", "11"), ("d/a", "22")], |config| {
-            config.limits.stillness.after = Duration::from_millis(after);
+            config.limits.quiescence.after = Duration::from_millis(after);
         });
         work.opened();
         let mut known = disk(&work);
-        for deed in &deeds {
-            // Deeds that cannot be done are part of life.
-            let _ = act(&work, deed);
-            let looks = match deed {
-                Deed::Look(name) => {
+        for operation in &deeds {
+            // Some operations are impossible.
+            let _ = act(&work, operation);
+            let looks = match operation {
+                Operation::Look(name) => {
                     let project = work.run.host.projects.project(&work.root);
                     project.expect("open").look(vec![work.path(NAMES[*name])]);
                     continue;
                 }
-                Deed::Checkpoint => work.looks().0,
+                Operation::Checkpoint => work.looks().0,
                 _ => continue,
             };
             for changes in looks {

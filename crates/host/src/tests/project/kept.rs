@@ -1,4 +1,4 @@
-//! What outlives a Neovim: contents, checkpoints, reviews; and what does not.
+//! Contents, checkpoints and reviews that outlive a Neovim, and their pruning.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use acp_core::text::Text;
 use acp_core::text::format::{Encoding, LineEnd};
 
 impl Work {
-    /// Starts another Neovim on the same project, at once or after this one.
+    /// Starts another Neovim on the same project, now or after this one.
     fn another(&self) -> Work {
         let run = Run::with(|config| {
             config.environment = Environment::from_variables([]);
@@ -23,7 +23,7 @@ impl Work {
         }
     }
 
-    /// Opens the project; returns the reviews that are told of.
+    /// Opens the project; returns the reported reviews.
     fn reviews(&self) -> Vec<KeptReview> {
         let root = self.root.clone();
         self.run.host.run(HostEffect::OpenProject { root });
@@ -72,7 +72,7 @@ impl Work {
         }
     }
 
-    /// Ends this Neovim; what it was asked for is done. Its folder goes with what is returned.
+    /// Ends this Neovim after its pending work. Its folder is removed with the returned value.
     fn end(self) -> TempDir {
         let lives = || {
             let lives = kept_files(&self.state, ".life");
@@ -85,7 +85,7 @@ impl Work {
         folder
     }
 
-    /// Returns the projects' files in the store whose names end so.
+    /// Returns the projects' stored files whose names have this ending.
     fn kept_files(&self, end: &str) -> Vec<PathBuf> {
         kept_files(&self.state, end)
     }
@@ -102,7 +102,7 @@ fn kept_files(state: &Path, end: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Returns whether a Neovim holds this life.
+/// Returns whether a running Neovim holds this lease.
 fn is_locked(life: &Path) -> bool {
     let shared = rustix::fs::FlockOperation::NonBlockingLockShared;
     fs::File::open(life).is_ok_and(|file| rustix::fs::flock(file, shared).is_err())
@@ -115,7 +115,7 @@ fn age(path: &Path, days: u64) {
 }
 
 #[test]
-fn what_is_kept_is_the_users_alone() {
+fn stored_files_are_readable_by_the_user_only() {
     let work = Work::open(&[("a", "1")]);
     work.keep(&[work.review("a", Body::Missing)]);
     wait_for("a review", || !work.kept_files(".reviews").is_empty());
@@ -142,16 +142,16 @@ fn what_is_kept_is_the_users_alone() {
 }
 
 #[test]
-fn the_next_neovim_starts_where_the_last_one_was() {
+fn the_next_neovim_starts_from_the_last_checkpoint() {
     let work = Work::open(&[("a", "1"), ("b", "2")]);
     let next = work.another();
-    // With the content gone, only who does not read the file again misses it.
+    // With the content gone, only a Neovim that does not read the file again fails to notice.
     for blob in work.blobs() {
         age(&blob, 0);
         fs::remove_file(blob).expect("a blob");
     }
     work.settle("b");
-    // Reads them once more, now that their times are settled, but keeps the same.
+    // Reads them again, now that their times are settled; the contents are the same.
     assert_eq!(work.changes(), [""; 0]);
     for blob in work.blobs() {
         fs::remove_file(blob).expect("a blob");
@@ -174,7 +174,7 @@ fn two_neovims_may_work_on_one_project() {
 }
 
 #[test]
-fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
+fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
     let one = Work::open(&[("a", "1")]);
     let format = Format {
         line_end: LineEnd::CrLf,
@@ -214,11 +214,11 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
         [],
         "they are the third one's now"
     );
-    // It ends without a word: they are still its own.
+    // It ends without a report, so the reviews are still its own.
     let four = three.another();
     let _its_folder = three.end();
     assert_eq!(four.reviews(), reviews);
-    // What is said of one file leaves the others, whoever has begun them.
+    // A change of one file leaves the others, including those taken over.
     four.keep_but(&[four.review("f", Body::Missing)], &["a", "b", "c"]);
     let five = four.another();
     let _its_folder = four.end();
@@ -232,7 +232,7 @@ fn reviews_are_taken_over_once_when_their_neovim_is_gone() {
 }
 
 #[test]
-fn reviews_that_nobody_has_taken_up_are_told_again_and_stay() {
+fn reviews_not_taken_up_are_reported_again() {
     let one = Work::open(&[("a", "1")]);
     let left = [one.review("a", one.text("old").body)];
     one.keep(&left);
@@ -248,7 +248,7 @@ fn reviews_that_nobody_has_taken_up_are_told_again_and_stay() {
 }
 
 #[test]
-fn reviews_that_are_not_understood_are_left_where_they_are() {
+fn reviews_in_an_unknown_format_are_left_alone() {
     let one = Work::open(&[("a", "1")]);
     one.keep(&[one.review("a", Body::Missing)]);
     let two = one.another();
@@ -262,7 +262,7 @@ fn reviews_that_are_not_understood_are_left_where_they_are() {
 }
 
 #[test]
-fn reviews_are_spelt_as_the_root_is() {
+fn review_paths_are_spelled_like_the_root() {
     let one = Work::open(&[("a", "1")]);
     one.keep(&[one.review("a", Body::Missing)]);
     let mut two = one.another();
@@ -276,7 +276,7 @@ fn reviews_are_spelt_as_the_root_is() {
 }
 
 #[test]
-fn checkpoints_that_are_too_many_go_and_their_contents_too() {
+fn surplus_checkpoints_are_pruned_with_their_contents() {
     let work = Work::with(&[("a", "0")], |config| {
         config.limits.project.checkpoints = 2;
         config.limits.project.prune_every = Duration::ZERO;
@@ -300,7 +300,7 @@ fn checkpoints_that_are_too_many_go_and_their_contents_too() {
 }
 
 #[test]
-fn old_projects_go_and_what_is_needed_stays() {
+fn old_projects_are_pruned_but_needed_contents_stay() {
     let one = Work::with(&[("a", "1")], |config| {
         config.limits.project.prune_every = Duration::ZERO;
     });
@@ -327,7 +327,7 @@ fn old_projects_go_and_what_is_needed_stays() {
     }
     assert_eq!(one.blobs().len(), 5);
     one.changes();
-    // Of the old project only the review's are left, of this one all.
+    // Of the old project only the review's contents are left, of this one all.
     wait_for("contents to go", || one.blobs().len() == 3);
     assert_eq!(one.kept_files(".manifest").len(), 1);
     one.file("a", "2");
@@ -336,13 +336,13 @@ fn old_projects_go_and_what_is_needed_stays() {
 }
 
 #[test]
-fn what_is_too_much_goes_the_oldest_first() {
+fn the_oldest_contents_are_pruned_first() {
     let work = Work::with(&[("a", "0")], |config| {
         config.limits.project.prune_every = Duration::ZERO;
         config.limits.project.store_bytes = 5000;
     });
     work.opened();
-    // Nothing that could be packed.
+    // Content that does not compress.
     let noise = |seed: u8| {
         let hash = |n: u8| *blake3::hash(&[seed, n]).as_bytes();
         (0..64).flat_map(hash).collect::<Vec<u8>>()
@@ -364,7 +364,7 @@ fn what_is_too_much_goes_the_oldest_first() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_none() {
+fn a_damaged_checkpoint_is_ignored() {
     let work = Work::open(&[("a", "1")]);
     let next = work.another();
     for manifest in work.kept_files(".manifest") {
@@ -379,7 +379,7 @@ fn a_damaged_checkpoint_is_none() {
 }
 
 #[test]
-fn what_a_neovim_that_runs_builds_upon_stays_however_old_it_is() {
+fn the_checkpoint_of_a_running_neovim_stays_at_any_age() {
     let mut one = Work::with(
         &[("idle/a", "1"), ("p/a", "2"), ("gone/x", "3")],
         |config| {

@@ -1,9 +1,9 @@
-//! What a project does not cover is said, and what it does goes on.
+//! Gaps in a project's coverage are reported, and the covered part still works.
 
 use super::*;
 
-/// Opens a project of these files with other limits, and compares what is said of it; the root is
-/// `ROOT` there.
+/// Opens a project of these files with other limits, and compares the warning, in which the root is
+/// `ROOT`.
 #[track_caller]
 fn check(
     files: &[(&str, &str)],
@@ -30,7 +30,7 @@ fn check_said(work: &Work, said: Option<&str>) {
 }
 
 #[test]
-fn a_project_within_its_limits_is_covered() {
+fn a_project_within_its_limits_is_covered_completely() {
     let work = check(&[("a", "1"), ("d/b", "2")], |_| (), None);
     let (_, result) = work.checkpoint();
     assert_eq!(result.map(|checkpoint| checkpoint.files), Ok(2));
@@ -38,16 +38,15 @@ fn a_project_within_its_limits_is_covered() {
 }
 
 #[test]
-fn too_many_files_are_said_and_the_nearest_are_known() {
-    let said = "Not every change can be reviewed: only 2 files of ROOT are watched, there are \
-                more; start the session in a smaller folder, or hide what does not matter by \
-                .gitignore.";
+fn too_many_files_are_reported_and_the_nearest_are_known() {
+    let said = "Not every change can be reviewed: only 2 files of ROOT are watched; start the \
+                session in a smaller folder, or exclude files with .gitignore.";
     let files = [("a/1", "1"), ("b/1", "1"), ("c", "1")];
     let work = check(&files, |limits| limits.files = 2, Some(said));
     work.file("c", "2");
     work.file("a/1", "2");
     assert_eq!(work.changes(), ["a/1: \"1\" > \"2\"", "c: \"1\" > \"2\""]);
-    // What was there all the time is not new, what has just come is.
+    // A file that existed before is not new; one just created is.
     fs::remove_file(work.path("c")).expect("a file");
     assert_eq!(work.changes(), ["c: \"2\" > -"]);
     work.file("b/1", "2");
@@ -55,10 +54,9 @@ fn too_many_files_are_said_and_the_nearest_are_known() {
 }
 
 #[test]
-fn no_time_is_said() {
-    let said = "Not every change can be reviewed: there was no time to look at more than 0 files \
-                of ROOT; start the session in a smaller folder, or hide what does not matter by \
-                .gitignore.";
+fn a_lack_of_time_is_reported() {
+    let said = "Not every change can be reviewed: only 0 files of ROOT could be examined in time; \
+                start the session in a smaller folder, or exclude files with .gitignore.";
     check(
         &[("a", "1")],
         |limits| limits.time = Duration::ZERO,
@@ -67,9 +65,9 @@ fn no_time_is_said() {
 }
 
 #[test]
-fn too_much_content_is_said_and_changes_are_told_all_the_same() {
-    let said = "Not every change can be reviewed: the content of 1 files of ROOT is not kept, \
-                because they are too much; hide what does not matter by .gitignore.";
+fn too_much_content_is_reported_and_changes_still_are() {
+    let said = "Not every change can be reviewed: the content of 1 files of ROOT is not stored, \
+                because they are too large in total; exclude files with .gitignore.";
     let files = [("a", "1234"), ("b", "1234")];
     let work = check(&files, |limits| limits.bytes = 5, Some(said));
     work.file("a", "2");
@@ -82,7 +80,7 @@ fn too_much_content_is_said_and_changes_are_told_all_the_same() {
 }
 
 #[test]
-fn large_files_are_told_by_their_size() {
+fn large_files_are_reported_by_size() {
     let work = Work::new(&[]);
     work.file("a", vec![b'a'; 6 << 20]);
     work.file("b", vec![b'a'; 5 << 20]);
@@ -102,7 +100,7 @@ fn large_files_are_told_by_their_size() {
 }
 
 #[test]
-fn what_may_not_be_read_is_said_and_the_rest_goes_on() {
+fn unreadable_folders_are_reported_and_the_rest_continues() {
     let work = Work::new(&[("a", "1"), ("b", "1"), ("d/e", "1")]);
     if rustix::process::geteuid().is_root() {
         return;
@@ -111,8 +109,8 @@ fn what_may_not_be_read_is_said_and_the_rest_goes_on() {
     set_mode(&work.path("a"), 0);
     set_mode(&work.path("d"), 0);
     work.opened();
-    let said = "Not every change can be reviewed: 1 folders may not be looked into, the first one \
-                is d; check their permissions.";
+    let said = "Not every change can be reviewed: 1 folders cannot be read, for example d; check \
+                their permissions.";
     check_said(&work, Some(said));
     work.file("b", "2");
     assert_eq!(work.changes(), ["b: \"1\" > \"2\""]);
@@ -145,13 +143,13 @@ fn a_checkpoint_of_a_project_that_is_not_open_is_refused() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_said() {
+fn an_unwritable_store_is_reported() {
     let work = Work::with(&[("a", "1")], |config| {
         fs::write(&config.state_path, "in the way").expect("a file");
     });
     let root = work.root.clone();
     work.run.host.run(HostEffect::OpenProject { root });
     let why = work.checkpoint().1.expect_err("no place");
-    assert!(why.starts_with("The checkpoint of "), "{why}");
-    assert!(why.contains(" was not kept: "), "{why}");
+    assert!(why.starts_with("No checkpoint of "), "{why}");
+    assert!(why.contains(" was saved: "), "{why}");
 }

@@ -1,7 +1,7 @@
-//! Projects as the core sees them: real folders, effects in, changes out as lines to read.
+//! Projects as the core sees them: real folders, effects in, changes out as readable lines.
 //!
-//! A change is `path: before > after`, with `old => path` for one that was moved; a state is its
-//! text in quotes, `-` for nothing, and has its mode only where that is another.
+//! A change is `path: before > after`, with `old => path` for a move. A state is its text in
+//! quotes, or `-` for a missing file; the mode is given only where it differs.
 
 mod changes;
 mod hidden;
@@ -21,28 +21,28 @@ use acp_core::text::format::Format;
 
 pub(super) const CHECKPOINT: Token = Token(11);
 
-/// A host and a folder of a user's.
+/// A host and a user's folder.
 pub(super) struct Work {
     pub(super) run: Run,
     pub(super) root: PathBuf,
-    /// Where the host keeps its things.
+    /// The host's data folder.
     pub(super) state: PathBuf,
 }
 
 impl Work {
-    /// Starts with these files; the project is not open yet.
+    /// Creates these files; the project is not open yet.
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         Self::with(files, |_| ())
     }
 
     pub(super) fn with(files: &[(&str, &str)], change: impl FnOnce(&mut HostConfig)) -> Self {
         let run = Run::with(|config| {
-            // The user's own git config is nobody's business here.
+            // The user's own git config must not matter here.
             config.environment = Environment::from_variables([]);
-            // What the watches tell, and when, is a story of its own.
+            // Watches have their own tests.
             config.limits.project.watches = 0;
-            // So is when a file counts as written.
-            config.limits.stillness.after = Duration::ZERO;
+            // Quiescence has its own tests.
+            config.limits.quiescence.after = Duration::ZERO;
             change(config);
         });
         let root = run.path("p");
@@ -55,7 +55,7 @@ impl Work {
         work
     }
 
-    /// Starts with these files and opens the project.
+    /// Creates these files and opens the project.
     pub(super) fn open(files: &[(&str, &str)]) -> Self {
         let work = Self::new(files);
         work.opened();
@@ -72,7 +72,7 @@ impl Work {
         self.root.join(name)
     }
 
-    /// Waits until a file's times tell it from a later one.
+    /// Waits until a file's times distinguish it from a later version.
     pub(super) fn settle(&self, name: &str) {
         wait_for("a file to be settled", || {
             let meta = fs::metadata(self.path(name)).expect("a file");
@@ -81,7 +81,7 @@ impl Work {
         });
     }
 
-    /// Writes a file of the usual mode, and makes the folders above it.
+    /// Writes a file with the usual mode, and creates its parent folders.
     pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
@@ -89,13 +89,13 @@ impl Work {
         set_mode(&path, 0o644);
     }
 
-    /// Takes a checkpoint; returns what was told before it came, and what came.
+    /// Takes a checkpoint; returns the changes reported before the answer, and the answer.
     pub(super) fn checkpoint(&self) -> (Vec<FileChange>, Result<Checkpoint, String>) {
         let (told, result) = self.looks();
         (told.concat(), result)
     }
 
-    /// As `checkpoint`, with what each look has found on its own.
+    /// Like `checkpoint`, with the changes of each look separately.
     pub(super) fn looks(&self) -> (Vec<Vec<FileChange>>, Result<Checkpoint, String>) {
         self.run.host.run(HostEffect::Checkpoint {
             token: CHECKPOINT,
@@ -128,7 +128,7 @@ impl Work {
         changes.iter().map(|change| self.line(change)).collect()
     }
 
-    /// Has these paths looked at, and nothing else; returns the changes as lines.
+    /// Looks at these paths only; returns the changes as lines.
     #[track_caller]
     pub(super) fn look(&self, names: &[&str]) -> Vec<String> {
         let project = self.run.host.projects.project(&self.root);
@@ -181,7 +181,7 @@ fn state(state: &FileState, shows_mode: bool) -> String {
 }
 
 impl Work {
-    /// Returns a state with this text, and no mode.
+    /// Returns a state with this text and no mode.
     pub(super) fn text(&self, text: &str) -> FileState {
         let (format, text) = Format::decode(text.as_bytes());
         FileState {
@@ -191,7 +191,7 @@ impl Work {
         }
     }
 
-    /// Returns the files of all contents that are kept.
+    /// Returns the files of all stored contents.
     pub(super) fn blobs(&self) -> Vec<PathBuf> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
         let shards = below(self.state.join("blobs")).map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! What was there is put back: content, kind and mode; what cannot be is said.
+//! Content, kind and mode are restored; what cannot be restored is reported.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -44,7 +44,7 @@ impl Work {
         }
     }
 
-    /// Returns what the one change since the last checkpoint has for `before`.
+    /// Returns the `before` of the only change since the last checkpoint.
     #[track_caller]
     fn before(&self) -> FileState {
         let (mut changes, result) = self.checkpoint();
@@ -54,7 +54,7 @@ impl Work {
     }
 }
 
-/// Has `deed` change the file `a`, restores it, and looks whether it is what it was.
+/// Changes the file `a` by `deed`, restores it, and compares it with the original.
 #[track_caller]
 fn check(make: impl Fn(&Path), deed: impl Fn(&Path)) {
     let work = Work::new(&[("other", "o")]);
@@ -71,7 +71,7 @@ fn check(make: impl Fn(&Path), deed: impl Fn(&Path)) {
     assert_eq!(names.len(), usize::from(was != "-") + 1, "{names:?}");
 }
 
-/// Returns everything that counts of a file.
+/// Returns everything a restore must bring back.
 fn print(path: &Path) -> String {
     let Ok(meta) = fs::symlink_metadata(path) else {
         return "-".to_owned();
@@ -104,7 +104,7 @@ fn remove(path: &Path) {
 }
 
 #[test]
-fn content_comes_back_byte_for_byte() {
+fn content_is_restored_byte_for_byte() {
     check(write(b"1\n", 0o644), write(b"2\n", 0o644));
     check(write(b"\xef\xbb\xbfa\r\nb", 0o644), write(b"x", 0o644));
     check(write(b"caf\xe9\n", 0o644), write(b"", 0o644));
@@ -115,7 +115,7 @@ fn content_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn mode_and_kind_come_back() {
+fn mode_and_kind_are_restored() {
     check(write(b"1", 0o644), write(b"1", 0o755));
     check(write(b"1", 0o755), write(b"2", 0o600));
     check(write(b"1", 0o644), write(b"2", 0o444));
@@ -138,7 +138,7 @@ fn mode_and_kind_come_back() {
 }
 
 #[test]
-fn what_a_link_leads_to_is_left_alone() {
+fn a_links_target_is_left_alone() {
     let work = Work::open(&[("a", "1"), ("other", "o")]);
     link("other")(&work.path("a"));
     let before = work.before();
@@ -147,7 +147,7 @@ fn what_a_link_leads_to_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_restored_is_said_and_stays() {
+fn a_file_that_cannot_be_restored_is_reported_and_stays() {
     let work = Work::with(&[], |config| config.limits.project.file_bytes = 10);
     work.file("a", "more than ten bytes");
     work.opened();
@@ -155,7 +155,7 @@ fn what_cannot_be_restored_is_said_and_stays() {
     let large = work.before();
     assert_eq!(
         work.restore("a", large).expect_err("no content"),
-        "a was not restored: its content was too much to be kept; take it from your version \
+        "a was not restored: its content was too large to store; restore it from version \
          control or a backup."
     );
     work.file("b/c", "1");
@@ -165,12 +165,12 @@ fn what_cannot_be_restored_is_said_and_stays() {
     };
     assert_eq!(
         work.restore("b", text.clone()).expect_err("a folder"),
-        "b was not restored: it is a folder; name a file in it."
+        "b was not restored: it is a folder; choose a file in it."
     );
     assert_eq!(
         work.restore("b", FileState::missing())
             .expect_err("a folder"),
-        "b was not deleted: it is a folder; name a file in it."
+        "b was not deleted: it is a folder; choose a file in it."
     );
     set_mode(&work.path("b/c"), 0o444);
     let read_only = FileState {
@@ -179,13 +179,13 @@ fn what_cannot_be_restored_is_said_and_stays() {
     };
     assert_eq!(
         work.restore("b/c", read_only).expect_err("read-only"),
-        "b/c was not restored: it is read-only; run `chmod u+w` on it if it shall change."
+        "b/c was not restored: it is read-only; run `chmod u+w` on it to allow changes."
     );
     assert_eq!(read(&work.path("b/c")), "1");
 }
 
 #[test]
-fn a_content_that_is_damaged_is_said() {
+fn a_damaged_content_is_reported() {
     let work = Work::open(&[("a", "\0one")]);
     work.file("a", "\0two");
     let before = work.before();
@@ -194,19 +194,19 @@ fn a_content_that_is_damaged_is_said() {
     }
     assert_eq!(
         work.restore("a", before.clone()).expect_err("damaged"),
-        "a was not restored: the content kept of it was damaged; take it from your version \
+        "a was not restored: its stored content is damaged; restore it from version \
          control or a backup."
     );
     assert_eq!(
         work.restore("a", before).expect_err("gone"),
-        "a was not restored: its content is no longer kept; take it from your version control or \
+        "a was not restored: its content is no longer stored; restore it from version control or \
          a backup."
     );
     assert_eq!(read(&work.path("a")), "\0two");
 }
 
 #[test]
-fn the_mode_of_a_large_file_comes_back() {
+fn the_mode_of_a_large_file_is_restored() {
     let work = Work::with(&[], |config| config.limits.project.file_bytes = 2);
     work.file("a", "large");
     work.opened();
@@ -223,12 +223,12 @@ fn a_move_never_overwrites() {
     assert_eq!(read(&work.path("new/folder/a")), "1");
     assert_eq!(
         work.move_disk("new/folder/a", "b").expect_err("there"),
-        "new/folder/a was not moved: b is there already; move that away first."
+        "new/folder/a was not moved: b already exists; move that file away first."
     );
     assert_eq!(read(&work.path("b")), "2");
     assert_eq!(
         work.move_disk("d", "e").expect_err("a folder"),
-        "d was not moved: it is a folder; name a file in it."
+        "d was not moved: it is a folder; choose a file in it."
     );
     let missing = work.move_disk("none", "f/g").expect_err("nothing");
     assert!(missing.starts_with("none was not moved: "), "{missing}");

@@ -1,4 +1,4 @@
-//! Looking at a project leaves it as it is: the user's repository to the last byte and time.
+//! Looking at a project changes nothing, not even the bytes and times of the user's repository.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,10 +8,10 @@ use std::process::Command;
 
 use super::*;
 
-/// Number, mode, times, content.
+/// Inode, mode, times, content.
 type Print = (u64, u32, [i64; 4], Vec<u8>);
 
-/// Returns everything there is to know of what lies below a folder.
+/// Returns the state of everything below a folder.
 fn print(folder: &Path) -> BTreeMap<PathBuf, Print> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -40,7 +40,7 @@ fn print(folder: &Path) -> BTreeMap<PathBuf, Print> {
 }
 
 #[test]
-fn a_repository_is_the_same_to_the_last_byte_and_time() {
+fn a_repository_keeps_every_byte_and_timestamp() {
     let work = Work::new(&[]);
     let script = "
         export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
@@ -89,7 +89,7 @@ fn looking_writes_nothing_below_the_root() {
 }
 
 #[test]
-fn a_root_that_holds_the_store_does_not_see_it() {
+fn a_project_that_contains_the_store_ignores_it() {
     let mut work = Work::new(&[("a", "1")]);
     work.root = work.run.folder.path().to_owned();
     work.opened();
@@ -104,7 +104,7 @@ fn a_root_that_holds_the_store_does_not_see_it() {
 }
 
 #[test]
-fn paths_are_spelt_as_the_root_is() {
+fn paths_are_spelled_like_the_root() {
     let mut work = Work::new(&[("a", "1")]);
     let link = work.run.path("link");
     symlink(&work.root, &link).expect("a link");
@@ -113,7 +113,7 @@ fn paths_are_spelt_as_the_root_is() {
     work.file("a", "2");
     let (changes, _) = work.checkpoint();
     assert_eq!(changes[0].path, link.join("a"));
-    // Who tells of a change may know the folder by its real name.
+    // A notification may spell the folder by its real path.
     work.file("a", "3");
     let real = work.run.path("p/a");
     let project = work.run.host.projects.project(&work.root);
@@ -122,11 +122,11 @@ fn paths_are_spelt_as_the_root_is() {
 }
 
 #[test]
-fn names_that_are_no_text_survive() {
+fn file_names_that_are_not_utf8_are_preserved() {
     let work = Work::new(&[]);
     let name = OsStr::from_bytes(b"caf\xe9");
     if fs::write(work.root.join(name), "1").is_err() {
-        // A file system that has only text for names.
+        // A file system that requires names to be text.
         return;
     }
     work.opened();

@@ -1,11 +1,10 @@
-//! The end of commands: nobody is left behind, nobody else is touched.
+//! Ending commands: no process of theirs is left, and no other process is touched.
 
 use super::super::super::terminal::spawn_guarded;
 use super::*;
 use acp_core::terminals::TerminalEvent;
 
-/// Kills a command once it has said the pids of its children and that it is ready, and compares
-/// how it ended.
+/// Kills a command that has printed its children's pids and "ready", and compares its exit.
 fn check_kill(script: &str, exit: TerminalExit) {
     let run = Run::with(|config| config.limits.kill_after = Duration::from_millis(200));
     let pid = run.terminal(script);
@@ -17,7 +16,7 @@ fn check_kill(script: &str, exit: TerminalExit) {
     for pid in all {
         wait_for("the group to be gone", || !runs(pid));
     }
-    // Reaped: not even a zombie is left of the command itself.
+    // It is reaped, so not even a zombie is left of the command itself.
     assert_eq!(state(pid), None, "{script}");
     run.wait_until_forgotten();
 }
@@ -37,19 +36,19 @@ fn a_kill_reaches_the_whole_group() {
         &format!("trap '' HUP TERM; echo ready; {FOR_EVER}"),
         signal("SIGKILL"),
     );
-    // The command listens, its child does not.
+    // The command handles the signal, its child does not.
     check_kill(
         &format!("(trap '' HUP TERM; {FOR_EVER}) & echo $!; echo ready; {FOR_EVER}"),
         hung_up(),
     );
-    // Stopped.
+    // The process is stopped.
     check_kill(
         &format!("(echo; {FOR_EVER}) & echo $!; kill -STOP $!; echo ready; {FOR_EVER}"),
         hung_up(),
     );
 }
 
-/// As an interactive shell has them.
+/// As an interactive shell starts them.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_kill_reaches_jobs_in_groups_of_their_own() {
@@ -64,7 +63,7 @@ fn a_kill_reaches_jobs_in_groups_of_their_own() {
         &own_group(&format!("trap '' HUP TERM; {FOR_EVER}")),
         hung_up(),
     );
-    // Stopped.
+    // The process is stopped.
     check_kill(
         &own_group("exec sh -c 'kill -STOP $$; sleep 100'"),
         hung_up(),
@@ -72,7 +71,7 @@ fn a_kill_reaches_jobs_in_groups_of_their_own() {
 }
 
 #[test]
-fn a_kill_of_what_has_ended_or_never_was_does_nothing() {
+fn killing_an_ended_or_unknown_command_does_nothing() {
     let run = Run::new();
     run.kill();
     run.terminal("exit 1");
@@ -84,8 +83,8 @@ fn a_kill_of_what_has_ended_or_never_was_does_nothing() {
 }
 
 #[test]
-fn an_exit_waits_for_a_child_that_holds_the_terminal_and_not_for_ever() {
-    // It says what it has to say, and ends.
+fn an_exit_waits_a_bounded_time_for_a_child_that_holds_the_terminal() {
+    // It prints its last words and exits.
     let run = Run::with(|config| config.limits.exit_grace = DEADLINE);
     run.terminal("trap '' HUP; (while [ ! -e go ]; do sleep 0.01; done; echo late) & echo first");
     run.printed_until("first\r\n");
@@ -96,7 +95,7 @@ fn an_exit_waits_for_a_child_that_holds_the_terminal_and_not_for_ever() {
         ("late\r\n", code(0))
     );
 
-    // It goes on for ever, and so does its terminal; but nothing is told of it after the exit.
+    // The child and its terminal live on, but no output is reported after the exit.
     let run = Run::with(|config| config.limits.exit_grace = Duration::from_millis(50));
     run.terminal(&format!(
         "trap '' HUP; (while :; do echo noise; sleep 0.01; done) & echo $!; {}",
@@ -110,22 +109,22 @@ fn an_exit_waits_for_a_child_that_holds_the_terminal_and_not_for_ever() {
         .expect("a pid");
     std::fs::write(run.path("go"), "").expect("a file");
     assert_eq!(run.printed().exit, code(0));
-    // A kill is for what runs there, not for what was left behind to go on.
+    // A kill concerns the running command, not processes it has left behind.
     run.kill();
     assert!(runs(child));
     assert!(run.outlet.try_recv().is_none());
-    // The end of Neovim is its end, too.
+    // They are ended with Neovim.
     run.host.shutdown(Duration::from_millis(500));
     wait_for("the child to be gone", || !runs(child));
 }
 
 #[test]
-fn the_end_of_the_host_ends_all_commands_at_once() {
+fn shutdown_ends_all_commands_together() {
     let run = Run::new();
     let mut pids = Vec::new();
     for key in 0..20 {
         let terminal = TerminalKey(key);
-        // Deaf, and one that is not.
+        // One ignores SIGTERM, the other does not.
         let trap = if key == 0 { "" } else { "trap '' HUP TERM" };
         let spec = run.command(&format!("{trap}\necho ready; {FOR_EVER}"));
         run.host.run(HostEffect::StartTerminal { terminal, spec });
@@ -156,9 +155,10 @@ fn a_host_that_is_dropped_leaves_no_command_behind() {
 }
 
 #[test]
-fn children_of_others_are_left_to_them_by_terminals_too() {
+fn terminals_do_not_reap_children_of_other_parents() {
     let run = Run::new();
-    // As Neovim's own job: it ends while commands come and go, and is reaped by its owner.
+    // Stands for one of Neovim's own jobs: it ends while commands come and go, and its owner reaps
+    // it.
     let mut job = std::process::Command::new("sh")
         .args(["-c", "exit 9"])
         .spawn()

@@ -1,4 +1,4 @@
-//! Terminals: commands run on them, are heard, typed into, ended, gone.
+//! Terminals: starting commands, their output, input and end.
 
 mod ending;
 mod output;
@@ -11,7 +11,7 @@ use acp_core::terminals::TerminalEvent;
 
 const TERMINAL: TerminalKey = TerminalKey(1);
 
-/// How a command's life went: what it printed until it was gone.
+/// The events of a command's life, up to its end.
 #[derive(Debug)]
 struct Printed {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ impl Printed {
 }
 
 impl Run {
-    /// Returns a spec of a script that is run in the folder.
+    /// Returns a spec that runs a script in the folder.
     fn command(&self, script: &str) -> TerminalSpec {
         TerminalSpec {
             command: "sh".to_owned(),
@@ -58,7 +58,7 @@ impl Run {
         }
     }
 
-    /// Takes output until there is `text` in it, and returns all of it.
+    /// Collects output until it contains `text`, and returns all of it.
     fn printed_until(&self, text: &str) -> String {
         let mut all = String::new();
         while !all.contains(text) {
@@ -72,7 +72,7 @@ impl Run {
         all
     }
 
-    /// Takes events up to the terminal's exit.
+    /// Handles events up to the terminal's exit.
     fn printed(&self) -> Printed {
         let mut all = Vec::new();
         loop {
@@ -114,8 +114,7 @@ fn code(code: u32) -> TerminalExit {
     TerminalExit { code, signal }
 }
 
-/// Returns whether whoever runs the tests has this signal ignored, as `nohup` does: so do the
-/// commands then.
+/// Returns whether the tests run with this signal ignored, as `nohup` does; commands inherit that.
 fn is_ignored(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -123,7 +122,7 @@ fn is_ignored(signal: u32) -> bool {
     ignored.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// How a command ends that is killed and does nothing about it.
+/// The exit of a command that is killed and does not handle the signal.
 fn hung_up() -> TerminalExit {
     signal(if is_ignored(1) { "SIGTERM" } else { "SIGHUP" })
 }

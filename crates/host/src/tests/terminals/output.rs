@@ -1,14 +1,14 @@
-//! Much output, and many commands: all of it arrives, nothing grows.
+//! Large output and many commands: everything arrives, and memory stays bounded.
 
 use super::*;
 use acp_core::terminals::TerminalEvent;
 
-/// Prints this many lines, each with its number and 100 bytes long as a terminal prints it.
+/// Prints this many numbered lines, each 100 bytes long on the terminal.
 const LINES: usize = 100_000;
 const COUNT: &str =
     "awk 'BEGIN { for (i = 0; i < 100000; i++) printf \"\\033[32m%08d\\033[0m%081d\\n\", i, 0 }'";
 
-/// Compares what `COUNT` has printed.
+/// Compares the output of `COUNT`.
 fn check_lines(bytes: &[u8]) {
     assert_eq!(bytes.len(), LINES * 100);
     for (n, line) in bytes.chunks(100).enumerate() {
@@ -45,17 +45,19 @@ fn a_core_that_does_not_read_stops_the_command_and_loses_nothing() {
     let run = Run::new();
     run.terminal(&format!("{COUNT}; : > done"));
     let inbox = &run.host.kit.inbox;
-    let is_full = |room: std::pin::Pin<&mut dyn Future<Output = _>>| {
-        room.poll(&mut Context::from_waker(Waker::noop()))
+    let is_full = |permit: std::pin::Pin<&mut dyn Future<Output = _>>| {
+        permit
+            .poll(&mut Context::from_waker(Waker::noop()))
             .is_pending()
     };
     wait_for("the terminals' share to be full", || {
-        is_full(std::pin::pin!(inbox.terminal_room(1)))
+        is_full(std::pin::pin!(inbox.terminal_permit(1)))
     });
-    // 8 MiB of 10 and no more are in flight, though nobody takes anything; agents have room.
+    // At most 8 of the 10 MiB are in flight while the core reads nothing; agents have their own
+    // lane.
     assert!(!run.path("done").exists());
     assert!(run.outlet.agent_messages() <= 512);
-    assert!(!is_full(std::pin::pin!(inbox.room(64 << 20))));
+    assert!(!is_full(std::pin::pin!(inbox.permit(64 << 20))));
     let printed = run.printed();
     check_lines(&printed.bytes);
     assert!(run.path("done").exists());
@@ -80,7 +82,7 @@ fn two_hundred_commands_run_at_once() {
             Event::Terminal(TerminalEvent::Started { .. }) => {
                 running += 1;
                 if running == COMMANDS {
-                    // All of them are there.
+                    // All of them are running.
                     std::fs::write(run.path("go"), "").expect("a file");
                 }
             }

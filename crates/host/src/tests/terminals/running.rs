@@ -1,16 +1,16 @@
-//! What a command finds on its terminal, and why one cannot be run.
+//! What a command finds on its terminal, and why a command cannot be run.
 
 use super::*;
 use acp_core::terminals::TerminalEvent;
 
-/// Runs a script that ends by itself, and compares what it printed and how it ended.
+/// Runs a script that ends by itself, and compares its output and exit.
 fn check(script: &str, text: &str, exit: TerminalExit) {
     let run = Run::new();
     run.terminal(script);
     let printed = run.printed();
     assert_eq!(printed.text(), text, "{script}");
     assert_eq!(printed.exit, exit, "{script}");
-    // It is forgotten, and nothing more is heard of it.
+    // The host has forgotten it, and no more events follow.
     run.wait_until_forgotten();
     assert!(run.outlet.try_recv().is_none(), "{script}");
 }
@@ -35,7 +35,7 @@ fn check_failure(change: impl FnOnce(&mut TerminalSpec), expected: &str) {
 }
 
 #[test]
-fn the_exit_comes_after_all_output_and_says_how() {
+fn the_exit_status_follows_all_output() {
     check("echo one; echo two", "one\r\ntwo\r\n", code(0));
     check("printf half; exit 3", "half", code(3));
     check("echo to stderr >&2; exit 255", "to stderr\r\n", code(255));
@@ -44,18 +44,18 @@ fn the_exit_comes_after_all_output_and_says_how() {
 }
 
 #[test]
-fn a_command_sees_a_terminal_of_the_size_that_was_asked_for() {
+fn a_command_gets_a_terminal_of_the_requested_size() {
     check(
         "test -t 0 && test -t 1 && test -t 2 && stty size && echo $TERM $PAGER $GIT_PAGER",
         "17 91\r\nxterm-256color cat cat\r\n",
         code(0),
     );
-    // It is the controlling one.
+    // It is the controlling terminal.
     check("echo mine > /dev/tty", "mine\r\n", code(0));
 }
 
 #[test]
-fn a_whole_command_line_is_taken_apart_by_a_shell() {
+fn a_command_line_is_run_by_a_shell() {
     let run = Run::new();
     let mut spec = run.command("");
     spec.command = "echo \"$A\" | tr a-z A-Z && exit 4".to_owned();
@@ -66,7 +66,7 @@ fn a_whole_command_line_is_taken_apart_by_a_shell() {
     let printed = run.printed();
     assert_eq!(printed.text(), "ONE  TWO\r\n");
     assert_eq!(printed.exit, code(4));
-    // A program whose name has blanks is that program.
+    // A program may have blanks in its name.
     let run = Run::new();
     let script = run.path("my tool");
     std::fs::write(&script, "#!/bin/sh\necho found\n").expect("a script");
@@ -80,7 +80,7 @@ fn a_whole_command_line_is_taken_apart_by_a_shell() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_with_the_next_step() {
+fn a_command_that_cannot_be_run_is_reported_with_the_next_step() {
     check_failure(
         |spec| spec.command = "no-such-program".to_owned(),
         "The command `no-such-program` could not be run: `no-such-program` is not on PATH; \
@@ -105,8 +105,8 @@ fn what_cannot_be_run_is_said_with_the_next_step() {
             spec.cwd.push("file");
             std::fs::write(&spec.cwd, "").expect("a file");
         },
-        "The command `sh` could not be run: `HERE/file` is no folder; name one to run the command \
-         in.",
+        "The command `sh` could not be run: `HERE/file` is not a folder; choose a folder to run the \
+         command in.",
     );
     check_failure(
         |spec| spec.cwd = "src".into(),
@@ -140,7 +140,7 @@ fn what_cannot_be_run_is_said_with_the_next_step() {
 }
 
 #[test]
-fn the_whole_environment_goes_along_and_the_specs_wins_in_a_terminal_too() {
+fn a_terminal_inherits_the_environment_and_the_specs_variables_win() {
     let run = Run::with(|config| {
         let variables = [
             ("A", "users"),
@@ -168,7 +168,7 @@ fn the_whole_environment_goes_along_and_the_specs_wins_in_a_terminal_too() {
 }
 
 #[test]
-fn colours_and_bytes_that_are_no_text_pass_as_they_are() {
+fn colours_and_binary_output_pass_unchanged() {
     let run = Run::new();
     run.terminal(r"stty -opost; printf '\033[1;31mred\033[0m\n'; printf '\000\001\377\200\n'");
     let printed = run.printed();
@@ -181,9 +181,9 @@ fn colours_and_bytes_that_are_no_text_pass_as_they_are() {
 }
 
 #[test]
-fn what_is_typed_is_echoed_and_reaches_the_command() {
+fn input_is_echoed_and_reaches_the_command() {
     let run = Run::new();
-    // Typed before there is a process.
+    // Typed before the process exists.
     run.terminal("read name; echo \"hello $name\"; read _; exit 5");
     run.type_in("agent\r");
     let text = run.printed_until("hello agent\r\n");
@@ -191,7 +191,7 @@ fn what_is_typed_is_echoed_and_reaches_the_command() {
     run.type_in("\r");
     let printed = run.printed();
     assert_eq!((printed.text().as_str(), printed.exit), ("\r\n", code(5)));
-    // CTRL-C is a signal, unless a shell has it ignored for what it runs in the background.
+    // CTRL-C is a signal, unless a shell ignores it for its background jobs.
     if !is_ignored(2) {
         let run = Run::new();
         run.terminal("trap 'exit 6' INT; echo ready; while :; do sleep 0.05; done");
@@ -199,12 +199,12 @@ fn what_is_typed_is_echoed_and_reaches_the_command() {
         run.type_in("\x03");
         assert_eq!(run.printed().exit, code(6));
     }
-    // Nobody is there any more.
+    // The terminal has ended.
     run.type_in("late");
 }
 
 #[test]
-fn a_command_learns_that_its_terminal_has_another_size() {
+fn a_command_is_notified_of_a_new_terminal_size() {
     let run = Run::new();
     run.terminal("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done");
     run.printed_until("ready");

@@ -1,29 +1,29 @@
-//! Asking git, on a task of its own: however slow it is, no look and no checkpoint waits for it.
+//! Queries git in a separate task, so that looks and checkpoints never wait for a slow git.
 //!
-//! Invariant: what is asked last is what counts; questions that come while git answers are one.
+//! Invariant: the latest query wins; queries that arrive while git runs are merged.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch::{Receiver, Sender};
 
-use super::attend::lock;
 use super::committed::Reviews;
 use super::git::Git;
+use super::wakeups::lock;
 use super::watch::Watch;
 use crate::Kit;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 
-/// The way to ask; the task ends when it is dropped.
+/// A handle on the task, which ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct GitQueries {
     /// The files under review.
     paths: Sender<Vec<PathBuf>>,
 }
 
-impl Asking {
-    /// Starts the task of a project; what it wants to be told of is watched by `watch`.
+impl GitQueries {
+    /// Starts the task of a project; `watch` gets the files that signal a change.
     pub(super) fn start(root: &Path, git: Git, watch: Arc<Mutex<Watch>>, kit: &Kit) -> Self {
         let paths = Sender::new(Vec::new());
         let task = Task {
@@ -36,12 +36,12 @@ impl Asking {
         Self { paths }
     }
 
-    /// Has what git knows of these files told, now and whenever it changes.
+    /// Reports git's versions of these files, now and after each change.
     pub(super) fn review(&self, paths: Vec<PathBuf>) {
         self.paths.send_replace(paths);
     }
 
-    /// Has git asked once more.
+    /// Queries git again.
     pub(super) fn again(&self) {
         self.paths.send_modify(|_| ());
     }
@@ -58,12 +58,12 @@ impl Task {
     async fn run(self, mut paths: Receiver<Vec<PathBuf>>) {
         while paths.changed().await.is_ok() {
             let asked = paths.borrow_and_update().clone();
-            // Something may have been committed before it was watched for.
+            // A commit may have happened before the watches were in place.
             while self.ask(asked.clone()).await {}
         }
     }
 
-    /// Asks, and tells what is news; returns whether there are watches where there were none.
+    /// Queries git and reports new versions; returns whether watches were added.
     async fn ask(&self, paths: Vec<PathBuf>) -> bool {
         let (reviews, watch) = (Arc::clone(&self.reviews), Arc::clone(&self.watch));
         let work = move || {

@@ -1,7 +1,8 @@
-//! Files that were moved and changed at once: told from others by how much of their lines is left.
+//! Detects files that were moved and changed in one step, by the share of lines they have in
+//! common.
 //!
-//! Invariant: each file is paired once at most, the most alike first; what is read for it is
-//! bounded, whatever has happened to the project.
+//! Invariant: each file is paired at most once, the most similar first; the work is bounded in any
+//! project.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -11,19 +12,19 @@ use super::compare::Named;
 use super::manifest::What;
 use super::store::Store;
 
-/// The share of a text that has to be left, in percent, as Git has it for its renames.
+/// Minimum similarity in percent; the same threshold as Git's rename detection.
 const LEAST: usize = 50;
 
-/// How many files on either side are compared; where there are more, a folder was replaced.
+/// Maximum number of files compared per side; more mean that a folder was replaced.
 const MAX_FILES: usize = 64;
 
-/// The largest text that is looked at.
+/// Maximum size of a compared file.
 const MAX_BYTES: u64 = 512 << 10;
 
-/// The smallest one: lines of a few bytes are alike everywhere.
+/// Minimum size: very short texts are similar by chance.
 const MIN_BYTES: u64 = 24;
 
-/// Returns pairs of a file that is gone and a new one that has most of its lines.
+/// Returns pairs of a removed file and a new file that has most of its lines.
 pub(super) fn pairs<'a>(
     gone: &[Named<'a>],
     new: &[Named<'_>],
@@ -63,8 +64,7 @@ pub(super) fn pairs<'a>(
     best(scores).into_iter().filter_map(named).collect()
 }
 
-/// Returns the pairs with the highest scores, each side once; of those that could as well be
-/// another, none.
+/// Returns the pairs with the highest scores, each side once; ambiguous pairs are left out.
 fn best(mut scores: Vec<(usize, usize, usize)>) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     while let Some(&(most, ..)) = scores.iter().max() {
@@ -82,7 +82,7 @@ fn best(mut scores: Vec<(usize, usize, usize)>) -> Vec<(usize, usize)> {
     found
 }
 
-/// How often a text has which lines, and how many bytes they are.
+/// The lines of a text, by hash: number of occurrences and length in bytes.
 struct Lines {
     counts: HashMap<u64, (usize, usize)>,
     bytes: usize,
@@ -99,7 +99,7 @@ impl Lines {
         Self { counts, bytes }
     }
 
-    /// Returns how much of the larger text is in both, in percent.
+    /// Returns the common lines as a percentage of the larger text.
     fn share(&self, other: &Self) -> usize {
         let common = self.counts.iter().map(|(line, (count, bytes))| {
             let others = other.counts.get(line).map_or(0, |(count, _)| *count);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_that_of_the_larger_text() {
+    fn similarity_is_relative_to_the_larger_text() {
         check("a\nb\n", "a\nb\n", 100);
         check("a\nb\n", "b\na\n", 100);
         check("a\nb\n", "a\nc\n", 50);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_alike_are_pairs_unless_others_are_as_much() {
+    fn the_most_similar_files_are_paired_unless_ambiguous() {
         #[track_caller]
         fn check(scores: &[(usize, usize, usize)], want: &[(usize, usize)]) {
             assert_eq!(best(scores.to_vec()), want, "{scores:?}");

@@ -1,31 +1,31 @@
-//! The records that are being written.
+//! The records that this Neovim is writing.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 
-use super::shelf::Shelf;
+use super::folder::RecordFolder;
 use acp_core::conversation::history::{Header, On, Record, RecordName, lines};
 use acp_core::spine::ids::SessionKey;
 
-/// The records that this Neovim writes, by their sessions.
+/// The open records by session.
 #[derive(Debug, Default)]
-pub(super) struct Writings {
-    open: HashMap<SessionKey, Writing>,
+pub(super) struct RecordWriters {
+    open: HashMap<SessionKey, RecordWriter>,
 }
 
 /// A record that is being written.
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct RecordWriter {
     pub name: RecordName,
     /// Locked.
     pub file: File,
-    /// The last line may be half a line.
+    /// The last line may be incomplete.
     pub is_torn: bool,
     has_failed: bool,
 }
 
-impl Writing {
+impl RecordWriter {
     pub(super) fn new(name: RecordName, file: File) -> Self {
         Self {
             name,
@@ -35,10 +35,10 @@ impl Writing {
         }
     }
 
-    /// Writes lines, all of them or, at worst, some and a piece.
+    /// Appends lines; after an error, some lines or part of one may have been written.
     pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         let end = if self.is_torn { "\n" } else { "" };
-        // Until all of it is there.
+        // Until everything is written.
         self.is_torn = true;
         self.file.write_all(end.as_bytes())?;
         self.file.write_all(text.as_bytes())?;
@@ -47,56 +47,57 @@ impl Writing {
     }
 }
 
-impl Writings {
-    /// Begins a session's record, or goes on with one; returns why not, if so.
+impl RecordWriters {
+    /// Creates or continues the record of a session; returns the reason if that fails.
     pub(super) fn begin(
         &mut self,
         session: SessionKey,
         mut header: Header,
         on: Option<On>,
-        shelf: &Shelf,
+        folder: &RecordFolder,
     ) -> Option<String> {
-        header.created = shelf.now();
+        header.created = folder.now();
         let (on, instead) = match on {
             Some(On::GoOn(name)) => (Some(name), None),
             Some(On::Replace(name)) => (None, Some(name)),
             None => (None, None),
         };
         let begun = match on {
-            Some(name) => shelf.go_on(&name, &header),
-            None => shelf.begin(&header),
+            Some(name) => folder.go_on(&name, &header),
+            None => folder.begin(&header),
         };
         match begun {
             Ok(writing) => {
                 self.open.insert(session, writing);
-                // The other one is a copy of what comes; should it stay, lists show the new one.
-                let _ = instead.map(|name| shelf.delete(&name));
+                // The old record duplicates the new one; if it cannot be deleted, lists show the
+                // newer.
+                let _ = instead.map(|name| folder.delete(&name));
                 None
             }
-            Err(error) => Some(shelf.words(&error)),
+            Err(error) => Some(folder.words(&error)),
         }
     }
 
-    /// Writes more of a session; returns why not, the first time.
+    /// Appends to the record of a session; returns the reason the first time that fails.
     pub(super) fn append(
         &mut self,
         session: SessionKey,
         records: &[Record],
-        shelf: &Shelf,
+        folder: &RecordFolder,
     ) -> Option<String> {
-        // Where nothing could be begun, that was said.
+        // The failure to open the record was reported.
         let writing = self.open.get_mut(&session)?;
         let text: String = records.iter().map(lines::line).collect();
         let error = writing.write(&text).err()?;
         let is_known = std::mem::replace(&mut writing.has_failed, true);
-        (!is_known).then(|| shelf.words(&error))
+        (!is_known).then(|| folder.words(&error))
     }
 
     pub(super) fn end(&mut self, session: SessionKey) {
         self.open.remove(&session);
     }
 
-    /// Returns the session a record is being written for.
+    /// Returns the session for which a record is being written.
     pub(super) fn session_of(&self, name: &RecordName) -> Option<SessionKey> {
         let mut open = self.open.iter();
         open.find(|(_, writing)| writing.name == *name)

@@ -1,8 +1,7 @@
-//! What the system tells of watched folders, sifted: what is of interest is gathered, the rest is
-//! dropped where it comes in.
+//! Filters the system's notifications: relevant ones are gathered, others dropped immediately.
 //!
-//! Invariant: nothing but a change of a file that somebody cares for makes anybody wake up: no
-//! reading, no temporary file of ours, nothing that git does to itself but what it was asked about.
+//! Invariant: only changes of relevant files wake a worker; not reads, not temporary files of this
+//! client, not git's internal files except the signals.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -15,43 +14,43 @@ use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use tokio::sync::Notify;
 
-use super::gather::{Deed, Due, Gather, Held};
-use crate::still::Writers;
+use super::gather::{Activity, Due, Gather, PostponedPaths};
+use crate::quiescence::Writers;
 use crate::write::TEMP_PREFIX;
 
-/// What is told of a project's folders, and of others it cares for.
+/// The notifications for a project.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Notifications {
     root: PathBuf,
-    /// `root` as the system may spell it.
+    /// `root` with links resolved, as the system may spell it.
     real: PathBuf,
-    /// Our own log, links resolved: each look writes a line there.
+    /// Our own log, with links resolved: each look writes to it.
     log: PathBuf,
     writers: Arc<Writers>,
     state: Mutex<State>,
-    /// The time to look has come nearer.
+    /// Notified when a look becomes due earlier.
     sooner: Notify,
 }
 
-/// What is of interest, and what has come of it.
+/// The relevant paths, and the changes gathered.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) gather: Gather,
-    /// The folders of the tree: everything right in them counts.
+    /// The folders of the tree; every direct entry is relevant.
     pub(super) tree: HashSet<PathBuf>,
     pub(super) tracked: Files,
     pub(super) signals: Files,
-    /// The folders that have a watch.
+    /// The watched folders.
     pub(super) watched: HashSet<PathBuf>,
-    /// Folders that were moved or deleted: what is below them has no watch any more.
+    /// Folders that were moved or removed; watches below them no longer work.
     pub(super) lost: HashSet<PathBuf>,
-    /// The system could not tell everything: watches may be gone, too.
+    /// Notifications were lost, and watches may be gone too.
     pub(super) overflowed: bool,
     /// Not everything can be watched.
     pub(super) is_limited: bool,
 }
 
-/// Single files, and the folders above them, whose coming and going may be theirs.
+/// Single files and their parent folders, whose creation or removal affects them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Files {
     files: HashSet<PathBuf>,
@@ -86,7 +85,7 @@ impl State {
     }
 }
 
-impl Told {
+impl Notifications {
     pub(super) fn new(root: &Path, log: &Path, writers: Arc<Writers>) -> Self {
         Self {
             writers,
@@ -98,9 +97,8 @@ impl Told {
         }
     }
 
-    /// Waits until it is time to look, and takes out at what; for ever, if nothing happens.
-    ///
-    /// May be dropped and called again: nothing is lost.
+    /// Waits until a look is due and takes its scope; waits forever if nothing happens.
+    /// Cancel-safe.
     pub(super) async fn due(&self) -> Due {
         loop {
             let due = self.lock().gather.due();
@@ -115,18 +113,18 @@ impl Told {
         }
     }
 
-    /// Has everything looked at, as soon as nothing else is told.
+    /// Schedules a look at everything.
     pub(super) fn look_at_everything(&self) {
         self.lock().gather.everything(Instant::now());
         self.sooner.notify_one();
     }
 
-    /// Takes in what the system tells.
-    pub(super) fn take(&self, told: notify::Result<notify::Event>) {
+    /// Handles a notification of the system.
+    pub(super) fn take(&self, event: notify::Result<notify::Event>) {
         let now = Instant::now();
-        self.change(|state| match told {
+        self.change(|state| match event {
             Ok(event) if !event.need_rescan() => self.sift(state, &event, now),
-            // It has lost count, or something else has gone wrong.
+            // Notifications were lost, or another error occurred.
             Ok(_) | Err(_) => {
                 state.overflowed = true;
                 state.gather.everything(now);
@@ -135,12 +133,12 @@ impl Told {
         });
     }
 
-    /// Says what is to be looked at again, and when.
-    pub(super) fn hold(&self, held: Option<Held>) {
+    /// Sets the postponed paths.
+    pub(super) fn hold(&self, held: Option<PostponedPaths>) {
         self.change(|state| state.gather.hold(held));
     }
 
-    /// Changes what is known, and wakes who waits if it is time to look sooner for that.
+    /// Changes the state, and wakes the waiter if a look becomes due earlier.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.lock();
         let before = state.gather.due();
@@ -162,40 +160,42 @@ impl Told {
     }
 
     fn sift(&self, state: &mut State, event: &notify::Event, now: Instant) {
-        let Some(deed) = deed(event.kind) else {
+        let Some(activity) = activity(event.kind) else {
             return;
         };
-        for told in &event.paths {
-            if is_temporary(told) || self.is_log(told) {
+        for raw in &event.paths {
+            if is_temporary(raw) || self.is_log(raw) {
                 continue;
             }
-            self.note_writer(event.kind, told);
-            if state.signals.concern(told) {
+            self.note_writer(event.kind, raw);
+            if state.signals.concern(raw) {
                 state.gather.repository(now);
             }
-            if is_gone(event.kind) && state.has_watches_below(told) {
-                state.lost.insert(told.clone());
+            if is_gone(event.kind) && state.has_watches_below(raw) {
+                state.lost.insert(raw.clone());
             }
-            let path = self.spelt(told);
+            let path = self.spelled(raw);
             if state.tracked.concern(&path) || self.is_in_tree(state, &path) {
-                state.gather.path(&path, deed, now);
+                state.gather.path(&path, activity, now);
             }
         }
     }
 
-    /// Takes note of who begins to write a file, and who is done.
+    /// Records which files a program has open for writing.
     fn note_writer(&self, kind: EventKind, path: &Path) {
         match kind {
-            EventKind::Create(CreateKind::File) => self.writers.makes(path),
-            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => self.writers.writes(path),
+            EventKind::Create(CreateKind::File) => self.writers.note_created(path),
+            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => {
+                self.writers.note_written(path)
+            }
             EventKind::Access(AccessKind::Close(AccessMode::Write))
             | EventKind::Remove(_)
-            | EventKind::Modify(ModifyKind::Name(_)) => self.writers.done(path),
+            | EventKind::Modify(ModifyKind::Name(_)) => self.writers.note_closed(path),
             _ => {}
         }
     }
 
-    /// Returns whether a path is a folder of the tree, or lies right in one.
+    /// Returns whether a path is a folder of the tree or directly inside one.
     fn is_in_tree(&self, state: &State, path: &Path) -> bool {
         let is_git = |path: &Path| path.components().any(|part| part.as_os_str() == ".git");
         let is_below = path
@@ -212,8 +212,8 @@ impl Told {
         }
     }
 
-    /// Returns a path as it is spelt below the root.
-    fn spelt(&self, path: &Path) -> PathBuf {
+    /// Returns a path as spelled below the root.
+    fn spelled(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.real) {
             Ok(rest) if !path.starts_with(&self.root) => self.root.join(rest),
             _ => path.to_owned(),
@@ -221,13 +221,13 @@ impl Told {
     }
 }
 
-/// Returns what an event says of a path; `None` when nothing has changed there.
-fn deed(kind: EventKind) -> Option<Deed> {
+/// Returns what an event means for a path; `None` if nothing changed.
+fn activity(kind: EventKind) -> Option<Activity> {
     match kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Deed::Done),
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Activity::Done),
         EventKind::Access(_) => None,
-        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => Some(Deed::Written),
-        _ => Some(Deed::Done),
+        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any) => Some(Activity::Written),
+        _ => Some(Activity::Done),
     }
 }
 
@@ -238,7 +238,7 @@ fn is_gone(kind: EventKind) -> bool {
     )
 }
 
-/// Returns whether a file is one of ours that nobody shall see.
+/// Returns whether a file is a temporary file of this client.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
     name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(b".tmp")
@@ -251,30 +251,30 @@ mod tests {
     use super::*;
     use crate::project::gather::Where;
 
-    fn told() -> Told {
+    fn notifications() -> Notifications {
         let log = Path::new("/p/src/acp.log");
-        Told::new(Path::new("/p"), log, Arc::default())
+        Notifications::new(Path::new("/p"), log, Arc::default())
     }
 
-    /// Tells one event in a project of `/p` and `/p/src`, with a tracked file `/p/target/log`, and
-    /// compares what is due: paths, "everything", "repository", or nothing.
+    /// Sends one event in a project with folders `/p` and `/p/src` and a tracked file
+    /// `/p/target/log`, and compares the due look: paths, "everything", "repository", or nothing.
     #[track_caller]
     fn check(kind: EventKind, path: &str, due: &[&str]) {
-        let told = told();
+        let notifications = notifications();
         {
-            let mut state = told.lock();
+            let mut state = notifications.lock();
             state.tree = ["/p", "/p/src"].map(PathBuf::from).into();
             state.tracked = Files::new([PathBuf::from("/p/target/log")]);
             state.signals = Files::new([PathBuf::from("/p/.git/refs/heads/a/b")]);
         }
-        told.take(Ok(notify::Event::new(kind).add_path(PathBuf::from(path))));
-        compare(&told, due);
+        notifications.take(Ok(notify::Event::new(kind).add_path(PathBuf::from(path))));
+        compare(&notifications, due);
     }
 
     #[track_caller]
-    fn compare(told: &Told, due: &[&str]) {
-        let is_due = told.lock().gather.due().is_some();
-        let taken = told.lock().gather.take();
+    fn compare(notifications: &Notifications, due: &[&str]) {
+        let is_due = notifications.lock().gather.due().is_some();
+        let taken = notifications.lock().gather.take();
         let mut found = match taken.tree {
             None => vec![],
             Some(Where::Everything) => vec!["everything".to_owned()],
@@ -291,7 +291,7 @@ mod tests {
     const CREATED: EventKind = EventKind::Create(CreateKind::Folder);
 
     #[test]
-    fn what_lies_in_the_tree_counts() {
+    fn changes_in_the_tree_cause_a_look() {
         check(WRITTEN, "/p/src/a", &["/p/src/a"]);
         check(CREATED, "/p/new", &["/p/new"]);
         check(EventKind::Remove(RemoveKind::Folder), "/p/src", &["/p/src"]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_and_strangers_wake_nobody() {
+    fn reads_and_irrelevant_files_cause_no_look() {
         let open = EventKind::Access(AccessKind::Open(AccessMode::Any));
         let read = EventKind::Access(AccessKind::Close(AccessMode::Read));
         check(open, "/p/src/a", &[]);
@@ -313,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn tracked_files_and_the_folders_above_them_count() {
+    fn tracked_files_and_their_parent_folders_cause_a_look() {
         check(WRITTEN, "/p/target/log", &["/p/target/log"]);
         check(CREATED, "/p/target", &["/p/target"]);
     }
 
     #[test]
-    fn what_git_was_asked_about_counts() {
+    fn signal_files_of_git_cause_a_query() {
         check(WRITTEN, "/p/.git/refs/heads/a/b", &["repository"]);
         check(CREATED, "/p/.git/refs/heads/a", &["repository"]);
         check(WRITTEN, "/p/.git/refs/heads/c", &[]);
@@ -327,11 +327,11 @@ mod tests {
 
     #[test]
     fn an_overflow_means_everything() {
-        let told = told();
-        told.take(Ok(
+        let notifications = notifications();
+        notifications.take(Ok(
             notify::Event::new(EventKind::Other).set_flag(Flag::Rescan)
         ));
-        assert!(told.lock().overflowed);
-        compare(&told, &["everything", "repository"]);
+        assert!(notifications.lock().overflowed);
+        compare(&notifications, &["everything", "repository"]);
     }
 }

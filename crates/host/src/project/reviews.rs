@@ -1,7 +1,7 @@
-//! Reviews that outlive a Neovim: written down for the one that comes after it.
+//! Stores the reviews of a Neovim for the next one.
 //!
-//! Invariant: a review is taken over once. Whoever takes it over has it on disk as its own before
-//! what the other has left is removed, so that a crash in between loses nothing.
+//! Invariant: a review is taken over once. The new owner writes it to disk before it removes the
+//! old file, so a crash in between loses nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::checkpoints;
 use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
-use super::life::{Life, past};
+use super::lease::{Lease, ended};
 use super::store::{Store, Sync, write_private};
 use acp_core::spine::event::{DiskText, Stamp};
 use acp_core::spine::project::{Blob, Body, FileState, KeptReview};
@@ -20,29 +20,28 @@ use acp_core::text::format::{Encoding, Format, LineEnd};
 
 const MAGIC: &[u8; 8] = b"acprevw2";
 
-/// Keeps the reviews of one project of this Neovim.
+/// Stores this Neovim's reviews of one project.
 #[derive(Debug)]
 pub(super) struct Keeper {
     root: PathBuf,
     store: Arc<Store>,
-    /// Locked by whoever writes.
+    /// Held during a write.
     own: Mutex<Own>,
-    /// What is to be written down next: reviews by path, `None` where one is over.
+    /// Changes to write next: reviews by path, `None` for one that has ended.
     waiting: Mutex<BTreeMap<PathBuf, Option<KeptReview>>>,
 }
 
-/// What is written down of this Neovim.
+/// This Neovim's stored reviews.
 #[derive(Debug, Default)]
 struct Own {
-    /// There from the first use on.
-    life: Option<Arc<Life>>,
-    /// By path: what there is to be kept, those that were taken over and that nobody has spoken
-    /// of since among them.
+    /// Set on first use.
+    lease: Option<Arc<Lease>>,
+    /// All reviews to store, by path, including those taken over.
     reviews: BTreeMap<PathBuf, Record>,
 }
 
 impl Keeper {
-    /// Returns the keeper of a root, which does nothing yet.
+    /// Returns the keeper of a root; it does nothing yet.
     pub(super) fn new(root: &Path, store: Arc<Store>) -> Self {
         Self {
             root: root.to_owned(),
@@ -52,8 +51,8 @@ impl Keeper {
         }
     }
 
-    /// Notes what is to be kept, in place of what was kept of the same files, and what is over;
-    /// returns whether that has to be seen to: else somebody does already.
+    /// Queues reviews to store, each replacing the earlier one of its file, and reviews that have
+    /// ended. Returns whether the caller must schedule a write; otherwise one is scheduled already.
     pub(super) fn note(&self, files: Vec<KeptReview>, over: Vec<PathBuf>) -> bool {
         let mut waiting = lock(&self.waiting);
         let is_first = waiting.is_empty();
@@ -63,10 +62,10 @@ impl Keeper {
         is_first && !waiting.is_empty()
     }
 
-    /// Writes down what was noted.
+    /// Writes the queued changes.
     ///
     /// # Errors
-    /// A sentence; then what was written down before still is.
+    /// A sentence; the earlier file is unchanged in that case.
     pub(super) fn flush(&self) -> Result<(), String> {
         let mut own = lock(&self.own);
         match self.take_noted(&mut own) {
@@ -75,9 +74,9 @@ impl Keeper {
         }
     }
 
-    /// Takes in what was noted; returns whether there was any.
+    /// Applies the queued changes; returns whether there were any.
     fn take_noted(&self, own: &mut Own) -> bool {
-        // Taken only now: whoever writes last has what was noted last.
+        // Taken under the lock, so that the last writer writes the latest changes.
         let noted = std::mem::take(&mut *lock(&self.waiting));
         let any = !noted.is_empty();
         for (path, review) in noted {
@@ -89,22 +88,21 @@ impl Keeper {
         any
     }
 
-    /// Takes over the reviews that lives which are over have left; they are this life's then.
-    /// Returns all that is kept by then.
+    /// Takes over the reviews of Neovims that have ended, and returns all stored reviews.
     ///
-    /// Of several reviews of one file the oldest counts: it has what was there before all of them.
+    /// Of several reviews of one file the oldest wins, because its base precedes all of them.
     ///
     /// # Errors
-    /// A sentence; then they stay where they are.
+    /// A sentence; the reviews stay where they are in that case.
     pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
         let mut own = lock(&self.own);
         self.take_noted(&mut own);
         self.begun(&mut own)?;
-        let mut past = past(&self.folder());
+        let mut ended = ended(&self.folder());
         let mut taken: BTreeMap<PathBuf, Record> = BTreeMap::new();
-        // What is not understood may be of a version to come: it is left to that.
-        past.retain(|past| {
-            let Some(records) = self.read(&past.reviews()) else {
+        // An unknown format may belong to a newer version, so it is left alone.
+        ended.retain(|ended| {
+            let Some(records) = self.read(&ended.reviews()) else {
                 return false;
             };
             for record in records {
@@ -117,30 +115,31 @@ impl Keeper {
             own.reviews.extend(taken);
             self.write(&mut own)?;
         }
-        for past in past {
-            past.forget();
+        for ended in ended {
+            ended.forget();
         }
         let all = own.reviews.values();
         Ok(all.map(|record| record.review(&self.store)).collect())
     }
 
-    /// Returns this Neovim's life in the project.
+    /// Returns this Neovim's lease on the project.
     ///
     /// # Errors
     /// A sentence.
-    pub(super) fn life(&self) -> Result<Arc<Life>, String> {
+    pub(super) fn lease(&self) -> Result<Arc<Lease>, String> {
         self.begun(&mut lock(&self.own))
     }
 
-    fn begun(&self, own: &mut Own) -> Result<Arc<Life>, String> {
-        if let Some(life) = &own.life {
-            return Ok(Arc::clone(life));
+    fn begun(&self, own: &mut Own) -> Result<Arc<Lease>, String> {
+        if let Some(lease) = &own.lease {
+            return Ok(Arc::clone(lease));
         }
-        let begun = Life::begin(&self.folder()).map_err(|error| self.words(&error))?;
-        Ok(Arc::clone(own.life.insert(Arc::new(begun))))
+        let begun = Lease::begin(&self.folder()).map_err(|error| self.words(&error))?;
+        Ok(Arc::clone(own.lease.insert(Arc::new(begun))))
     }
 
-    /// Writes this Neovim's reviews down, in place of those before; none at all leaves no file.
+    /// Writes this Neovim's reviews, replacing the earlier file; removes the file if there are
+    /// none.
     fn write(&self, own: &mut Own) -> Result<(), String> {
         let path = self.begun(own)?.reviews();
         let written = match own.reviews.is_empty() {
@@ -159,8 +158,8 @@ impl Keeper {
         written.map_err(|error| self.words(&error))
     }
 
-    /// Returns the reviews in a file, spelt below this root; `None` when they cannot be read or
-    /// understood.
+    /// Returns the reviews in a file, with paths below this root; `None` if it cannot be read or
+    /// decoded.
     fn read(&self, path: &Path) -> Option<Vec<Record>> {
         let bytes = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
@@ -185,7 +184,7 @@ impl Keeper {
 
     fn words(&self, error: &io::Error) -> String {
         format!(
-            "What is under review in {} is not kept for the next Neovim: {error}; check {}.",
+            "The reviews in {} are not saved for the next Neovim: {error}; check {}.",
             self.root.display(),
             self.store.folder().display()
         )
@@ -196,10 +195,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the contents that kept reviews need.
+/// Returns the contents that stored reviews refer to.
 ///
 /// # Errors
-/// The file cannot be read or understood: what it needs is not known.
+/// The file cannot be read or decoded, so its contents are unknown.
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
@@ -208,8 +207,7 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     Ok(blobs.collect())
 }
 
-/// A review as it is written down: once its texts are in the store they are no longer here, but
-/// named by `blob` and `current`.
+/// A review as stored: its texts are in the store, named by `blob` and `current`.
 #[derive(Debug)]
 struct Record {
     review: KeptReview,
@@ -230,9 +228,9 @@ impl Record {
         }
     }
 
-    /// Puts its texts into the store, unless they are there already.
+    /// Stores the texts, unless that has been done.
     fn put(&mut self, store: &Store) -> io::Result<()> {
-        // The lines themselves: so the format need not be found again.
+        // Stored as plain lines, so the format need not be detected again.
         let put = |text: &Text| store.put(text.to_string().as_bytes());
         if let (Body::Text(text), None) = (&mut self.review.base.body, self.blob) {
             self.blob = Some(put(&text.text)?);
@@ -253,7 +251,7 @@ impl Record {
                 Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
-        // Without it the review begins anew from what is there.
+        // Without it, the review restarts from the current content.
         let current = self.current.and_then(|blob| store.get(blob).ok());
         review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
         review
@@ -264,7 +262,7 @@ fn text_of(bytes: &[u8]) -> Text {
     Text::from_text(&String::from_utf8_lossy(bytes))
 }
 
-/// Returns reviews as they are written down; their texts are in the store.
+/// Encodes reviews whose texts are in the store.
 fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -> Vec<u8> {
     let mut out = Vec::new();
     put_path(&mut out, root);
@@ -321,7 +319,7 @@ fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -
     seal(MAGIC, &out)
 }
 
-/// Returns the root the paths are below of, and the reviews.
+/// Returns the root of the paths, and the reviews.
 fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
     let bytes = unseal(MAGIC, bytes)?;
     let mut from = Reader(&bytes);
@@ -387,7 +385,7 @@ fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec
     }
 }
 
-/// Returns what may be there; the outer `None` is damage.
+/// Reads an optional value; the outer `None` means damage.
 fn option<'a, T>(
     from: &mut Reader<'a>,
     take: impl FnOnce(&mut Reader<'a>) -> Option<T>,

@@ -1,6 +1,6 @@
-//! The folder of records: made, listed, read, pruned.
+//! The folder of records: creating, listing, reading, pruning.
 //!
-//! Invariant: nothing is removed that somebody writes to.
+//! Invariant: a record that is being written is never removed.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -12,53 +12,53 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
 
-use super::writing::Writing;
+use super::writers::RecordWriter;
 use acp_core::conversation::history::{
     Bounds, Header, Kept, Meta, Past, Record, RecordName, lines,
 };
 
-/// How the names of records end.
+/// File extension of records.
 const ENDING: &str = "jsonl";
 
-/// Of a longer record the end is read.
+/// Only the end of a longer record is read.
 const MAX_READ: u64 = 16 << 20;
 
-/// How much is kept of all sessions, and of how many: then the oldest go.
+/// Maximum size and number of all records; beyond either, the oldest are removed.
 const MAX_BYTES: u64 = 512 << 20;
 const MAX_RECORDS: usize = 2_000;
 
-/// What is looked at of a record that is only listed: its beginning, and its end.
+/// Bytes read from the beginning and the end of a record to list it.
 const HEAD: usize = 64 << 10;
 const TAIL: u64 = 32 << 10;
 
 /// The folder of records.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct RecordFolder {
     folder: PathBuf,
 }
 
-impl Shelf {
-    /// Returns the records in a folder; nothing is made before it is needed.
+impl RecordFolder {
+    /// Returns the records in a folder; the folder is created when first needed.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Returns the time, in seconds since 1970.
+    /// Returns the current time in seconds since 1970.
     pub(super) fn now(&self) -> u64 {
         since(SystemTime::now()).as_secs()
     }
 
-    /// Begins a record.
+    /// Creates a record.
     ///
     /// # Errors
-    /// As the system has it.
-    pub(super) fn begin(&self, header: &Header) -> io::Result<Writing> {
+    /// The system's error.
+    pub(super) fn begin(&self, header: &Header) -> io::Result<RecordWriter> {
         let mut writing = self.begin_empty()?;
         writing.write(&lines::first_line(header))?;
         Ok(writing)
     }
 
-    fn begin_empty(&self) -> io::Result<Writing> {
+    fn begin_empty(&self) -> io::Result<RecordWriter> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -71,7 +71,7 @@ impl Shelf {
             match file.open(self.path(&name)) {
                 Ok(file) => {
                     lock(&file)?;
-                    return Ok(Writing::new(name, file));
+                    return Ok(RecordWriter::new(name, file));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error),
@@ -79,12 +79,12 @@ impl Shelf {
         }
     }
 
-    /// Goes on with a record; one that somebody else is writing is copied, and one that is gone is
-    /// begun anew.
+    /// Continues a record. If another process is writing it, copies it; if it no longer exists,
+    /// creates a new one.
     ///
     /// # Errors
-    /// As the system has it.
-    pub(super) fn go_on(&self, name: &RecordName, header: &Header) -> io::Result<Writing> {
+    /// The system's error.
+    pub(super) fn go_on(&self, name: &RecordName, header: &Header) -> io::Result<RecordWriter> {
         let path = self.path(name);
         let file = File::options().read(true).append(true).open(&path);
         let mut file = match file {
@@ -93,11 +93,11 @@ impl Shelf {
         };
         match lock(&file) {
             Ok(()) if is_at(&file, &path) => {
-                let mut writing = Writing::new(name.clone(), file);
+                let mut writing = RecordWriter::new(name.clone(), file);
                 writing.is_torn = !ends_a_line(&mut writing.file)?;
                 Ok(writing)
             }
-            // Removed since it was opened.
+            // Removed after it was opened.
             Ok(()) => self.begin(header),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let mut writing = self.begin_empty()?;
@@ -109,19 +109,19 @@ impl Shelf {
         }
     }
 
-    /// Returns the records of a project, or all, the newest first; of several of one session, the
-    /// newest.
+    /// Returns the records of one project or all, newest first; of several records of a session,
+    /// only the newest.
     pub(super) fn list(&self, project: Option<&Path>) -> Vec<Kept> {
         let project = project.map(|path| path.to_string_lossy().into_owned());
         let is_wanted = |header: &Header| project.as_ref().is_none_or(|p| *p == header.project);
         let mut all: Vec<(SystemTime, Kept)> = Vec::new();
         for (name, meta) in self.files() {
             let time = modified(&meta);
-            if let Some((header, told)) = self.look(&name, is_wanted) {
+            if let Some((header, meta_line)) = self.look(&name, is_wanted) {
                 let kept = Kept {
                     name,
                     header,
-                    meta: told,
+                    meta: meta_line,
                     updated: since(time).as_secs(),
                     session: None,
                 };
@@ -132,7 +132,8 @@ impl Shelf {
         let mut known = HashSet::new();
         let mut kept: Vec<Kept> = all.into_iter().map(|(_, kept)| kept).collect();
         kept.retain(|kept| {
-            // A copy has the beginning of what it is a copy of; agents may use an id again.
+            // A copy shares the header of its original; the creation time is compared because
+            // agents may reuse an id.
             let (header, id) = (kept.header.clone(), kept.meta.id.clone());
             id.is_none_or(|id| known.insert((header.agent, id, header.created)))
         });
@@ -149,7 +150,7 @@ impl Shelf {
         Some((name, past))
     }
 
-    /// Reads a record; of a long one the end.
+    /// Reads a record, or the end of a long one.
     ///
     /// # Errors
     /// A sentence.
@@ -162,16 +163,16 @@ impl Shelf {
         if bytes <= MAX_READ {
             file.read_to_end(&mut text).map_err(words)?;
             return Past::of(&String::from_utf8_lossy(&text))
-                .ok_or_else(|| format!("{} is no record of a session", path.display()));
+                .ok_or_else(|| format!("{} is not a session record", path.display()));
         }
         let header = self.look(name, |_| true).map(|(header, _)| header);
-        let header = header.ok_or_else(|| format!("{} is no record", path.display()))?;
+        let header = header.ok_or_else(|| format!("{} is not a session record", path.display()))?;
         file.seek(SeekFrom::Start(bytes - MAX_READ))
             .map_err(words)?;
         file.read_to_end(&mut text).map_err(words)?;
         let mut past = Past::new(header);
         past.is_cut = true;
-        // The first line is a piece of one.
+        // The first line is incomplete.
         let text = String::from_utf8_lossy(&text);
         text.lines().skip(1).for_each(|line| past.take(line));
         Ok(past)
@@ -180,7 +181,7 @@ impl Shelf {
     /// Removes a record.
     ///
     /// # Errors
-    /// A sentence; then it is still there.
+    /// A sentence; the record still exists in that case.
     pub(super) fn delete(&self, name: &RecordName) -> Result<(), String> {
         let path = self.path(name);
         let words = |error: io::Error| format!("{} could not be removed: {error}", path.display());
@@ -194,7 +195,7 @@ impl Shelf {
         fs::remove_file(&path).map_err(words)
     }
 
-    /// Removes the oldest records, as far as too much is kept.
+    /// Removes the oldest records until the rest is within the limits.
     pub(super) fn prune(&self, bounds: Bounds) {
         let mut files: Vec<(RecordName, Metadata)> = self.files().collect();
         files.sort_by_key(|(_, meta)| Reverse(modified(meta)));
@@ -204,16 +205,16 @@ impl Shelf {
             bytes += meta.len();
             let is_old = modified(meta).elapsed().is_ok_and(|old| old > age);
             if is_old || at >= MAX_RECORDS || bytes > MAX_BYTES {
-                // One that is in use stays.
+                // A record in use stays.
                 let _ = self.delete(name);
             }
         }
     }
 
-    /// Returns why nothing is written down, in a sentence.
+    /// Returns a sentence that says why the session is not recorded.
     pub(super) fn words(&self, error: &io::Error) -> String {
         format!(
-            "This session is not written down for later: {error}; check {}.",
+            "This session is not being saved: {error}; check {}.",
             self.folder.display()
         )
     }
@@ -229,7 +230,7 @@ impl Shelf {
         })
     }
 
-    /// Reads what lists show, from the beginning of a record and from its end.
+    /// Reads what lists show from the beginning and the end of a record.
     fn look(
         &self,
         name: &RecordName,
@@ -252,7 +253,7 @@ impl Shelf {
         Some((header, meta))
     }
 
-    /// Returns where a record is. A name that leads elsewhere is none of ours.
+    /// Returns the path of a record. Other characters are dropped, so a name cannot lead elsewhere.
     fn path(&self, name: &RecordName) -> PathBuf {
         let is_ours = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let name: String = name.0.chars().filter(|c| is_ours(*c)).collect();
@@ -276,7 +277,7 @@ fn modified(meta: &Metadata) -> SystemTime {
     meta.modified().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Tells whether an open file is the one at a path.
+/// Returns whether an open file is still the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(there)) = (file.metadata(), fs::metadata(path)) else {
         return false;
@@ -294,7 +295,7 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Makes a file this Neovim's to write, as long as it is open.
+/// Locks a file for writing, until it is closed.
 fn lock(file: &File) -> io::Result<()> {
     Ok(rustix::fs::flock(
         file,

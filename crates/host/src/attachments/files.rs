@@ -1,26 +1,25 @@
-//! The files of a project that a prompt can name.
+//! The files of a project that a prompt can mention.
 //!
-//! Invariant: the list is bounded, and so is the time it takes; of a project with more, the files
-//! nearest to its folder are there.
+//! Invariant: the list is bounded in size and time; in a larger project it holds the files nearest
+//! to the root.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ignore::{DirEntry, WalkBuilder};
 
-/// How many files are listed at most; looking through them all must cost no more than a keystroke
-/// may.
+/// Maximum number of files listed: filtering them must fit between two keystrokes.
 const MAX_FILES: usize = 30_000;
 
-/// How long that may take.
+/// Maximum duration of the listing.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Returns the files below a folder that `.gitignore` lets through, the nearest first.
+/// Returns the files below a folder that `.gitignore` does not exclude, the nearest first.
 pub(super) fn list(folder: &Path) -> Vec<Box<str>> {
     walk(folder, MAX_FILES)
 }
 
-/// Goes one level deeper at a time only where there are too many files for one walk.
+/// Walks everything; if that finds too many files, walks again with a smaller depth.
 fn walk(folder: &Path, max: usize) -> Vec<Box<str>> {
     let until = Instant::now() + PATIENCE;
     let mut depth = None;
@@ -36,7 +35,7 @@ fn walk(folder: &Path, max: usize) -> Vec<Box<str>> {
     }
 }
 
-/// Adds files up to a depth; `false` when there are more than `max`, or no time is left.
+/// Adds files up to a depth; returns `false` if there are more than `max` or time is up.
 fn take(
     folder: &Path,
     depth: Option<usize>,
@@ -58,7 +57,7 @@ fn take(
         let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
         let path = entry.path().strip_prefix(folder).ok();
         let path = path.and_then(Path::to_str).filter(|_| is_file);
-        // What has more than one line cannot be written into a menu.
+        // A completion menu cannot show a path with a line break.
         if let Some(path) = path.filter(|path| !path.contains('\n')) {
             found.push(path.into());
         }
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_not_listed() {
+    fn ignored_files_are_not_listed() {
         let all = [
             ".gitignore",
             "a.rs",
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_files_the_nearest_are_listed() {
+    fn if_there_are_too_many_files_the_nearest_are_listed() {
         check(4, &[".gitignore", "a.rs", ".github/ci.yml", "src/b.rs"]);
         check(2, &[".gitignore", "a.rs"]);
     }

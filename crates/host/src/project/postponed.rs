@@ -1,8 +1,8 @@
-//! What has changed and is not told yet: files that are being written, and files that have gone
-//! this very moment and may be made anew.
+//! Postpones reporting of files that are being written, and of removals that may be followed by a
+//! new file at once.
 //!
-//! Invariant: a path is held for a second at most. Files that come and ones that go are held
-//! together, because one may have become the other.
+//! Invariant: a path is postponed for at most a second. New and removed files are postponed
+//! together, because they may be a move.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,38 +10,38 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::manifest::Entries;
-use super::scan::Seen;
-use crate::still::{Stillness, Writers};
+use super::scan::FoundFile;
+use crate::quiescence::{Quiescence, Writers};
 
-/// The paths whose news wait.
+/// The postponed paths.
 #[derive(Debug)]
-pub(super) struct Hold {
-    held: BTreeMap<PathBuf, Held>,
-    /// What is let through just now, and since when it had been held.
+pub(super) struct Postponed {
+    held: BTreeMap<PathBuf, PostponedPath>,
+    /// Paths released by the current look, and since when they had been postponed.
     through: BTreeMap<PathBuf, Instant>,
     writers: Arc<Writers>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Held {
-    /// When it was found to be held.
+struct PostponedPath {
+    /// When the path was first postponed.
     since: Instant,
     /// When to look again.
     again: Instant,
 }
 
-/// A path that has changed.
+/// A changed path.
 struct Changed {
     path: PathBuf,
     since: Instant,
-    /// Until when it waits; `None` when it need not.
+    /// Until when it must wait, if it must.
     wait: Option<Instant>,
-    /// The files that were here, and are, if they are not the same.
+    /// The inodes of the old and the new file, if they differ.
     left: Option<u64>,
     came: Option<u64>,
 }
 
-impl Hold {
+impl Postponed {
     pub(super) fn new(writers: Arc<Writers>) -> Self {
         Self {
             held: BTreeMap::new(),
@@ -54,39 +54,40 @@ impl Hold {
         self.held.keys()
     }
 
-    /// Returns when to look at what is held.
+    /// Returns when to look at the postponed paths.
     pub(super) fn again(&self) -> Option<Instant> {
         self.held.values().map(|held| held.again).min()
     }
 
-    /// Holds a path after all: it was written to while it was read; `false` when it has been held
-    /// for too long.
+    /// Postpones a path that was written to during the read; returns `false` if it has been
+    /// postponed too long.
     pub(super) fn hold(&mut self, path: &Path) -> bool {
         let now = Instant::now();
         let since = self.through.get(path).copied().unwrap_or(now);
-        let Stillness { after, patience } = self.writers.stillness();
+        let Quiescence { after, patience } = self.writers.quiescence();
         let is_overdue = now >= since + patience;
         if !is_overdue {
             let again = now + after;
-            self.held.insert(path.to_owned(), Held { since, again });
+            self.held
+                .insert(path.to_owned(), PostponedPath { since, again });
         }
         !is_overdue
     }
 
-    /// Takes out of what was found, and of what is gone, whatever is not to be told yet; nothing
-    /// but that is held from now on.
+    /// Removes from the found and removed paths those that must wait; they replace the postponed
+    /// ones.
     ///
-    /// All that is held must have been looked at.
+    /// All postponed paths must be part of the look.
     pub(super) fn set_aside(
         &mut self,
         known: &Entries,
-        found: &mut BTreeMap<PathBuf, Seen>,
+        found: &mut BTreeMap<PathBuf, FoundFile>,
         gone: &mut Vec<PathBuf>,
-        is_news: impl Fn(&Path, &Seen) -> bool,
-        spelt: impl Fn(&Path) -> PathBuf,
+        is_news: impl Fn(&Path, &FoundFile) -> bool,
+        spelled: impl Fn(&Path) -> PathBuf,
     ) {
         let now = Instant::now();
-        let Stillness { after, patience } = self.writers.stillness();
+        let Quiescence { after, patience } = self.writers.quiescence();
         let before = std::mem::take(&mut self.held);
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
         let inode = |path: &Path| known.get(path).map(|known| known.stat.inode);
@@ -94,7 +95,7 @@ impl Hold {
         for (path, seen) in found.iter().filter(|(path, seen)| is_news(path, seen)) {
             let wait = match seen.is_link {
                 true => None,
-                false => self.writers.wait(&spelt(path), &seen.stat.stamp()),
+                false => self.writers.wait(&spelled(path), &seen.stat.stamp()),
             };
             let (left, came) = (inode(path), Some(seen.stat.inode));
             changed.push(Changed {
@@ -119,7 +120,7 @@ impl Hold {
         self.through.clear();
         for it in changed {
             if it.wait.is_some() && now >= it.since + patience {
-                self.writers.give_up(&spelt(&it.path));
+                self.writers.note_timed_out(&spelled(&it.path));
             }
             self.pass(it, now);
         }
@@ -127,16 +128,16 @@ impl Hold {
         gone.retain(|path| !self.held.contains_key(path));
     }
 
-    /// Holds a path that waits, and lets all others through.
+    /// Postpones a path that must wait, and releases all others.
     fn pass(&mut self, it: Changed, now: Instant) {
-        let patience = self.writers.stillness().patience;
+        let patience = self.writers.quiescence().patience;
         let Changed { path, since, .. } = it;
         match it.wait {
             Some(wait) if now < since + patience => {
-                // It is looked at the less often the longer it takes.
+                // The longer it takes, the rarer the looks.
                 let again = wait.max(now + (now - since) / 2);
                 let again = again.min(since + patience);
-                self.held.insert(path, Held { since, again });
+                self.held.insert(path, PostponedPath { since, again });
             }
             _ => {
                 self.through.insert(path, since);
@@ -145,11 +146,11 @@ impl Hold {
     }
 }
 
-/// Has whatever may be part of a move wait if anything of that does.
+/// If one part of a possible move must wait, makes the other parts wait as well.
 fn wait_together(changed: &mut [Changed], until: Instant) {
     let left: HashSet<u64> = changed.iter().filter_map(|it| it.left).collect();
     let came: HashSet<u64> = changed.iter().filter_map(|it| it.came).collect();
-    // A file that is replaced has come from nowhere and gone nowhere, as a rule.
+    // A file replaced in place is usually not part of a move.
     let moves = |it: &Changed| match (it.left, it.came) {
         (Some(old), Some(new)) => left.contains(&new) || came.contains(&old),
         (None, None) => false,

@@ -1,6 +1,6 @@
-//! Running a tool for what it prints.
+//! Runs a tool and captures its output.
 //!
-//! Invariant: it is over in time, whatever it does, and no process is left.
+//! Invariant: the call ends within the time limit and leaves no process behind.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
@@ -8,19 +8,19 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// What a tool has printed.
+/// The output of a tool.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
     pub(super) is_success: bool,
-    /// There was more.
+    /// The output was longer.
     pub(super) is_cut: bool,
 }
 
-/// Runs a command and returns what it prints, at most `cap` bytes.
+/// Runs a command and returns at most `cap` bytes of its output.
 ///
 /// # Errors
-/// It could not be started, or has taken too long; in words that go on a sentence.
+/// It could not be started or took too long; a clause to complete a sentence.
 pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Result<Output, String> {
     let words = |error: io::Error| error.to_string();
     command
@@ -37,7 +37,7 @@ pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Resul
         let mut bytes = Vec::new();
         let limit = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
         let result = stdout.take(limit).read_to_end(&mut bytes);
-        // Nobody waits any more when it has taken too long.
+        // After a timeout the receiver is gone.
         let _ = done.send(result.map(|_| bytes));
     });
     let bytes = match spawned {
@@ -46,7 +46,7 @@ pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Resul
     };
     let is_cut = matches!(&bytes, Some(Ok(bytes)) if bytes.len() > cap);
     if is_cut || !matches!(bytes, Some(Ok(_))) {
-        // It may have ended by itself.
+        // The tool may have exited already.
         let _ = child.kill();
     }
     let status = child.wait().map_err(words)?;
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_prints_is_bounded() {
+    fn a_tools_output_is_bounded() {
         let output = run(sh("printf hello"), 5, Duration::from_secs(20)).unwrap();
         assert_eq!(
             (output.bytes.as_slice(), output.is_cut),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_ended() {
+    fn a_hanging_tool_is_killed() {
         let why = run(sh("exec sleep 1000"), 5, Duration::from_millis(20)).unwrap_err();
         assert_eq!(why, "it took more than 0 s");
     }

@@ -1,7 +1,8 @@
-//! What goes along with a prompt and is no text of a file: images, the clipboard, `git diff`.
+//! Attachments that are not the text of a file: images, the clipboard, `git diff`. Also the
+//! project's prompt history and file list.
 //!
-//! Invariant: every request gets one answer, whatever a tool does: it has a time limit, and what
-//! it prints a bound.
+//! Invariant: every request gets one answer; tools run with a time limit, and their output is
+//! bounded.
 
 mod base64;
 mod files;
@@ -19,10 +20,10 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::Token;
 
-/// How long a tool may take.
+/// Time limit for a tool.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How much of a diff goes along.
+/// Maximum size of the diff attached to a prompt.
 const MAX_DIFF: usize = 512 << 10;
 
 /// Reads an image from a file, or from the clipboard.
@@ -39,20 +40,20 @@ pub(super) fn image(token: Token, path: Option<PathBuf>, kit: &Kit) {
     });
 }
 
-/// Reads the prompts that were written in a folder.
+/// Reads the earlier prompts of a folder.
 pub(super) fn recall(state: PathBuf, folder: PathBuf, kit: &Kit) {
     let kit = kit.clone();
-    kit.clone().spawn("the prompts of before", async move {
+    kit.clone().spawn("the prompt history", async move {
         let place = folder.clone();
         let work = move || prompts::load(&state, &place);
-        let done = kit.blocking("the prompts of before", work).await;
-        // Without them there is nothing to come back to; that is all it costs.
+        let done = kit.blocking("the prompt history", work).await;
+        // On an error, the user only loses the prompt history.
         let texts = done.and_then(Result::ok).unwrap_or_default();
         kit.inbox.send(Event::PromptsRecalled { folder, texts });
     });
 }
 
-/// Keeps a prompt that was written in a folder; `busy` is held until that is done.
+/// Saves a prompt of a folder; holds `busy` until that is done.
 pub(super) fn keep_prompt(
     state: PathBuf,
     folder: PathBuf,
@@ -64,14 +65,14 @@ pub(super) fn keep_prompt(
     kit.clone().spawn("a prompt", async move {
         let work = move || prompts::keep(&state, &folder, &text);
         if let Some(Err(error)) = kit.blocking("a prompt", work).await {
-            let line = format!("a prompt could not be kept: {error}");
+            let line = format!("a prompt could not be saved: {error}");
             kit.log.line(Level::Warn, "host", &line);
         }
         drop(busy);
     });
 }
 
-/// Lists the files of a folder that can be named in a prompt.
+/// Lists the files of a folder that a prompt can mention.
 pub(super) fn list(folder: PathBuf, kit: &Kit) {
     let kit = kit.clone();
     kit.clone().spawn("a list of files", async move {
@@ -82,7 +83,7 @@ pub(super) fn list(folder: PathBuf, kit: &Kit) {
     });
 }
 
-/// Asks git what has changed in a folder since the last commit.
+/// Runs `git diff` against the last commit of a folder.
 pub(super) fn diff(token: Token, folder: PathBuf, kit: &Kit) {
     let (kit, environment) = (kit.clone(), kit.environment.clone());
     kit.clone().spawn("a diff", async move {
@@ -93,7 +94,8 @@ pub(super) fn diff(token: Token, folder: PathBuf, kit: &Kit) {
     });
 }
 
-/// Nothing of the user's runs for it but git: no pager, no program for diffs, no monitor.
+/// Disables everything that git would run on the user's behalf: pager, external diff, text
+/// conversion, file monitor.
 fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> {
     let Some(mut git) = command::tool("git", folder, environment) else {
         return Err("`git` was not found: `@diff` needs it on your PATH.".into());

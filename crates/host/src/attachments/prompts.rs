@@ -1,7 +1,7 @@
-//! The prompts of each project on disk: a file for each, a JSON text on each line.
+//! Each project's prompt history on disk: one file, one JSON string per line.
 //!
-//! Invariant: two Neovims at once lose no prompt of each other's: a file is written to and made
-//! shorter only by who holds its lock. A line that cannot be read is passed over.
+//! Invariant: concurrent Neovims lose none of each other's prompts: a file is written or shortened
+//! only while its lock is held. Unreadable lines are skipped.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,16 +13,16 @@ use rustix::fs::{FlockOperation, flock};
 
 use acp_core::conversation::recall::MAX_PROMPTS;
 
-/// A file with more than this is made shorter.
+/// Size above which a file is shortened.
 const MAX_BYTES: u64 = 2 << 20;
 
-/// Returns the file with the prompts of a project.
+/// Returns the path of a project's history.
 fn file_of(state: &Path, folder: &Path) -> PathBuf {
     let name = blake3::hash(folder.as_os_str().as_bytes()).to_hex();
     state.join("prompts").join(format!("{}.jsonl", &name[..32]))
 }
 
-/// Opens a project's file, locked, for as long as it is open.
+/// Opens a project's history; the lock lasts as long as the file is open.
 fn open(state: &Path, folder: &Path) -> io::Result<File> {
     let path = file_of(state, folder);
     if let Some(folder) = path.parent() {
@@ -60,12 +60,12 @@ pub(super) fn load(state: &Path, folder: &Path) -> io::Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Adds a prompt to those of a project.
+/// Appends a prompt to a project's history.
 pub(super) fn keep(state: &Path, folder: &Path, text: &str) -> io::Result<()> {
     open(state, folder)?.write_all(line(text).as_bytes())
 }
 
-/// Begins with a line end, too: the line before may be torn.
+/// Starts with a newline as well, because the line before may be torn.
 fn line(text: &str) -> String {
     format!("\n{}\n", serde_json::Value::from(text))
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_there_again() {
+    fn saved_prompts_are_loaded_again() {
         let state = tempfile::tempdir().unwrap();
         let (state, here) = (state.path(), Path::new("/p"));
         assert!(load(state, here).unwrap().is_empty());
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_does_not_grow_for_ever() {
+    fn the_history_file_stays_bounded() {
         let state = tempfile::tempdir().unwrap();
         let (state, here) = (state.path(), Path::new("/p"));
         let long = "x".repeat(3 << 20);

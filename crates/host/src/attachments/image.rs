@@ -1,4 +1,4 @@
-//! Images for prompts: found out what they are, bounded, encoded.
+//! Images for prompts: type detection, size limit, encoding.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,10 +9,11 @@ use crate::Environment;
 use crate::command;
 use acp_core::conversation::attachment::Image;
 
-/// Models take no larger ones.
+/// Models accept no larger images.
 const MAX_BYTES: usize = 5 << 20;
 
-/// Programs that print the image in the clipboard: where each is of use, and its arguments.
+/// Programs that print the image in the clipboard: the variable that must be set for each, its
+/// name, its arguments.
 const CLIPBOARD: [(&str, &str, &[&str]); 3] = [
     (
         "WAYLAND_DISPLAY",
@@ -30,14 +31,14 @@ const CLIPBOARD: [(&str, &str, &[&str]); 3] = [
 /// Reads the image in a file.
 ///
 /// # Errors
-/// There is none, or it is too large; a sentence.
+/// The file cannot be read, is not an image, or is too large; a sentence.
 pub(super) fn in_file(path: &Path) -> Result<Image, String> {
     let shown = path.display();
     let failed = |why: std::io::Error| format!("{shown} cannot be read: {why}.");
     let file = File::open(path).map_err(failed)?;
-    // What is no file may have no end, or never begin.
+    // A device or a pipe may never end, or block.
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("{shown} is no file."));
+        return Err(format!("{shown} is not a file."));
     }
     let mut bytes = Vec::new();
     let cap = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
@@ -48,7 +49,7 @@ pub(super) fn in_file(path: &Path) -> Result<Image, String> {
 /// Reads the image in the clipboard.
 ///
 /// # Errors
-/// There is none, or nothing to read it with; a sentence.
+/// There is no image, or no program to read it; a sentence.
 pub(super) fn in_clipboard(environment: &Environment) -> Result<Image, String> {
     let is_set = |name: &str| name.is_empty() || environment.value(name).is_some();
     let kit = CLIPBOARD.iter().filter(|(display, ..)| is_set(display));
@@ -81,7 +82,7 @@ fn image(bytes: &[u8], whose: &str) -> Result<Image, String> {
         ));
     }
     let mime = mime(bytes).ok_or_else(|| {
-        format!("{whose} is no image that agents take: PNG, JPEG, GIF and WebP are.")
+        format!("{whose} is not an image that agents accept: use PNG, JPEG, GIF or WebP.")
     })?;
     Ok(Image {
         mime,
@@ -90,7 +91,7 @@ fn image(bytes: &[u8], whose: &str) -> Result<Image, String> {
     })
 }
 
-/// Tells what an image is by how it begins; its name may be wrong.
+/// Returns an image's type by its first bytes, because the file name may be wrong.
 fn mime(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
@@ -134,17 +135,17 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_known_by_its_bytes() {
+    fn an_images_type_is_detected_from_its_bytes() {
         check(b"\x89PNG\r\n", Ok(("image/png", "iVBORw0K")));
         check(b"\xff\xd8\xff\xe0", Ok(("image/jpeg", "/9j/4A==")));
         check(b"GIF89a", Ok(("image/gif", "R0lGODlh")));
-        let none = "is no image that agents take: PNG, JPEG, GIF and WebP are.";
+        let none = "is not an image that agents accept: use PNG, JPEG, GIF or WebP.";
         check(b"<svg/>", Err(none));
         check(b"", Err(none));
     }
 
     #[test]
-    fn an_image_is_not_larger_than_models_take() {
+    fn an_image_larger_than_models_accept_is_refused() {
         let mut large = b"\x89PNG".to_vec();
         large.resize(MAX_BYTES + 1, 0);
         check(
@@ -153,7 +154,7 @@ mod tests {
         );
     }
 
-    /// Checks what a clipboard gives whose program is this script.
+    /// Checks the result with a clipboard program that runs this script.
     #[track_caller]
     fn check_clipboard(script: Option<&str>, want: Result<&str, &str>) {
         let folder = tempfile::tempdir().unwrap();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clipboard_is_read_by_what_is_there() {
+    fn the_clipboard_is_read_with_an_installed_program() {
         check_clipboard(Some(r"printf '\211PNG'"), Ok("iVBORw=="));
         let none = Err("There is no image in the clipboard.");
         check_clipboard(Some("exit 1"), none);

@@ -1,49 +1,58 @@
-//! What a project's worker is woken by: what the watches tell, and comparing at intervals where
-//! they cannot tell everything.
+//! Wakes a project's worker: after notifications of the watches, and at intervals where watches
+//! cannot see every change.
 //!
-//! Invariant: without a change, and without a turn in a project that cannot be watched, nothing
-//! here wakes anybody: no timer, no poll.
+//! Invariant: without a change nothing wakes up, and there is no timer, except while a turn runs in
+//! a project that cannot be watched completely.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::asking::Asking;
-use super::gather::{Due, Held, REST, Where};
+use super::gather::{Due, PostponedPaths, REST, Where};
 use super::git::Git;
-use super::told::Told;
+use super::git_queries::GitQueries;
+use super::notifications::Notifications;
 use super::watch::{Placed, Watch};
 use crate::Kit;
 use acp_core::spine::effect::Turns;
 use acp_core::spine::event::Event;
 
-/// What one project's worker pays attention to.
+/// The wake-up sources of one project's worker.
 #[derive(Debug)]
-pub(super) struct Attention {
+pub(super) struct Wakeups {
     root: PathBuf,
     kit: Kit,
-    told: Arc<Told>,
+    notifications: Arc<Notifications>,
     watch: Arc<Mutex<Watch>>,
-    asking: Asking,
-    /// What is not watched is compared as often as this, while a turn runs.
+    git_queries: GitQueries,
+    /// Comparison interval for unwatched files while a turn runs.
     every: Duration,
     turns: Turns,
-    /// When everything may be compared again.
+    /// Earliest time for the next full comparison.
     rested: Instant,
 }
 
-impl Attention {
-    /// Returns the attention of a project: nothing is watched yet.
+impl Wakeups {
+    /// Returns the sources of a project; nothing is watched yet.
     pub(super) fn new(root: &Path, git: Git, kit: &Kit) -> Self {
-        let told = Arc::new(Told::new(root, kit.log.path(), Arc::clone(&kit.writers)));
+        let notifications = Arc::new(Notifications::new(
+            root,
+            kit.log.path(),
+            Arc::clone(&kit.writers),
+        ));
         let limits = &kit.limits.project;
-        let watch = Watch::new(root, limits.watches, Arc::clone(&told), kit.inbox.clone());
+        let watch = Watch::new(
+            root,
+            limits.watches,
+            Arc::clone(&notifications),
+            kit.inbox.clone(),
+        );
         let watch = Arc::new(Mutex::new(watch));
         Self {
             root: root.to_owned(),
-            asking: Asking::start(root, git, Arc::clone(&watch), kit),
+            git_queries: GitQueries::start(root, git, Arc::clone(&watch), kit),
             watch,
-            told,
+            notifications,
             every: limits.compare_every,
             turns: Turns::Over,
             rested: Instant::now(),
@@ -51,7 +60,7 @@ impl Attention {
         }
     }
 
-    /// Waits until something is to be done; may be dropped and called again.
+    /// Waits until something is due. Cancel-safe.
     pub(super) async fn next(&self) -> Due {
         let compare = async {
             match self.compare_at() {
@@ -60,67 +69,71 @@ impl Attention {
             }
         };
         tokio::select! {
-            due = self.told.due() => due,
+            due = self.notifications.due() => due,
             () = compare => Due { tree: Some(Where::Everything), repository: false },
         }
     }
 
-    /// Begins to watch: the folders of the tree, and files that are hidden in it.
+    /// Starts watching the folders of the tree, and single files that rules hide.
     pub(super) async fn start(&self, folders: Vec<PathBuf>, files: Vec<PathBuf>) {
         self.watches(move |watch| watch.start(folders)).await;
         self.watches(move |watch| watch.track(&files)).await;
-        // The tree may have changed since it was walked; a checkpoint would see that as well.
-        self.told.look_at_everything();
+        // The tree may have changed since it was walked; a checkpoint would notice that as well.
+        self.notifications.look_at_everything();
     }
 
-    /// Follows the folders of the tree; returns the paths to look at once more.
+    /// Updates the watched folders; returns the paths to look at again.
     pub(super) async fn follow(&self, new: Vec<PathBuf>, gone: Vec<PathBuf>) -> Vec<PathBuf> {
         self.watches(move |watch| watch.follow(new, &gone)).await
     }
 
-    /// Watches these files as well, wherever they lie; returns the paths to look at once more.
+    /// Watches these files too, wherever they are; returns the paths to look at again.
     pub(super) async fn track(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
         self.watches(move |watch| watch.track(&paths)).await
     }
 
-    /// Says which files are under review: what the user's repository has of them is told.
+    /// Sets the files under review, whose versions in the user's repository are reported.
     pub(super) fn review(&self, paths: Vec<PathBuf>) {
-        self.asking.review(paths);
+        self.git_queries.review(paths);
     }
 
-    /// Has what the user's repository has of the files under review told, if that is news.
+    /// Checks the versions of the files under review and reports changes.
     pub(super) fn committed(&self) {
-        self.asking.again();
+        self.git_queries.again();
     }
 
     pub(super) fn turns(&mut self, turns: Turns) {
         self.turns = turns;
     }
 
-    /// Takes note that somebody begins to look at everything: what was told is covered by that.
+    /// Drops pending notifications, because a full look is about to start.
     pub(super) fn looking_at_everything(&self) {
-        self.told.lock().gather.covered();
+        self.notifications.lock().gather.covered();
     }
 
-    /// Takes note of how long a look took that nobody but the watches or the clock asked for.
+    /// Records the duration of a look that a notification or the timer caused.
     pub(super) fn rest(&self, took: Duration) {
-        self.told.lock().gather.looked(took, Instant::now());
+        self.notifications
+            .lock()
+            .gather
+            .looked(took, Instant::now());
     }
 
-    /// Sees to it that these paths are looked at again then, and no others that were held before.
-    pub(super) fn hold(&self, held: Option<&Held>) {
-        self.told.hold(held.cloned());
+    /// Schedules another look at these paths, replacing earlier ones.
+    pub(super) fn hold(&self, held: Option<&PostponedPaths>) {
+        self.notifications.hold(held.cloned());
     }
 
-    /// Takes note that everything was compared, and how long that took.
+    /// Records that a full comparison was made, and its duration.
     pub(super) fn compared(&mut self, took: Duration) {
         self.rested = Instant::now() + self.every.max(took * REST);
     }
 
-    /// Returns when to compare everything; `None` when the watches tell what changes, or when it
-    /// can wait until the next turn.
+    /// Returns the time of the next full comparison; `None` if the watches cover everything, or no
+    /// turn runs.
     fn compare_at(&self) -> Option<Instant> {
-        (self.turns == Turns::Running && self.told.lock().is_limited).then_some(self.rested)
+        (self.turns == Turns::Running && self.notifications.lock().is_limited)
+            .then_some(self.rested)
     }
 
     async fn watches(

@@ -1,10 +1,10 @@
-//! A Neovim's work on a project, as the others see it: a locked file beside the checkpoints.
+//! A Neovim's lease on a project: a locked file beside the checkpoints.
 //!
-//! The system gives the lock back however a Neovim ends, `kill -9` included. So a life whose lock
-//! is free is over, and what it has left belongs to whoever gets the lock.
+//! The system releases the lock however a Neovim ends, even by `kill -9`. So a lease without a lock
+//! has ended, and the next Neovim that locks it owns its data.
 //!
-//! Invariant: what a life under way needs is not pruned: its file names the checkpoint that it
-//! builds upon, and everything kept since that one was taken is younger than it.
+//! Invariant: what a running Neovim needs is not pruned: its lease names the checkpoint it builds
+//! on, and everything stored since that checkpoint is younger.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -17,24 +17,24 @@ use rustix::fs::FlockOperation;
 use super::reading::now;
 use super::store::make_private;
 
-const LIFE: &str = "life";
+const SUFFIX: &str = "life";
 const REVIEWS: &str = "reviews";
 
-/// A life under way; it is over when this is dropped.
+/// A lease that is held; dropping it ends it.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Lease {
     path: PathBuf,
     file: File,
 }
 
-impl Life {
-    /// Begins one in a project's folder.
+impl Lease {
+    /// Creates a lease in a project's folder.
     ///
     /// # Errors
-    /// As the system has it.
+    /// The system's error.
     pub(super) fn begin(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
-        let name = format!("{:020}-{}.{LIFE}", now(), std::process::id());
+        let name = format!("{:020}-{}.{SUFFIX}", now(), std::process::id());
         let path = folder.join(name);
         let mut options = File::options();
         let file = options
@@ -47,12 +47,12 @@ impl Life {
         Ok(Self { path, file })
     }
 
-    /// Returns where its reviews are kept.
+    /// Returns the path of its reviews.
     pub(super) fn reviews(&self) -> PathBuf {
         self.path.with_extension(REVIEWS)
     }
 
-    /// Names the checkpoint that the work builds upon.
+    /// Names the checkpoint that this Neovim builds on.
     pub(super) fn build_upon(&self, checkpoint: &Path) -> io::Result<()> {
         let name = checkpoint.file_name().unwrap_or_default().as_bytes();
         let mut file = &self.file;
@@ -62,7 +62,7 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for Lease {
     fn drop(&mut self) {
         if !self.reviews().exists() {
             let _ = fs::remove_file(&self.path);
@@ -70,36 +70,36 @@ impl Drop for Life {
     }
 }
 
-/// A life that is over; nobody else can take over what it has left while this is there.
+/// A lease that has ended; holding it keeps other Neovims from taking over its reviews.
 #[derive(Debug)]
-pub(super) struct Past {
+pub(super) struct Ended {
     path: PathBuf,
     _lock: File,
 }
 
-impl Past {
+impl Ended {
     pub(super) fn reviews(&self) -> PathBuf {
         self.path.with_extension(REVIEWS)
     }
 
-    /// Removes all that it has left.
+    /// Removes everything it has left.
     pub(super) fn forget(self) {
         let _ = fs::remove_file(self.reviews());
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Returns the lives in a project's folder that are over, the oldest first.
-pub(super) fn past(folder: &Path) -> Vec<Past> {
+/// Returns the ended leases in a project's folder, oldest first.
+pub(super) fn ended(folder: &Path) -> Vec<Ended> {
     let over = |path: PathBuf| {
         let file = File::open(&path).ok()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Past { path, _lock: file })
+        Some(Ended { path, _lock: file })
     };
-    lives(folder).into_iter().filter_map(over).collect()
+    leases(folder).into_iter().filter_map(over).collect()
 }
 
-/// Returns the checkpoints that lives under way in a project's folder build upon.
+/// Returns the checkpoints that running Neovims build on.
 pub(super) fn built_upon(folder: &Path) -> Vec<PathBuf> {
     let under_way = |path: PathBuf| {
         let mut file = File::open(&path).ok()?;
@@ -112,14 +112,14 @@ pub(super) fn built_upon(folder: &Path) -> Vec<PathBuf> {
         let name = std::ffi::OsString::from_vec(name);
         (!name.is_empty()).then(|| folder.join(name))
     };
-    lives(folder).into_iter().filter_map(under_way).collect()
+    leases(folder).into_iter().filter_map(under_way).collect()
 }
 
-fn lives(folder: &Path) -> Vec<PathBuf> {
+fn leases(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let is_life = |path: &PathBuf| path.extension().is_some_and(|end| end == LIFE);
-    let mut lives: Vec<PathBuf> = paths.filter(is_life).collect();
-    lives.sort();
-    lives
+    let is_life = |path: &PathBuf| path.extension().is_some_and(|end| end == SUFFIX);
+    let mut leases: Vec<PathBuf> = paths.filter(is_life).collect();
+    leases.sort();
+    leases
 }

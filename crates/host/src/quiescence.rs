@@ -1,0 +1,265 @@
+//! Decides when a file is quiescent: as far as can be observed, its writer has finished.
+//!
+//! A file that is truncated and rewritten, or written in parts, is incomplete in between. An
+//! incomplete file must not be merged: it would delete lines from the buffer and bring them back
+//! twice. So a file that was modified just now, or that a writer has open, is not read yet.
+//!
+//! Invariants: only recently written files are waited for. The wait is bounded: a file that is
+//! written to without end is read as it is.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use acp_core::spine::event::Stamp;
+
+/// The delays of waiting for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quiescence {
+    /// Time since the last write after which a file counts as complete.
+    pub after: Duration,
+    /// Maximum time to wait for that.
+    pub patience: Duration,
+}
+
+impl Default for Quiescence {
+    fn default() -> Self {
+        Self {
+            after: Duration::from_millis(30),
+            patience: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Quiescence {
+    /// Returns the time left to wait for a file last modified at `modified`; `None` if it is
+    /// quiescent.
+    ///
+    /// A modification time in the future is ignored: a program set it, or another machine's clock
+    /// is ahead.
+    fn wait(self, modified: (i64, i64)) -> Option<Duration> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let seconds = u64::try_from(modified.0).ok()?;
+        let then = Duration::new(seconds, u32::try_from(modified.1).ok()?);
+        let age = match now.checked_sub(then) {
+            Some(age) => age,
+            None if then - now < self.after => Duration::ZERO,
+            None => return None,
+        };
+        self.after.checked_sub(age).filter(|left| !left.is_zero())
+    }
+}
+
+/// A file that a program has created or is writing.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    since: Instant,
+    is_written: bool,
+}
+
+/// Capacity of each of the maps and lists below.
+const REMEMBERED: usize = 256;
+
+/// Tracks which files are being written.
+#[derive(Debug, Default)]
+pub(super) struct Writers {
+    quiescence: Quiescence,
+    tracked: Mutex<Tracked>,
+}
+
+#[derive(Debug, Default)]
+struct Tracked {
+    /// Files that were created or written to, and not closed since.
+    open: HashMap<PathBuf, Open>,
+    /// Files whose wait timed out, and when.
+    timed_out: HashMap<PathBuf, Instant>,
+    /// Files that this client has written, each in one step.
+    own_writes: Vec<(Stamp, Instant)>,
+}
+
+impl Writers {
+    pub(super) fn new(quiescence: Quiescence) -> Self {
+        Self {
+            quiescence,
+            tracked: Mutex::default(),
+        }
+    }
+
+    pub(super) fn quiescence(&self) -> Quiescence {
+        self.quiescence
+    }
+
+    /// Records that a program has created a file and may be about to write it.
+    pub(super) fn note_created(&self, path: &Path) {
+        self.insert_open(path);
+    }
+
+    /// Records a write to a file; [`Self::note_closed`] follows.
+    pub(super) fn note_written(&self, path: &Path) {
+        self.insert_open(path);
+        if let Some(open) = self.lock().open.get_mut(path) {
+            open.is_written = true;
+        }
+    }
+
+    fn insert_open(&self, path: &Path) {
+        // Other systems do not report when a writer closes a file.
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let mut tracked = self.lock();
+        if tracked.open.len() >= REMEMBERED {
+            tracked
+                .open
+                .retain(|_, it| it.since.elapsed() < self.quiescence.patience);
+        }
+        if tracked.open.len() < REMEMBERED && !tracked.open.contains_key(path) {
+            let open = Open {
+                since: Instant::now(),
+                is_written: false,
+            };
+            tracked.open.insert(path.to_owned(), open);
+        }
+    }
+
+    pub(super) fn note_closed(&self, path: &Path) {
+        self.lock().open.remove(path);
+    }
+
+    /// Returns whether a file of this size is being written, and has not been for too long.
+    ///
+    /// A created file that already has content may be a hard link to another file, so it does not
+    /// count.
+    pub(super) fn is_open(&self, path: &Path, bytes: u64) -> bool {
+        let tracked = self.lock();
+        let open = tracked.open.get(path);
+        open.is_some_and(|it| {
+            it.since.elapsed() < self.quiescence.patience && (it.is_written || bytes == 0)
+        })
+    }
+
+    /// Records a file that this client has written, which is complete although it is new.
+    pub(super) fn note_own_write(&self, stamp: Stamp) {
+        let mut tracked = self.lock();
+        tracked
+            .own_writes
+            .retain(|(_, since)| since.elapsed() < self.quiescence.after);
+        if tracked.own_writes.len() < REMEMBERED {
+            tracked.own_writes.push((stamp, Instant::now()));
+        }
+    }
+
+    /// Records that waiting for a file timed out.
+    pub(super) fn note_timed_out(&self, path: &Path) {
+        let mut tracked = self.lock();
+        let patience = self.quiescence.patience;
+        tracked
+            .timed_out
+            .retain(|_, since| since.elapsed() < patience);
+        if tracked.timed_out.len() < REMEMBERED {
+            tracked.timed_out.insert(path.to_owned(), Instant::now());
+        }
+    }
+
+    /// Returns whether waiting for a file has just timed out, so that waiting again is pointless.
+    pub(super) fn has_timed_out(&self, path: &Path) -> bool {
+        let tracked = self.lock();
+        let since = tracked.timed_out.get(path);
+        since.is_some_and(|since| since.elapsed() < self.quiescence.patience)
+    }
+
+    /// Returns the time left to wait for a file; `None` if it is quiescent.
+    pub(super) fn wait(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
+        if self.is_open(path, stamp.bytes) {
+            return Some(self.quiescence.after);
+        }
+        let wait = self.quiescence.wait(stamp.modified)?;
+        let tracked = self.lock();
+        let is_own_write = tracked.own_writes.iter().any(|(own, _)| own == stamp);
+        (!is_own_write).then_some(wait)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tracked> {
+        self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks whether a file last written `age_ms` milliseconds ago is waited for.
+    #[track_caller]
+    fn check(age_ms: i64, waits: bool) {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("a time");
+        let then = i64::try_from(now.as_nanos()).expect("a time") - age_ms * 1_000_000;
+        let modified = (
+            then.div_euclid(1_000_000_000),
+            then.rem_euclid(1_000_000_000),
+        );
+        let quiescence = Quiescence::default();
+        let wait = quiescence.wait(modified);
+        assert_eq!(wait.is_some(), waits, "{age_ms} ms: {wait:?}");
+        assert!(wait.is_none_or(|wait| wait <= quiescence.after));
+    }
+
+    #[test]
+    fn only_files_that_were_just_written_to_are_waited_for() {
+        check(30, false);
+        check(100, false);
+        check(1_000_000_000, false);
+        // Some time passes before the age is computed.
+        check(-10, true);
+        // A time that a program has set.
+        check(-100, false);
+        check(-1_000_000_000, false);
+    }
+
+    #[test]
+    fn files_older_than_the_epoch_are_quiescent() {
+        assert_eq!(Quiescence::default().wait((-5, 0)), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_with_a_writer_is_waited_for_but_not_our_own() {
+        let writers = Writers::default();
+        let path = Path::new("/p/a");
+        let old = Stamp {
+            inode: 1,
+            bytes: 1,
+            modified: (1, 0),
+        };
+        assert_eq!(writers.wait(path, &old), None);
+        writers.note_written(path);
+        assert!(writers.wait(path, &old).is_some());
+        assert_eq!(writers.wait(Path::new("/p/b"), &old), None);
+        writers.note_closed(path);
+        assert_eq!(writers.wait(path, &old), None);
+        writers.note_created(path);
+        assert_eq!(writers.wait(path, &old), None);
+        assert!(writers.wait(path, &Stamp { bytes: 0, ..old }).is_some());
+        let ahead = SystemTime::now() + Duration::from_millis(20);
+        let ahead = ahead.duration_since(UNIX_EPOCH).expect("a time");
+        let seconds = i64::try_from(ahead.as_secs()).expect("a time");
+        let new = Stamp {
+            modified: (seconds, i64::from(ahead.subsec_nanos())),
+            ..old
+        };
+        assert!(writers.wait(path, &new).is_some());
+        writers.note_own_write(new);
+        assert_eq!(writers.wait(path, &new), None);
+    }
+
+    #[test]
+    fn tracked_writers_are_bounded() {
+        let writers = Writers::default();
+        for n in 0..10_000 {
+            writers.note_written(Path::new(&format!("/p/{n}")));
+        }
+        assert!(writers.lock().open.len() <= REMEMBERED);
+    }
+}
