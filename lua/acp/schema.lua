@@ -1,25 +1,25 @@
---- Owns the configuration's keys: type, default and description of each, and nothing else.
+--- The configuration keys: type, default and description of each.
 ---
---- Validation (acp.config), the help's list of keys and the types of a user's table
---- (tools/gen-help.lua) all come from here; a `doc` is one paragraph of help text.
+--- Validation (acp.config), the help's list of keys and the user's types (tools/gen-help.lua) are
+--- all derived from this file; a `doc` is one paragraph of help text.
 
 ---@class acp.schema.Node
 ---@field kind "boolean"|"string"|"number"|"enum"|"strings"|"list"|"map"|"record"|"keys"
 ---@field doc? string
----@field default? any Of everything but records and maps of records.
+---@field default? any For all kinds except records and maps of records.
 ---@field required? boolean A record without it is dropped.
----@field values? (string|boolean)[] Of an enum; of strings, if not any will do.
----@field item? acp.schema.Node Of a list or a map; without it the values are not looked at.
----@field fields? acp.schema.Field[] Of a record, in the order of the help.
----@field class? string Of a record: its type's name.
----@field placeholder? string Of a map: what the help calls a key.
----@field strict? boolean Of a list: with a mistake in it, it is empty.
----@field closed? boolean Of a record: a key that is not in `fields` is a mistake.
----@field check? fun(record: table): string?, string? Of a record: the key and what is wrong with it.
----@field switch? boolean Of a record: `false` switches all its keys off.
----@field above_zero? boolean Of a number.
----@field callable? boolean Of a list: a function that returns one will do, too.
----@field brief? boolean Of a list: the help describes its items elsewhere.
+---@field values? (string|boolean)[] For an enum, or to restrict strings.
+---@field item? acp.schema.Node For a list or a map; without it, values are not checked.
+---@field fields? acp.schema.Field[] For a record, in the order of the help.
+---@field class? string For a record: the name of its type.
+---@field placeholder? string For a map: the name of a key in the help.
+---@field strict? boolean For a list: any invalid item makes it empty.
+---@field closed? boolean For a record: keys outside `fields` are errors.
+---@field check? fun(record: table): string?, string? For a record: the invalid key and the reason.
+---@field switch? boolean For a record: `false` disables all its keys.
+---@field above_zero? boolean For a number.
+---@field callable? boolean For a list: also accepts a function that returns one.
+---@field brief? boolean For a list: its items are documented elsewhere in the help.
 
 ---@class acp.schema.Field: acp.schema.Node
 ---@field name string
@@ -40,7 +40,7 @@ local function field(name, node)
   return node
 end
 
---- The agents that are known without any configuration, by name.
+--- The presets: agents that need no configuration, by name.
 ---@type table<string, acp.Agent>
 local presets = {}
 for name, preset in pairs(require("acp.presets")) do
@@ -68,25 +68,26 @@ local mcp_server = {
     field("name", {
       kind = "string",
       required = true,
-      doc = "What the agent calls it. Of two with one name, that of the agent counts.",
+      doc = "Its name for the agent. If two servers have the same name, the one in the agent's own "
+        .. "list is used.",
     }),
     field("type", {
       kind = "enum",
       values = { "stdio", "http", "sse" },
-      doc = "How it is reached. Without it: stdio if there is a command, http if there is a url.",
+      doc = "The transport. Default: stdio with a command, http with a url.",
     }),
     field("command", {
       kind = "string",
-      doc = "The program that the agent runs, found on `$PATH` or given by its path.",
+      doc = "The program that the agent starts: a name on `$PATH` or a path.",
     }),
-    field("args", { kind = "list", item = { kind = "string" }, doc = "Its arguments." }),
+    field("args", { kind = "list", item = { kind = "string" }, doc = "Arguments of the command." }),
     field("env", {
       kind = "map",
       placeholder = "name",
       item = { kind = "string" },
-      doc = "Variables for it.",
+      doc = "Environment variables for it.",
     }),
-    field("url", { kind = "string", doc = "Where a server listens that runs already." }),
+    field("url", { kind = "string", doc = "The URL of a running server." }),
     field("headers", {
       kind = "map",
       placeholder = "name",
@@ -96,7 +97,7 @@ local mcp_server = {
   },
 }
 
---- Makes a field for MCP servers.
+--- Returns the field for MCP servers.
 ---@param doc string
 ---@param brief boolean
 ---@return acp.schema.Field
@@ -119,37 +120,36 @@ local agent = {
     field("command", {
       kind = "string",
       required = true,
-      doc = "The program, found on `$PATH` or given by its path. Every agent needs one; the presets "
-        .. "have theirs.",
+      doc = "The program: a name on `$PATH` or a path. Required, except for presets.",
     }),
     field("args", {
       kind = "list",
       item = { kind = "string" },
       default = {},
-      doc = "Its arguments. They replace a preset's.",
+      doc = "Arguments of the command. They replace those of a preset.",
     }),
     field("env", {
       kind = "map",
       placeholder = "name",
       item = { kind = "string" },
       default = {},
-      doc = "Variables added to Neovim's own environment, which the agent gets whole.",
+      doc = "Variables added to Neovim's environment, which the agent inherits.",
     }),
     field("cwd", {
       kind = "string",
-      doc = "The folder its sessions work in. Without it: the current folder (|:pwd|) when the "
+      doc = "The folder in which its sessions work. Default: the current folder (|:pwd|) when a "
         .. "session starts.",
     }),
     field("additional_dirs", {
       kind = "list",
       item = { kind = "string" },
       default = {},
-      doc = "Folders besides that one in which its sessions work, for agents that take them. It may "
-        .. "read and write there through Neovim.",
+      doc = "More folders for its sessions, if the agent supports them. It may read and write "
+        .. "there through Neovim.",
     }),
     mcp_servers(
-      "MCP servers for this agent, besides those of |acp-config-mcp_servers|; a list, or a function "
-        .. "as there.",
+      "MCP servers for this agent, added to |acp-config-mcp_servers|: a list, or a function as "
+        .. "described there.",
       true
     ),
     field("tools", {
@@ -163,13 +163,13 @@ local agent = {
       kind = "enum",
       values = { "error", "empty" },
       default = "error",
-      doc = "What the agent is answered when it reads a file that does not exist: the protocol's "
-        .. "error, or an empty text. The preset of Gemini CLI has the latter, because an error keeps "
-        .. "it from making new files.",
+      doc = "The answer when the agent reads a file that does not exist: an error, or an empty "
+        .. 'text. The preset of Gemini CLI uses "empty", because an error would stop it from '
+        .. "creating new files.",
     }),
     field("install", {
       kind = "string",
-      doc = "What to do when the command is not found, shown by |:checkhealth| and `:Acp agents`.",
+      doc = "How to install the command, shown by |:checkhealth| and `:Acp agents`.",
     }),
   },
 }
@@ -186,30 +186,30 @@ local chat_keys = {
       "open",
       keys(
         "<CR>",
-        "Goes where the line leads: to the file and line, to the terminal, to the whole of what is "
-          .. "cut. A line that leads nowhere: opens or closes the fold at the cursor."
+        "Follows the line: opens its file, its terminal, or the full text of shortened content. On "
+          .. "any other line: opens or closes the fold at the cursor."
       )
     ),
     field(
       "file",
       keys(
         { "gf", "gF" },
-        "Goes to the file of the line, at its line. On another line of a tool call: to the first "
-          .. "place the call names."
+        "Opens the file of the line at its position. On other lines of a tool call: the first "
+          .. "location of the call."
       )
     ),
     field(
       "raw",
       keys(
         "gr",
-        "Shows all that is known of the tool call at the cursor, its raw input and output among it, "
-          .. "as JSON in a window of its own."
+        "Shows the tool call at the cursor as JSON in a separate window, including its raw input "
+          .. "and output."
       )
     ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
-    field("mode", keys("<S-Tab>", "Goes to the agent's next mode (|:Acp-mode|).")),
+    field("mode", keys("<S-Tab>", "Switches to the agent's next mode (|:Acp-mode|).")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
-    field("close", keys("q", "Closes the chat's windows. The session goes on.")),
+    field("close", keys("q", "Closes the chat's windows. The session continues.")),
   },
 }
 
@@ -226,37 +226,37 @@ local input_keys = {
       "interrupt",
       keys(
         "<M-CR>",
-        "Normal and insert mode: sends the prompt at once; what the agent is doing is cancelled. "
-          .. "With an empty input: the prompt that waits longest."
+        "Normal and insert mode: cancels the turn and sends the prompt immediately. With an empty "
+          .. "input: sends the first queued prompt."
       )
     ),
     field("newline", keys({ "<S-CR>", "<C-j>" }, "Insert mode: starts a new line.")),
     field(
       "mode",
-      keys("<S-Tab>", "Normal and insert mode: goes to the agent's next mode (|:Acp-mode|).")
+      keys("<S-Tab>", "Normal and insert mode: switches to the agent's next mode (|:Acp-mode|).")
     ),
     field("cancel", keys("<C-c>", "Normal and insert mode: cancels the turn.")),
     field(
       "older",
-      keys("<Up>", "In the first line: goes to the prompt that was written before in this project.")
+      keys("<Up>", "In the first line: shows the previous prompt of this project.")
     ),
     field(
       "newer",
-      keys("<Down>", "In the last line: goes to the next prompt, and at the end back to the draft.")
+      keys("<Down>", "In the last line: shows the next prompt, and finally your draft.")
     ),
     field(
       "complete",
       keys(
         "<Tab>",
-        "Insert mode: takes what is selected in the menu of completions, or the first one. "
-          .. "Without a menu it is the key it always is."
+        "Insert mode: accepts the selected completion, or the first one. Without a completion "
+          .. "menu, the key keeps its usual meaning."
       )
     ),
     field(
       "detach",
-      keys("<BS>", "Normal mode: takes away what was attached last (|acp-attachments|).")
+      keys("<BS>", "Normal mode: removes the last attachment (|acp-attachments|).")
     ),
-    field("close", keys("q", "Normal mode: closes the chat's windows. The session goes on.")),
+    field("close", keys("q", "Normal mode: closes the chat's windows. The session continues.")),
   },
 }
 
@@ -265,13 +265,13 @@ local queue_keys = {
   kind = "record",
   class = "acp.Config.Keymaps.Queue",
   switch = true,
-  doc = "In the panel with the prompts that wait (|acp-queue|), in normal mode.",
+  doc = "In the panel of queued prompts (|acp-queue|), in normal mode.",
   fields = {
-    field("edit", keys({ "<CR>", "e" }, "Takes the prompt back into the input.")),
-    field("remove", keys({ "dd", "x" }, "Takes the prompt out. `p` puts its text elsewhere.")),
-    field("send", keys("!", "Sends the prompt now: what the agent is doing is cancelled.")),
-    field("down", keys("J", "Moves the prompt down: it goes out later.")),
-    field("up", keys("K", "Moves the prompt up: it goes out earlier.")),
+    field("edit", keys({ "<CR>", "e" }, "Moves the prompt back to the input for editing.")),
+    field("remove", keys({ "dd", "x" }, "Removes the prompt. `p` puts its text elsewhere.")),
+    field("send", keys("!", "Cancels the turn and sends the prompt immediately.")),
+    field("down", keys("J", "Moves the prompt down, so it is sent later.")),
+    field("up", keys("K", "Moves the prompt up, so it is sent earlier.")),
     field("close", keys("q", "Goes back to the input.")),
   },
 }
@@ -281,22 +281,22 @@ local permission_keys = {
   kind = "record",
   class = "acp.Config.Keymaps.Permission",
   switch = true,
-  doc = "In the permission window, besides each option's number and letter.",
+  doc = "In the permission window, in addition to each option's number and letter.",
   fields = {
     field(
       "leave",
-      keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
+      keys({ "q", "<Esc>" }, "Returns to the previous window. The question stays open.")
     ),
     field(
       "insert",
-      keys("i", "Goes back to the window before to write there. The question stays open.")
+      keys("i", "Returns to the previous window and starts insert mode. The question stays open.")
     ),
     field(
       "show",
       keys(
         { "gf", "o" },
-        "Shows what is asked for in the file it would change, opened if need be. Of several files "
-          .. "it is the first; pressed again, the next."
+        "Shows the proposed change in its file, and opens the file if necessary. With several "
+          .. "files: the first; press again for the next."
       )
     ),
     field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
@@ -308,24 +308,23 @@ local form_keys = {
   kind = "record",
   class = "acp.Config.Keymaps.Form",
   switch = true,
-  doc = "In the window of a form or a page that an agent asks you for. <CR> does what its line is "
-    .. "for.",
+  doc = "In the window of an agent's form or page. <CR> activates the line at the cursor.",
   fields = {
-    field("edit", keys({ "i", "a", "I", "A" }, "Writes into the field at the cursor.")),
-    field("toggle", keys("<Space>", "Ticks or chooses what is at the cursor.")),
-    field("next", keys("<Tab>", "Goes to the next field, also while you write into one.")),
-    field("prev", keys("<S-Tab>", "Goes to the field before, also while you write into one.")),
+    field("edit", keys({ "i", "a", "I", "A" }, "Edits the field at the cursor.")),
+    field("toggle", keys("<Space>", "Toggles or selects the option at the cursor.")),
+    field("next", keys("<Tab>", "Goes to the next field, also while you edit one.")),
+    field("prev", keys("<S-Tab>", "Goes to the previous field, also while you edit one.")),
     field("newline", keys({ "<S-CR>", "<C-j>" }, "In a field: starts a new line.")),
-    field("submit", keys("<C-s>", "Gives the agent what the form is filled in with.")),
-    field("yes", keys({ "y", "<C-s>" }, "Says yes to a question without fields.")),
-    field("no", keys({ "n", "D" }, "Says no to it.")),
+    field("submit", keys("<C-s>", "Submits the form.")),
+    field("yes", keys({ "y", "<C-s>" }, "Answers yes to a question without fields.")),
+    field("no", keys({ "n", "D" }, "Answers no to a question without fields.")),
     field("open", keys("o", "Opens the page in your browser.")),
     field("copy", keys("y", "Copies the page's address.")),
-    field("decline", keys("D", "Answers no.")),
-    field("dismiss", keys("X", "Answers neither yes nor no.")),
+    field("decline", keys("D", "Declines.")),
+    field("dismiss", keys("X", "Dismisses the question without an answer.")),
     field(
       "leave",
-      keys({ "q", "<Esc>" }, "Goes back to the window before. The question stays open.")
+      keys({ "q", "<Esc>" }, "Returns to the previous window. The question stays open.")
     ),
     field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
   },
@@ -336,20 +335,20 @@ local review_keys = {
   kind = "record",
   class = "acp.Config.Keymaps.Review",
   switch = true,
-  doc = "In normal mode, in a buffer with hunks to review, as long as it has any.",
+  doc = "In normal mode, in a buffer with hunks to review.",
   fields = {
     field(
       "accept_hunk",
       keys(
         "<LocalLeader>a",
-        "Accepts the hunk at the cursor; in visual mode what lies in the selected lines."
+        "Accepts the hunk at the cursor; in visual mode, the selected lines of hunks."
       )
     ),
     field(
       "reject_hunk",
       keys(
         "<LocalLeader>r",
-        "Rejects the hunk at the cursor; in visual mode what lies in the selected lines."
+        "Rejects the hunk at the cursor; in visual mode, the selected lines of hunks."
       )
     ),
     field("accept_file", keys("<LocalLeader>A", "Accepts all hunks of the buffer.")),
@@ -370,22 +369,22 @@ local review_list_keys = {
     field("jump_split", keys("o", "Goes there in a split.")),
     field(
       "accept",
-      keys("a", "Accepts the hunk or file under the cursor; in visual mode all that are selected.")
+      keys("a", "Accepts the hunk or file under the cursor; in visual mode, all selected ones.")
     ),
     field(
       "reject",
-      keys("r", "Rejects the hunk or file under the cursor; in visual mode all that are selected.")
+      keys("r", "Rejects the hunk or file under the cursor; in visual mode, all selected ones.")
     ),
-    field("accept_all", keys("A", "Accepts everything, after a question.")),
-    field("reject_all", keys("R", "Rejects everything, after a question.")),
-    field("undo", keys("u", "Takes the last decision back.")),
+    field("accept_all", keys("A", "Accepts everything, after asking you.")),
+    field("reject_all", keys("R", "Rejects everything, after asking you.")),
+    field("undo", keys("u", "Undoes the last decision.")),
     field("preview", keys("p", "Shows or hides the preview.")),
     field("close", keys("q", "Closes the list.")),
     field("help", keys("?", "Shows these keys.")),
   },
 }
 
---- The kinds of tool calls, as the protocol has them.
+--- The protocol's kinds of tool calls.
 local kinds = {
   "read",
   "edit",
@@ -399,28 +398,27 @@ local kinds = {
   "other",
 }
 
---- The kinds that a `path` may allow: what they do is done to the paths they name.
----@type table<string, boolean?>
+--- The kinds that a `path` may allow, because they act only on the paths they name.
 local by_path =
   { read = true, edit = true, delete = true, move = true, search = true, other = true }
 
---- Returns which key of a rule is wrong ("" for all of it), and why.
----@param rule acp.Rule
+--- Returns the invalid key of a rule ("" for the rule itself) and the reason.
 ---@return string? key
 ---@return string? why
 local function check_rule(rule)
   if not (rule.agent or rule.kind or rule.path or rule.command) then
-    return "", "there is nothing to match on: expected agent, kind, path or command"
+    return "", "the rule matches nothing: expected agent, kind, path or command"
   elseif rule.action ~= "allow" then
     return
   elseif not (rule.path or rule.command) then
-    return "", '"allow" has to say what it allows: expected path or command'
+    return "", '"allow" needs a limit: expected path or command'
   elseif not rule.command then
     local given = rule.kind or {}
     for _, kind in ipairs(type(given) == "table" and given or { given }) do
       if not by_path[kind] then
-        local text = "a path alone does not allow %q: %s"
-        local advice = kind == "execute" and "give this rule a command" or "it is always asked"
+        local text = "a path alone cannot allow %q: %s"
+        local advice = kind == "execute" and "add a command to the rule" or "such requests are "
+          .. "always asked"
         return "kind", text:format(kind, advice)
       end
     end
@@ -438,26 +436,26 @@ local rule = {
       kind = "enum",
       values = { "allow", "reject", "ask" },
       required = true,
-      doc = "What is done with a request that the rule matches.",
+      doc = "The answer to a request that the rule matches.",
     }),
     field("agent", {
       kind = "string",
-      doc = "The agent's name in the configuration; `*` stands for any characters, `?` for one.",
+      doc = "The agent's name in the configuration; `*` matches any characters, `?` one.",
     }),
     field("kind", {
       kind = "strings",
       values = kinds,
-      doc = "What the agent calls the tool call, or a list of that: "
+      doc = "The kind of tool call, or a list of kinds: "
         .. table.concat(kinds, ", ")
         .. ".",
     }),
     field("path", {
       kind = "strings",
-      doc = "A glob, or a list of them, for the files it names.",
+      doc = "A glob, or a list of globs, for the files it names.",
     }),
     field("command", {
       kind = "strings",
-      doc = "A pattern, or a list of them, for the commands it runs.",
+      doc = "A pattern, or a list of patterns, for the commands it runs.",
     }),
   },
 }
@@ -469,12 +467,12 @@ local terminal_keys = {
   switch = true,
   doc = "In the window of a terminal (|:Acp-terminal|), in normal mode.",
   fields = {
-    field("close", keys("q", "Closes the window. What runs in the terminal goes on.")),
-    field("kill", keys("<C-c>", "Ends what runs in the terminal.")),
+    field("close", keys("q", "Closes the window. The command keeps running.")),
+    field("kill", keys("<C-c>", "Ends the command.")),
   },
 }
 
---- What a statusline can say.
+--- The possible parts of a statusline.
 local parts = {
   "agent",
   "phase",
@@ -498,34 +496,34 @@ local tools = {
     field("enabled", {
       kind = "boolean",
       default = true,
-      doc = "They are offered, in sessions that are opened from now on.",
+      doc = "Offers the tools in new sessions.",
     }),
     field("builtin", {
       kind = "boolean",
       default = true,
-      doc = "Those that come with the plugin (|acp-tools-builtin|) are among them.",
+      doc = "Includes the built-in tools (|acp-tools-builtin|).",
     }),
     field("permissions", {
       kind = "map",
       placeholder = "name",
       item = { kind = "enum", values = { "allow", "ask", "reject" } },
       default = {},
-      doc = "Who lets a tool run, by its name, whatever the tool itself says: nobody is asked, you "
-        .. "are, or it never runs.",
+      doc = "Permission per tool name, instead of the tool's own setting: run without asking, ask "
+        .. "you, or never run.",
     }),
     field("disabled", {
       kind = "list",
       item = { kind = "string" },
       default = {},
-      doc = "The names of tools that agents are not told of. `:Acp tools` switches them on and off "
-        .. "until Neovim ends.",
+      doc = "Names of tools that are not offered to agents. `:Acp tools` switches tools on and off "
+        .. "until you quit Neovim.",
     }),
     field("time_limit", {
       kind = "number",
       above_zero = true,
       default = 60,
-      doc = "How many seconds a tool may take that says nothing of it, the time you take to answer "
-        .. "not counted.",
+      doc = "Time limit in seconds for tools that do not set their own. Time spent waiting for "
+        .. "your answers does not count.",
     }),
   },
 }
@@ -540,19 +538,19 @@ local root = {
       placeholder = "name",
       item = agent,
       default = presets,
-      doc = "The agents, by the name that |:AcpChat| takes. Those of |acp-agents| are there already; "
-        .. "a key given here for one of them replaces just that key.",
+      doc = "The agents, by their names for |:AcpChat|. Presets (|acp-agents|) are already "
+        .. "defined; a key set here for a preset replaces only that key.",
     }),
     field("default_agent", {
       kind = "string",
-      doc = "The agent of |:AcpChat| without a name. Without it: the agent used last, else the first "
-        .. "of the agents in your own configuration (by name) that is installed, else the tutor.",
+      doc = "The agent of |:AcpChat| without a name. Default: the agent used last, else the first "
+        .. "installed agent of your configuration (by name), else the tutor.",
     }),
     field("library", {
       kind = "string",
-      doc = "The path of the plugin's library. Without it: the newest `libacp_nvim.so` (macOS: "
+      doc = "The path of the plugin's library. Default: the newest `libacp_nvim.so` (macOS: "
         .. "`.dylib`) in `target/release`, `target/debug` and `lib` of the plugin's folder and in "
-        .. "`$CARGO_TARGET_DIR`. Read when the library is loaded, once.",
+        .. "`$CARGO_TARGET_DIR`. Only read when the library is loaded.",
     }),
     field("permissions", {
       kind = "record",
@@ -562,7 +560,7 @@ local root = {
           kind = "list",
           item = { kind = "string" },
           default = {},
-          doc = "Folders outside the session's own in which an agent may read and write files "
+          doc = "Folders outside the session's folder in which agents may read and write files "
             .. "through Neovim.",
         }),
         field("rules", {
@@ -570,8 +568,8 @@ local root = {
           item = rule,
           strict = true,
           default = {},
-          doc = "Permission requests that are answered without you. See |acp-rules|. The list "
-            .. "holds whole or not at all: with a mistake in it, everything is asked.",
+          doc = "Rules that answer permission requests for you. See |acp-rules|. Any mistake in "
+            .. "the list disables all rules, and every request is asked.",
         }),
       },
     }),
@@ -583,31 +581,31 @@ local root = {
         field("signs", {
           kind = "boolean",
           default = true,
-          doc = "Signs beside changed lines.",
+          doc = "Shows signs beside changed lines.",
         }),
         field("virtual_lines", {
           kind = "boolean",
           default = true,
-          doc = "Removed lines as virtual lines above the hunk.",
+          doc = "Shows removed lines as virtual lines above the hunk.",
         }),
         field("word_diff", {
           kind = "boolean",
           default = true,
-          doc = "Changed words of a line are marked.",
+          doc = "Highlights the changed words of a line.",
         }),
         field("preview", {
           kind = "enum",
           values = { "loaded", "open", false },
           default = "loaded",
-          doc = "Where to show what an agent proposes before it is written, hunk by hunk: in the "
-            .. 'buffers that are loaded; with "open" a file that is in no window is opened in one '
-            .. "beside yours when permission is asked; with `false` in the permission window alone.",
+          doc = 'Where to show a proposed change, hunk by hunk, before it is written: "loaded": in '
+            .. 'loaded buffers; "open": also in other files, which are opened in a window beside '
+            .. "yours when permission is asked; `false`: only in the permission window.",
         }),
         field("feedback", {
           kind = "boolean",
           default = true,
-          doc = "Hunks that you reject are told to the agent with the next prompt, as a short diff "
-            .. "that the chat shows before. `:Acp drop-feedback` lets them not be told.",
+          doc = "Sends the hunks you reject to the agent with your next prompt, as a short diff "
+            .. "that the chat shows first. `:Acp drop-feedback` discards it.",
         }),
       },
     }),
@@ -615,8 +613,8 @@ local root = {
       kind = "enum",
       values = { false, true, "edits" },
       default = false,
-      doc = "A window goes along with the agent from file to file (|acp-follow|), in sessions that "
-        .. 'are opened from now on: with "edits" only where it changes something.',
+      doc = "A window follows the agent from file to file (|acp-follow|) in new sessions; with "
+        .. '"edits", only to changes.',
     }),
     field("statusline", {
       kind = "record",
@@ -625,11 +623,12 @@ local root = {
         field("parts", {
           kind = "strings",
           values = parts,
-          doc = "What |acp.statusline()| says, in this order, of what there is: "
+          doc = "The parts of |acp.statusline()|, in this order; parts without content are left "
+            .. "out: "
             .. table.concat(parts, ", ")
-            .. ". `tools` is the tool call that began last, `usage` how full the model's context is, "
-            .. "`questions` what other sessions wait for. Without it: agent, phase, plan, mode, "
-            .. "tools, review, usage, questions.",
+            .. ". `tools` is the latest tool call, `usage` the fill level of the model's context, "
+              .. "`questions` the number of questions in other sessions. Default: agent, phase, "
+              .. "plan, mode, tools, review, usage, questions.",
         }),
       },
     }),
@@ -637,18 +636,18 @@ local root = {
       kind = "record",
       class = "acp.Config.Notify",
       switch = true,
-      doc = "Messages (|vim.notify()|) about sessions whose chat the tab page does not show, and "
-        .. "about all while you are in another program (|FocusLost|).",
+      doc = "Messages (|vim.notify()|) about sessions whose chat is not visible in the tab page, "
+        .. "and about all sessions while Neovim has lost the focus (|FocusLost|).",
       fields = {
         field("turn_end", {
           kind = "boolean",
           default = true,
-          doc = "A turn is over that you have not cancelled.",
+          doc = "A turn has ended that you did not cancel.",
         }),
         field("question", {
           kind = "boolean",
           default = true,
-          doc = "A question waits for your answer and is not on the screen.",
+          doc = "A question that is not on the screen waits for your answer.",
         }),
       },
     }),
@@ -660,36 +659,35 @@ local root = {
           kind = "enum",
           values = { "right", "left", "bottom", "tab" },
           default = "right",
-          doc = "Where the chat opens: at a side of the tab page, or in a tab page of its own.",
+          doc = "Where the chat opens: at one side of the tab page, or in a new tab page.",
         }),
         field("width", {
           kind = "number",
           above_zero = true,
           default = 0.4,
-          doc = "How wide it is: below 1 a share of the screen (at least 40 columns where there is "
-            .. 'room for them), else columns. With the layout "bottom", how high: a share of the '
-            .. "screen, or lines. On a screen narrower than 60 columns the chat opens below.",
+          doc = "Its width: a value below 1 is a fraction of the screen (at least 40 columns if "
+            .. 'they fit), others are columns. With the layout "bottom": its height, as a fraction '
+            .. "or in lines. On screens narrower than 60 columns the chat opens at the bottom.",
         }),
         field("input_height", {
           kind = "number",
           above_zero = true,
           default = 6,
-          doc = "How many lines the input window has.",
+          doc = "Height of the input window in lines.",
         }),
         field("completion", {
           kind = "enum",
           values = { "auto", "manual", false },
           default = "auto",
           doc = "When the input completes commands after `/` and context after `@` "
-            .. "(|acp-completion|): while you write, or by |i_CTRL-X_CTRL-O| alone.",
+            .. "(|acp-completion|): as you type, only with |i_CTRL-X_CTRL-O|, or never.",
         }),
         field("plan", {
           kind = "enum",
           values = { "panel", "transcript" },
           default = "panel",
-          doc = "Where the agent's plan is shown while it works it off: in a panel between the "
-            .. "transcript and the input, or in the transcript alone. What has become of it is in the "
-            .. "transcript either way.",
+          doc = "Where an active plan is shown: in a panel between the transcript and the input, "
+            .. "or in the transcript. A finished plan is always in the transcript.",
         }),
       },
     }),
@@ -697,35 +695,35 @@ local root = {
       kind = "record",
       class = "acp.Config.History",
       switch = true,
-      doc = "What is kept of sessions, for |:Acp-sessions| and for agents that forget theirs. `false` "
-        .. "keeps nothing.",
+      doc = "Saved sessions, for |:Acp-sessions| and for agents that do not keep their own. "
+        .. "`false` saves nothing.",
       fields = {
         field("enabled", {
           kind = "boolean",
           default = true,
-          doc = 'Sessions are written down as they go, below `stdpath("state")`, for your eyes only.',
+          doc = 'Saves sessions continuously below `stdpath("state")`, readable by you only.',
         }),
         field("days", {
           kind = "number",
           above_zero = true,
           default = 90,
-          doc = "Sessions in which nothing was said for so many days are given up; so are the oldest "
-            .. "where they are more than 2000, or take more than 512 MiB.",
+          doc = "Days after its last message until a session is deleted. The oldest are also "
+            .. "deleted beyond 2000 sessions or 512 MiB.",
         }),
       },
     }),
     mcp_servers(
-      "MCP servers that the agents shall connect to: a list, or a function that gets the session's "
-        .. "folder and returns one. What an agent cannot reach it is not given, and the chat says so. "
-        .. "See |acp-mcp|.",
+      "MCP servers for all agents: a list, or a function that receives the session's folder and "
+        .. "returns a list. An agent is not given servers with a transport it lacks, and the chat "
+        .. "says so. See |acp-mcp|.",
       false
     ),
     field("tools", tools),
     field("keymaps", {
       kind = "record",
       class = "acp.Config.Keymaps",
-      doc = "The keys in the plugin's own windows and in reviewed buffers: a key, a list of keys, or "
-        .. "`false` for none. `false` for a group switches the whole group off.",
+      doc = "The keys in the plugin's windows and in reviewed buffers: a key, a list of keys, or "
+        .. "`false` for none. `false` for a group disables the whole group.",
       fields = {
         field("chat", chat_keys),
         field("input", input_keys),
@@ -741,15 +739,15 @@ local root = {
       kind = "number",
       above_zero = true,
       default = 90,
-      doc = "How many seconds an agent may take to start up and to open a session. A prompt may take "
-        .. "as long as it needs.",
+      doc = "Time limit in seconds for an agent to start and to open a session. Prompts have no "
+        .. "time limit.",
     }),
     field("log_level", {
       kind = "enum",
       values = { "debug", "info", "warn", "error" },
       default = "info",
-      doc = 'What goes to the log file. "debug" logs every message to and from the agents, with all '
-        .. "they contain.",
+      doc = 'The lowest level that is logged. "debug" logs every message to and from the agents, '
+        .. "with its content.",
     }),
   },
 }

@@ -143,7 +143,7 @@ return function(test)
 
   test("default_agent must be an agent", function()
     local config, report = require("acp.config").resolve({ { default_agent = "clod" } })
-    contains('default_agent: there is no agent "clod"; there are auggie, claude', report.problems[1])
+    contains('default_agent: unknown agent "clod"; expected one of auggie, claude', report.problems[1])
     same(nil, config.default_agent)
   end)
 
@@ -191,20 +191,20 @@ return function(test)
       at .. '.action: expected "allow", "reject" or "ask", got "deny"',
     })
     check_rule({ action = "reject" }, {
-      at .. ": there is nothing to match on: expected agent, kind, path or command",
+      at .. ": the rule matches nothing: expected agent, kind, path or command",
     })
     check_rule({ action = "allow", kind = "edit" }, {
-      at .. ': "allow" has to say what it allows: expected path or command',
+      at .. ': "allow" needs a limit: expected path or command',
     })
     check_rule({ action = "allow", path = "**", kind = { "edit", "execute" } }, {
-      at .. '.kind: a path alone does not allow "execute": give this rule a command',
+      at .. '.kind: a path alone cannot allow "execute": add a command to the rule',
     })
     check_rule({ action = "allow", path = "**", kind = "fetch" }, {
-      at .. '.kind: a path alone does not allow "fetch": it is always asked',
+      at .. '.kind: a path alone cannot allow "fetch": such requests are always asked',
     })
     check_rule({ action = "reject", paths = "a", [1] = "x" }, {
-      at .. "[1]: there is no such key",
-      at .. ".paths: there is no such key",
+      at .. "[1]: unknown key",
+      at .. ".paths: unknown key",
     })
     check_rule({ action = "reject", path = {} }, {
       at .. ".path: expected string or list of strings, got table",
