@@ -1,10 +1,10 @@
---- Answers which agent is meant, whether it is there, and how it is started.
+--- Resolves agents: which one to use, whether it is installed, and how to start it.
 
 local M = {}
 
 ---@class acp.agents.Found
 ---@field name string
----@field path? string The program, or nil when it was not found.
+---@field path? string The program, or nil if it was not found.
 ---@field agent acp.Agent.Resolved
 
 --- Returns the path of an agent's program, or nil.
@@ -13,7 +13,7 @@ local M = {}
 local function program(agent)
   local command = vim.fs.normalize(agent.command)
   if command == "acp-tutor" then
-    -- The tutor is built with the library, so it lies beside it.
+    -- The tutor is built together with the library, into the same folder.
     local library = require("acp.native").find()
     local beside = library and vim.fs.dirname(library) .. "/acp-tutor"
     if beside and vim.fn.executable(beside) == 1 then
@@ -32,7 +32,7 @@ function M.get(name)
   return agent and { name = name, path = program(agent), agent = agent }
 end
 
---- Returns all agents, by name.
+--- Returns all agents, sorted by name.
 ---@return acp.agents.Found[]
 function M.list()
   local names = vim.tbl_keys(require("acp.config").get().agents)
@@ -40,9 +40,9 @@ function M.list()
   return vim.tbl_map(M.get, names)
 end
 
---- Returns the name of the agent for a new session, without looking at past ones.
+--- Returns the name of the agent for a new session, ignoring earlier sessions.
 ---@return string name
----@return boolean chosen Whether the user's configuration says so.
+---@return boolean chosen Whether the user's configuration names it.
 function M.default()
   local config = require("acp.config")
   local name = config.get().default_agent
@@ -57,11 +57,11 @@ function M.default()
       return candidate, true
     end
   end
-  -- None is installed: its missing program is what the user has to hear of.
+  -- No agent is installed: the error then names the missing program of this one.
   return own[1] or "tutor", own[1] ~= nil
 end
 
---- Returns how to start the agent called `name`; raises a sentence when that is impossible.
+--- Returns how to start the agent called `name`; raises a sentence if it cannot be started.
 ---@param name string
 ---@return acp.agents.Found
 function M.require(name)
@@ -78,7 +78,7 @@ function M.require(name)
   return found
 end
 
---- Says what runs of an agent: a line for each process.
+--- Returns a line for each running process of an agent.
 ---@param name string
 ---@return string[]
 function M.running(name)
@@ -96,7 +96,7 @@ function M.running(name)
   return lines
 end
 
---- Says that an agent's program was not found, and what to do; no full stop.
+--- Returns a message about a missing program and what to do, without a full stop.
 ---@param found acp.agents.Found
 ---@return string
 function M.missing(found)

@@ -1,8 +1,8 @@
---- Dispatches `:AcpChat` and `:Acp` and completes them. Failures become one message, no traceback.
+--- Dispatches and completes `:AcpChat` and `:Acp`. An error becomes one message without a traceback.
 
 local M = {}
 
---- What `:Acp follow` takes, and what it means.
+--- The arguments of `:Acp follow`.
 ---@type table<string, acp.Follow>
 local follows = { on = true, off = false, edits = "edits" }
 
@@ -24,7 +24,7 @@ end
 local function scope_of(call)
   local scope = call.args[1] or "hunk" ---@type any
   if #call.args > 1 or not vim.tbl_contains(scopes, scope) then
-    usage(("%q is not a scope: it is `hunk`, `file`, `turn` or `all`."):format(call.rest))
+    usage(("%q is not a scope: use `hunk`, `file`, `turn` or `all`."):format(call.rest))
   end
   if scope == "hunk" and call.context then
     return { first = call.context.first, last = call.context.last }
@@ -37,9 +37,9 @@ end
 local function times(call, step)
   local count = tonumber(call.args[1] or 1) or 0
   if count < 1 or count % 1 ~= 0 then
-    usage(("%q is not a count: it is how many hunks to go."):format(call.rest))
+    usage(("%q is not a number of hunks."):format(call.rest))
   end
-  -- Once around is as far as it goes: a mistyped count must not hold the editor.
+  -- At most once around all hunks, so that a mistyped count does not block the editor.
   local around = math.max(1, #require("acp.native").load().hunks())
   for _ = 1, math.min(count, around) do
     step()
@@ -61,23 +61,23 @@ local function quickfix()
     }
   end, require("acp").review.hunks())
   if #items == 0 then
-    vim.notify("acp.nvim: No change of the agent's to review.", vim.log.levels.INFO)
+    vim.notify("acp.nvim: Nothing to review.", vim.log.levels.INFO)
     return
   end
   vim.fn.setqflist({}, " ", { title = "acp review", items = items })
-  -- Beside the chat there is no room for it.
+  -- The chat's column is too narrow for it.
   vim.cmd("botright copen")
 end
 
 local function log()
   local path = require("acp.native").load().log_path()
   if not vim.uv.fs_stat(path) then
-    usage(("there is no log yet; it will be %s."):format(path))
+    usage(("there is no log yet; it will be created at %s."):format(path))
   end
   vim.cmd.tabedit(vim.fn.fnameescape(path))
 end
 
---- Lists the agents: those that are there, what runs of them, and how to install the others.
+--- Lists the agents with their processes, and how to install missing ones.
 local function agents()
   local all = require("acp.agents")
   local default = all.default()
@@ -106,20 +106,20 @@ local function agents()
   vim.api.nvim_echo(chunks, false, {})
 end
 
---- Runs `work`; what it raises becomes a message.
+--- Runs `work` and shows an error as a message.
 ---@param work fun()
 function M.guarded(work)
   local ok, problem = pcall(work)
   if not ok then
     local text = require("acp.native").message(problem)
-    -- What the library raises is for scripts as well, and does not say who speaks.
+    -- Errors of the library are also meant for scripts and lack the plugin's name.
     text = vim.startswith(text, "acp.nvim") and text or "acp.nvim: " .. text
     vim.notify(text, vim.log.levels.ERROR)
   end
 end
 local guarded = M.guarded
 
---- Shows a terminal: the one with this number, the only one, or one of those there are.
+--- Shows a terminal: the one with this number, the only one, or one chosen from a list.
 ---@param call acp.commands.Call
 local function terminal(call)
   local native = require("acp.native").load()
@@ -154,7 +154,7 @@ end
 local subcommands = {
   prompt = function(call)
     if call.rest == "" then
-      usage("`:Acp prompt` needs a text; `:AcpChat` opens the window to write one in.")
+      usage("`:Acp prompt` needs a text; to write one in the chat, use `:AcpChat`.")
     end
     require("acp").prompt(call.rest, {
       contexts = call.context and { call.context },
@@ -198,7 +198,7 @@ local subcommands = {
   follow = function(call)
     local to = follows[call.rest]
     if call.rest ~= "" and to == nil then
-      usage(("%q: `:Acp follow` is followed by `on`, `off`, `edits` or nothing."):format(call.rest))
+      usage(("%q is not a mode of `:Acp follow`: use `on`, `off`, `edits` or nothing."):format(call.rest))
     end
     require("acp").follow(to)
   end,
@@ -241,7 +241,7 @@ local subcommands = {
   end,
 }
 
---- Subcommands that do something else with a `!`.
+--- Subcommands that accept a `!`.
 ---@type table<string, boolean?>
 local with_bang = {
   prompt = true,
@@ -252,7 +252,7 @@ local with_bang = {
   export = true,
 }
 
---- Returns the lines of a command's range, or nil when it has none.
+--- Returns the lines of a command's range, or nil without one.
 ---@param command vim.api.keyset.create_user_command.command_args
 ---@return acp.Context?
 local function context_of(command)
@@ -300,7 +300,7 @@ function M.run(command)
       local names = vim.tbl_keys(subcommands)
       table.sort(names)
       usage(
-        ("there is no `:Acp %s`; there is %s."):format(
+        ("unknown subcommand `:Acp %s`; use one of %s."):format(
           name or command.args,
           table.concat(names, ", ")
         )
@@ -318,8 +318,8 @@ local function starting_with(lead, words)
   end, words)
 end
 
---- Completes `:AcpChat`: the agents that are installed; the others where only they are meant, so
---- that they say how to install them.
+--- Completes `:AcpChat`: installed agents; others only if no installed one matches, so that opening
+--- them explains how to install them.
 ---@param lead string
 ---@param line string
 ---@param position integer
@@ -336,7 +336,7 @@ function M.complete_chat(lead, line, position)
   return (#there > 0 or lead == "") and there or starting_with(lead, others)
 end
 
---- Completes `:Acp`: its subcommands and their words.
+--- Completes `:Acp`: its subcommands and their arguments.
 ---@param lead string
 ---@param line string
 ---@param position integer

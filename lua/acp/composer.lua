@@ -1,9 +1,9 @@
---- Lets things go along with the next prompt: the bodies of `:Acp attach` and `:Acp detach`.
+--- Attachments of the next prompt: the bodies of `:Acp attach` and `:Acp detach`.
 
 local M = {}
 
---- Attaches a file by its path, lines, or the image in the clipboard; opens a session first while
---- there is none. The arguments are checked already.
+--- Attaches a file, lines, or the image in the clipboard; opens a session if there is none. The
+--- arguments are already checked.
 ---@param what string|acp.Context|nil
 ---@param session acp.Session?
 function M.attach(what, session)
@@ -17,23 +17,23 @@ function M.attach(what, session)
   native.attach(session, what)
 end
 
---- Runs `:Acp attach`: of a file, else of the command's range, else of the clipboard.
+--- Runs `:Acp attach` for a file, else the command's range, else the clipboard.
 ---@param call acp.commands.Call
 function M.attach_command(call)
   if call.rest == "" then
     return M.attach(call.context)
   end
-  -- As Neovim's own commands take a file: `%`, `~` and `$VAR` mean something, blanks are part of it.
+  -- Like Neovim's own commands: `%`, `~` and `$VAR` are expanded, blanks are part of the name.
   local path = vim.fn.expand(call.rest) --[[@as string]]
   M.attach(path ~= "" and path or call.rest)
 end
 
---- Runs `:Acp detach`: of one attachment by its number, or of all.
+--- Runs `:Acp detach` for the attachment with a number, or for all.
 ---@param call acp.commands.Call
 function M.detach_command(call)
   local number = tonumber(call.rest)
   if call.rest ~= "" and (not number or number < 1 or number % 1 ~= 0) then
-    local text = "acp.nvim: %q is not an attachment's number; they stand above the input."
+    local text = "acp.nvim: %q is not an attachment's number; the numbers are shown above the input."
     error(text:format(call.rest), 0)
   end
   require("acp").detach(number)

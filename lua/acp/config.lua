@@ -1,13 +1,13 @@
---- Owns the configuration in force: defaults, `vim.g.acp` and the table of `setup()`, merged.
+--- The effective configuration: defaults, `vim.g.acp` and the table of `setup()`, merged.
 ---
---- Invariant: whatever the user wrote, each key of the result holds a value of its type. What was
---- wrong is reported by its full path and leaves the value below it (`vim.g.acp`'s or the default).
+--- Invariant: each key of the result has a value of its type. An invalid value is reported with its
+--- full path and replaced by the next lower one (from `vim.g.acp` or the default).
 
 local M = {}
 
 ---@class acp.config.Report
 ---@field problems string[] Sentences, each starting with the key's full path.
----@field unknown string[] Full paths of keys that mean nothing.
+---@field unknown string[] Full paths of unknown keys.
 ---@field own table<string, boolean> Agents that the user's configuration names.
 
 ---@type acp.Config?
@@ -17,13 +17,13 @@ local config
 ---@type acp.config.Report?
 local report
 
---- Takes the table of `setup()`; it is merged over `vim.g.acp` when it is needed.
+--- Stores the table of `setup()`; it is merged over `vim.g.acp` when first needed.
 ---@param opts acp.Config?
 function M.set(opts)
   user, config, report = opts, nil, nil
 end
 
---- Returns the configuration in force. Its tables are shared: do not change them.
+--- Returns the effective configuration. Its tables are shared and must not be changed.
 ---@return acp.Config.Resolved
 function M.get()
   if not config then
@@ -32,7 +32,7 @@ function M.get()
   return config
 end
 
---- Returns what the last merge found.
+--- Returns the problems found by the last merge.
 ---@return acp.config.Report
 function M.report()
   M.get()
@@ -56,7 +56,7 @@ end
 ---@return string
 local function expected(node)
   if node.callable then
-    return "list, or a function that returns one"
+    return "list or a function that returns one"
   elseif node.kind == "strings" and not node.values then
     return "string or list of strings"
   elseif node.kind == "enum" or node.kind == "strings" then
@@ -111,7 +111,7 @@ end
 ---@type table<string, acp.config.Merge>
 local mergers = {}
 
---- Merges `value` over `base`; returns `base` where `value` is not there or wrong.
+--- Merges `value` over `base`; returns `base` if `value` is nil or invalid.
 ---@type acp.config.Merge
 local merge = function(node, base, value, path, into)
   if value == nil or value == vim.NIL then
@@ -145,7 +145,7 @@ function mergers.keys(node, base, value, path, into)
   local list = type(value) == "table" and value or { value }
   local strings = vim.islist(list)
   for _, key in ipairs(strings and list or {}) do
-    -- The editor maps no empty key.
+    -- An empty string cannot be mapped.
     strings = strings and type(key) == "string" and key ~= ""
   end
   if not strings then
@@ -169,7 +169,7 @@ function mergers.strings(node, base, value, path, into)
   return value
 end
 
---- Returns `base` where what was given is wrong: what is strict holds no more then.
+--- Returns the value for an invalid list: empty if the list is strict, else `base`.
 ---@param node acp.schema.Node
 ---@param base any
 ---@return any
@@ -183,7 +183,7 @@ local function without_strict(node, base)
   return base
 end
 
---- A list replaces the one below it, whole or not at all.
+--- Replaces the lower list completely, or not if any item is invalid.
 function mergers.list(node, base, value, path, into)
   if node.callable and type(value) == "function" then
     return value
@@ -257,7 +257,7 @@ function mergers.record(node, base, value, path, into)
   end)
   for _, key in ipairs(keys) do
     if not known[key] and node.closed then
-      local text = "%s: there is no such key"
+      local text = "%s: unknown key"
       table.insert(into.problems, text:format(join(path, key)))
     elseif not known[key] then
       table.insert(into.unknown, join(path, key))
@@ -272,7 +272,7 @@ function mergers.record(node, base, value, path, into)
   return out
 end
 
---- Checks what a function of the configuration has returned as a list of MCP servers.
+--- Validates the list of MCP servers that a configured function returned.
 ---@param value any
 ---@param path string
 ---@return acp.McpServer[]
@@ -286,7 +286,7 @@ function M.mcp_servers(value, path)
   local into = { problems = {}, unknown = {}, own = {} }
   if type(value) == "function" then
     value = {}
-    table.insert(into.problems, ("%s: the function has returned a function"):format(path))
+    table.insert(into.problems, ("%s: the function returned a function"):format(path))
   end
   return merge(assert(field), {}, value, path, into), into.problems
 end
@@ -298,7 +298,7 @@ local function absolute(path)
   return #full > 1 and (full:gsub("/$", "")) or full
 end
 
---- Returns a rule whose globs have the user's home folder for `~`.
+--- Returns a rule with `~` in its globs replaced by the home folder.
 ---@param rule acp.Rule
 ---@param home string
 ---@return acp.Rule
@@ -316,8 +316,8 @@ local function with_home(rule, home)
   return out
 end
 
---- Merges tables of the user's, the later over the earlier, over the defaults.
----@param layers table<integer, any> `nil` is allowed for each of the two.
+--- Merges the user's tables over the defaults; later tables take precedence.
+---@param layers table<integer, any> Each of the two may be nil.
 ---@return acp.Config.Resolved
 ---@return acp.config.Report
 function M.resolve(layers)
@@ -337,7 +337,7 @@ function M.resolve(layers)
   local name = out.default_agent
   if name and not out.agents[name] then
     local known = table.concat(vim.fn.sort(vim.tbl_keys(out.agents)), ", ")
-    local text = "default_agent: there is no agent %q; there are %s"
+    local text = "default_agent: unknown agent %q; expected one of %s"
     table.insert(into.problems, text:format(name, known))
     out.default_agent = nil
   end

@@ -1,10 +1,10 @@
---- `:checkhealth acp`: what the plugin needs, what is there, and what to do about the rest.
+--- `:checkhealth acp`: requirements, their state, and how to fix problems.
 
 local M = {}
 
 local health = vim.health
 
----@param text string A sentence of the plugin's.
+---@param text string A message of the plugin.
 ---@return string
 local function bare(text)
   return (text:gsub("^acp%.nvim:? ", ""))
@@ -22,7 +22,7 @@ local function library()
   end
   local version = vim.fn.api_info().version ---@type any
   health.ok(("Neovim %d.%d.%d"):format(version.major, version.minor, version.patch))
-  -- Loading it is the only way to know that it can be loaded.
+  -- Only loading it shows that it can be loaded.
   local ok, native, path = pcall(loader.library)
   if not ok then
     health.error(bare(loader.message(native)))
@@ -35,8 +35,8 @@ end
 local function git()
   if vim.fn.executable("git") == 0 then
     health.warn(
-      "git was not found: hunks that are committed stay under review, and files that a repository "
-        .. "has although they are ignored are not watched; install git"
+      "git was not found: committed hunks stay under review, and ignored files that a repository "
+        .. "tracks are not watched; install git"
     )
     return
   end
@@ -50,7 +50,7 @@ local function git()
   end
 end
 
---- Linux has a number of folders that a user's programs may watch; other systems have none.
+--- Linux limits the number of folders that a user's programs may watch; other systems do not.
 local function watches()
   local file = io.open("/proc/sys/fs/inotify/max_user_watches")
   local number = file and file:read("n") ---@type number?
@@ -62,7 +62,7 @@ local function watches()
   end
   local text = ("folders that can be watched: %d (fs.inotify.max_user_watches)"):format(number)
   if number < 16384 then
-    health.warn(text .. ": changes in large projects may be seen late; raise it by sysctl")
+    health.warn(text .. ": changes in large projects may be noticed late; raise the limit with sysctl")
   else
     health.ok(text)
   end
@@ -85,7 +85,7 @@ local function agents()
       health.info(("%s: `%s` was not found: %s"):format(found.name, found.agent.command, install))
     end
   end
-  health.info(("`:AcpChat` starts %s, until another one was used"):format((all.default())))
+  health.info(("`:AcpChat` starts %s, unless another agent was used before"):format((all.default())))
 end
 
 local function configuration()
@@ -95,23 +95,23 @@ local function configuration()
     health.error(problem)
   end
   for _, path in ipairs(report.unknown) do
-    health.warn(("%s: there is no such key: see |acp-config-keys|"):format(path))
+    health.warn(("%s: unknown key; see |acp-config-keys|"):format(path))
   end
   for _, problem in ipairs(require("acp.mcp").missing()) do
     health.warn(problem)
   end
   if #report.problems == 0 and #report.unknown == 0 then
-    health.ok("no mistakes in the configuration")
+    health.ok("the configuration has no errors")
   end
 end
 
---- What agents are offered, and whether they can get there.
+--- The tools offered to agents, and whether agents can reach them.
 ---@param library_path string?
 local function tools(library_path)
   health.start("acp.nvim: tools for agents")
   local config = require("acp.config").get()
   if not config.tools.enabled then
-    health.info("they are switched off: `tools.enabled` in the configuration is false")
+    health.info("tools are turned off: `tools.enabled` in the configuration is false")
     return
   end
   local registry = require("acp.tools")
@@ -121,16 +121,16 @@ local function tools(library_path)
     on = on + (tool.enabled and 1 or 0)
     own = own + (tool.builtin and 0 or 1)
   end
-  health.ok(("tools: %d, of which %d are offered and %d are your own"):format(#list, on, own))
+  health.ok(("tools: %d (%d offered, %d your own)"):format(#list, on, own))
   for _, path in ipairs(registry.unknown()) do
-    health.warn(("%s: there is no such tool now; `:Acp tools` lists them"):format(path))
+    health.warn(("%s: unknown tool; `:Acp tools` lists all"):format(path))
   end
   local proxy = library_path and require("acp.tools.door").proxy(library_path)
   if proxy then
-    health.ok(("the program that agents start to get there: %s"):format(proxy))
+    health.ok(("the proxy that agents start: %s"):format(proxy))
   elseif library_path then
     health.warn(
-      ("`acp-mcp` is not beside the library, so no agent gets there: run `make release` in %s"):format(
+      ("`acp-mcp` is missing beside the library, so agents cannot use the tools: run `make release` in %s"):format(
         require("acp.native").root()
       )
     )
@@ -149,7 +149,7 @@ local function log(native)
     health.info(("checkpoints and open reviews: %s/acp.nvim"):format(state))
   else
     health.error(
-      ("the log file's path cannot be told: %s"):format(require("acp.native").message(path))
+      ("the log file's path is unknown: %s"):format(require("acp.native").message(path))
     )
   end
 end

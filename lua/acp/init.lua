@@ -1,15 +1,15 @@
---- The public Lua API, as doc/acp.txt describes it (|acp-lua|).
+--- The public Lua API, documented in doc/acp.txt (|acp-lua|).
 ---
---- It checks arguments and passes them on. Questions (`status`, `statusline`, `review.hunks`,
---- `permission.list`) never load the native library; everything else does, on first use.
+--- It checks arguments and passes them on. Queries (`status`, `statusline`, `review.hunks`,
+--- `permission.list`) never load the native library; the other functions do on first use.
 
 local M = {}
 
---- The number of a session, as `open` returns it.
+--- The number of a session, as returned by `open`.
 ---@alias acp.Session integer
 
 ---@alias acp.Phase "none"|"starting"|"idle"|"running"|"waiting"|"dead"
---- Whether the agent is followed from file to file: "edits" where it changes something.
+--- Whether a window follows the agent: "edits" follows only its changes.
 ---@alias acp.Follow boolean|"edits"
 ---@alias acp.Scope "hunk"|"file"|"turn"|"all"|acp.Rows
 
@@ -19,71 +19,71 @@ local M = {}
 ---@field last integer The row after the last one.
 
 ---@class acp.Status
----@field phase acp.Phase "none": there is no session yet, and no other field.
+---@field phase acp.Phase "none": there is no session, and no other field is set.
 ---@field session? acp.Session
----@field id? string The agent's own name for the session, once it has one.
+---@field id? string The agent's id of the session, once it has one.
 ---@field agent? string The agent's name in the configuration.
 ---@field title? string
----@field stop_reason? string How the last turn ended.
+---@field stop_reason? string The end of the last turn.
 ---@field mode? string
 ---@field model? string
 ---@field plan? {done: integer, total: integer}
 ---@field tools? acp.Status.Tools
----@field terminals? integer How many of its terminals run.
----@field permissions? integer How many permission requests wait for an answer.
----@field queued? integer How many prompts wait.
----@field elicitations? integer How many questions by forms and pages do.
+---@field terminals? integer The number of its running terminals.
+---@field permissions? integer The number of open permission requests.
+---@field queued? integer The number of queued prompts.
+---@field elicitations? integer The number of open forms and pages.
 ---@field review? {files: integer, hunks: integer}
 ---@field usage? acp.Status.Usage
 ---@field follow? acp.Follow
----@field attached? string[] What goes along with the next prompt, by name.
----@field login? boolean The agent goes on only for somebody who has logged in.
+---@field attached? string[] The names of the next prompt's attachments.
+---@field login? boolean The agent requires a log-in.
 
---- How full the model's context is.
+--- The usage of the model's context.
 ---@class acp.Status.Usage
 ---@field used integer Tokens.
----@field size integer How many fit in; 0 where nobody knows.
+---@field size integer The capacity in tokens; 0 if unknown.
 ---@field percent? integer
 ---@field cost? string Of the session, such as "0.12 USD".
 
---- The tool calls that run.
+--- The running tool calls.
 ---@class acp.Status.Tools
 ---@field running integer
----@field title? string Of the one that began last.
----@field kind? string Its kind, as the protocol has it.
+---@field title? string The latest call's title.
+---@field kind? string The latest call's kind in the protocol.
 
---- Something a session can be set to: its mode, its model, whatever else its agent offers.
+--- An option of a session: its mode, its model, or another one of its agent.
 ---@class acp.Option
 ---@field id string
 ---@field name string
 ---@field description? string
----@field category? string "mode", "model", "model_config", "thought_level", or the agent's own word.
+---@field category? string "mode", "model", "model_config", "thought_level", or the agent's own category.
 ---@field type "select"|"boolean"
----@field value string|boolean What it is, or was asked for: the id of one of its `values`.
----@field values acp.OptionValue[] None of one that is on or off.
+---@field value string|boolean The current or requested value: the id of one of its `values`.
+---@field values acp.OptionValue[] Empty for a boolean.
 
 ---@class acp.OptionValue
 ---@field id string|boolean
 ---@field name string
 ---@field description? string
----@field group? string The name of the group it stands in.
+---@field group? string The name of its group.
 
---- A command of the agent's: a prompt may begin with `/` and its name.
+--- A command of the agent, written as `/` and its name at the start of a prompt.
 ---@class acp.Command
 ---@field name string
 ---@field description string
----@field hint? string What may follow it.
+---@field hint? string A description of its argument.
 
 --- A hunk to review. Rows are 0-based.
 ---@class acp.Hunk
 ---@field path string Absolute.
----@field row integer The first row in the file as it is now.
----@field count integer How many lines it has there; 0 when lines were only removed.
+---@field row integer The first row in the current file.
+---@field count integer Its number of lines there; 0 if lines were only removed.
 ---@field old string[]
 ---@field new string[]
 ---@field state string
 
---- A prompt that waits.
+--- A queued prompt.
 ---@class acp.Queued
 ---@field id integer
 ---@field text string
@@ -100,7 +100,7 @@ local M = {}
 ---@field tool_call table
 ---@field options acp.PermissionOption[]
 
---- A question by a form or a page.
+--- An open form or page.
 ---@class acp.Elicitation
 ---@field id integer
 ---@field session acp.Session
@@ -120,7 +120,7 @@ local M = {}
 
 ---@alias acp.ElicitationAction "accept"|"decline"|"cancel"
 
---- Lines of a file that go along with a prompt.
+--- Lines of a file, attached to a prompt.
 ---@class acp.Context
 ---@field path string Absolute; "" for a buffer without a file.
 ---@field first integer The first row, 0-based.
@@ -128,24 +128,24 @@ local M = {}
 ---@field text string
 
 ---@class acp.SessionOpts
----@field session? acp.Session Without it: the session of the tab's chat, else the one used last.
+---@field session? acp.Session Default: the session of the tab page's chat, else the one used last.
 
 ---@class acp.PromptOpts: acp.SessionOpts
----@field contexts? acp.Context[] Lines to go along.
----@field interrupt? boolean The turn that is running is cancelled; else the prompt waits for its end.
+---@field contexts? acp.Context[] Lines to attach.
+---@field interrupt? boolean Cancels the running turn; otherwise the prompt is queued.
 
 ---@class acp.OpenOpts
----@field agent? string A name in the configuration. Without it: see |acp-config-default_agent|.
----@field new? boolean A new session, also when there is one.
----@field session_id? string The agent's own name for a session it had before: that one is loaded.
+---@field agent? string A name in the configuration; default: |acp-config-default_agent|.
+---@field new? boolean Opens a new session even if there is one.
+---@field session_id? string The agent's id of an earlier session to load.
 ---@field cwd? string The folder of a new session, or of the one to load.
 ---@field context? acp.Context Lines for the next prompt.
 
---- Raises that an argument is wrong, where the public function was called.
----@param name string Of the function and the argument.
+--- Raises an error about an invalid argument at the call of the public function.
+---@param name string The names of the function and the argument.
 ---@param expected string
 ---@param value any
----@param depth? integer How many functions of this file lie between; 0 without it.
+---@param depth? integer Number of this file's functions in between; default 0.
 local function bad(name, expected, value, depth)
   local got = type(value) ---@type string
   if got == "string" then
@@ -177,15 +177,15 @@ local function session_of(name, opts)
   return session
 end
 
---- Returns the native module if it is in use already.
+--- Returns the native module if it is in use.
 ---@return acp.Native?
 local function loaded()
-  -- Not even the loader is needed to know that nothing was loaded.
+  -- If even the loader is not loaded, neither is the library.
   local native = package.loaded["acp.native"]
   return native and native.loaded()
 end
 
---- Merges a table over `vim.g.acp` and the defaults. Optional: everything works without.
+--- Merges a table over `vim.g.acp` and the defaults. Optional.
 ---@param opts? acp.Config
 function M.setup(opts)
   if opts ~= nil and type(opts) ~= "table" then
@@ -197,7 +197,7 @@ function M.setup(opts)
   end
 end
 
---- Opens or focuses the chat, starting the agent if need be.
+--- Opens or focuses the chat, and starts the agent if necessary.
 ---@param opts? acp.OpenOpts
 ---@return acp.Session
 function M.open(opts)
@@ -229,7 +229,7 @@ function M.prompt(prompt, opts)
   local blocks = type(prompt) == "table" and prompt or {}
   local is_text = type(prompt) == "string" and prompt:find("%S")
   if not is_text and (#blocks == 0 or not vim.islist(blocks)) then
-    bad("prompt: prompt", "a text or a list of content blocks", prompt)
+    bad("prompt: prompt", "a string or a list of content blocks", prompt)
   end
   for i, block in ipairs(blocks) do
     if type(block) ~= "table" or type(block.type) ~= "string" then
@@ -266,17 +266,17 @@ end
 --- A session that there is or was.
 ---@class acp.PastSession
 ---@field agent string Its agent's name in the configuration.
----@field session? acp.Session While it is open.
----@field id? string The agent's own name for it.
----@field record? string The name of what is kept of it here.
----@field cwd string The folder it works in.
----@field title? string What the agent calls it, or the beginning of the first prompt.
----@field updated? integer When something was last said, in seconds since 1970.
----@field listed boolean Its agent has it.
+---@field session? acp.Session Its number while it is open.
+---@field id? string The agent's id of it.
+---@field record? string The name of its saved record.
+---@field cwd string Its folder.
+---@field title? string The agent's title, or the beginning of the first prompt.
+---@field updated? integer The time of the last message, in seconds since 1970.
+---@field listed boolean Whether its agent lists it.
 
 --- Lets the user choose among the sessions there are and were, or hands them on, newest first.
 ---@param opts? acp.SessionsOpts
----@param done? fun(sessions: acp.PastSession[]) Gets them; without it they are shown.
+---@param done? fun(sessions: acp.PastSession[]) Receives them; without it, a list is shown.
 function M.sessions(opts, done)
   opts = opts or {}
   if type(opts) ~= "table" then
@@ -308,8 +308,8 @@ function M.export(opts)
 end
 
 ---@class acp.StatuslineOpts: acp.SessionOpts
----@field parts? string[] What it says, in this order; see |acp-config-statusline.parts|.
----@field highlights? boolean With highlight groups, for `%{%…%}`; else mere text, for `%{…}`.
+---@field parts? string[] Its parts in order; see |acp-config-statusline.parts|.
+---@field highlights? boolean Includes highlight groups, for `%{%…%}`; otherwise plain text, for `%{…}`.
 
 --- Returns a short text for a statusline; "" while there is nothing to say.
 ---@param opts? acp.StatuslineOpts
@@ -334,7 +334,7 @@ function M.config(opts)
 end
 
 --- Sets a session's mode; before the session is there, it is set as soon as it is.
----@param mode string Its id, or its name.
+---@param mode string Its id or name.
 ---@param opts? acp.SessionOpts
 function M.set_mode(mode, opts)
   if type(mode) ~= "string" or mode == "" then
@@ -385,7 +385,7 @@ function M.logout(opts)
 end
 
 --- Lets a window go along with the agent from file to file, or only where it edits, or not.
----@param on? acp.Follow Without it: if it does not, it does from now on, and the other way round.
+---@param on? acp.Follow Without it: toggles.
 ---@param opts? acp.SessionOpts
 function M.follow(on, opts)
   -- Typed by hand it may be anything.
@@ -398,7 +398,7 @@ function M.follow(on, opts)
 end
 
 --- Lets something go along with the next prompt, as |:Acp-attach| does.
----@param what? string|acp.Context A file's path, or lines. Without it: the image in the clipboard.
+---@param what? string|acp.Context A file's path, or lines. Default: the image in the clipboard.
 ---@param opts? acp.SessionOpts
 function M.attach(what, opts)
   if what ~= nil and type(what) ~= "table" and (type(what) ~= "string" or what == "") then
@@ -416,7 +416,7 @@ function M.complete(findstart, base)
 end
 
 --- Takes away what was attached.
----@param number? integer Which one, as they stand above the input. Without it: all.
+---@param number? integer The number shown above the input. Default: all.
 ---@param opts? acp.SessionOpts
 function M.detach(number, opts)
   if number ~= nil and not is_count(number) then
@@ -427,7 +427,7 @@ end
 
 --- Offers a tool to the agents, in the place of one that has the same name.
 ---@param spec acp.Tool
----@return fun() remove Takes it out again.
+---@return fun() remove Removes it.
 function M.tool(spec)
   if type(spec) ~= "table" then
     bad("tool: spec", "table", spec)
@@ -492,7 +492,7 @@ M.queue = {}
 ---@param by? integer
 local function queue_act(name, id, opts, by)
   if not is_count(id) then
-    bad(("queue.%s: id"):format(name), "the number of a prompt that waits", id, 1)
+    bad(("queue.%s: id"):format(name), "the number of a queued prompt", id, 1)
   end
   local session = session_of("queue." .. name, opts)
   require("acp.native").load().queue_act(session, id, name, by)
@@ -533,12 +533,12 @@ end
 
 --- Lets a prompt that waits go out later, or earlier.
 ---@param id integer
----@param by integer So many places; negative: earlier.
+---@param by integer The number of positions; negative: earlier.
 ---@param opts? acp.SessionOpts
 function M.queue.move(id, by, opts)
   local places = by ---@type any
   if type(places) ~= "number" or places % 1 ~= 0 then
-    bad("queue.move: by", "a number of places", places)
+    bad("queue.move: by", "a number of positions", places)
   end
   queue_act("move", id, opts, by)
 end
@@ -568,7 +568,7 @@ end
 
 --- Accepts the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
 --- last turn, or all there are.
----@param scope? acp.Scope "hunk" without it.
+---@param scope? acp.Scope Default: "hunk".
 function M.review.accept(scope)
   scope = checked_scope("review.accept", scope)
   require("acp.native").load().accept(scope)
@@ -576,7 +576,7 @@ end
 
 --- Rejects the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
 --- last turn, or all there are.
----@param scope? acp.Scope "hunk" without it.
+---@param scope? acp.Scope Default: "hunk".
 function M.review.reject(scope)
   scope = checked_scope("review.reject", scope)
   require("acp.native").load().reject(scope)
@@ -584,7 +584,7 @@ end
 
 --- Undoes what the last turn that has changed anything has done to files, or brings a turn back
 --- that was undone.
----@param opts? {confirm?: boolean, back?: boolean} Without it: the user is asked before.
+---@param opts? {confirm?: boolean, back?: boolean} By default, asks first.
 function M.review.undo_turn(opts)
   if opts ~= nil and type(opts) ~= "table" then
     bad("review.undo_turn: opts", "table or nil", opts)
@@ -666,7 +666,7 @@ end
 --- A page is not opened by this: `"accept"` says that the user has.
 ---@param id integer
 ---@param action acp.ElicitationAction
----@param content? table<string, any> By the fields' names.
+---@param content? table<string, any> Values by field name.
 function M.elicitation.answer(id, action, content)
   if not is_count(id) then
     bad("elicitation.answer: id", "a question's number", id)

@@ -13,10 +13,10 @@ local M = {}
 ---@field args string[]
 ---@field env table<string, string>
 ---@field cwd string
----@field title? string What it calls itself.
+---@field title? string The agent's own title.
 ---@field version? string
----@field logout? boolean It can log out.
----@field methods? acp.AuthMethod[] Once it has told of them.
+---@field logout? boolean Whether it supports logging out.
+---@field methods? acp.AuthMethod[] Set once the agent has reported them.
 
 --- A way to log in to an agent.
 ---@class acp.AuthMethod
@@ -24,10 +24,10 @@ local M = {}
 ---@field name string
 ---@field description? string
 ---@field kind "agent"|"api_key"|"env_var"|"terminal"
----@field command? string Of "terminal": the program; without it the agent's own.
----@field vars? acp.AuthVar[] Of "env_var".
----@field args? string[] Of "terminal": of its program; else added to those of the agent.
----@field env? table<string, string> Of "terminal".
+---@field command? string For "terminal": the program; default: the agent's own.
+---@field vars? acp.AuthVar[] For "env_var".
+---@field args? string[] For "terminal": the program's arguments, or additional ones of the agent.
+---@field env? table<string, string> For "terminal".
 
 ---@class acp.AuthVar
 ---@field name string
@@ -69,7 +69,7 @@ local function meant(session)
   local agent = process(native, number)
   if not agent or agent.state == "leaving" then
     native.restart(number)
-    local text = "the agent %q did not run, and is started: `:Acp login` again once it runs."
+    local text = "the agent %q was not running and is starting: repeat `:Acp login` once it runs."
     say(text:format(status.agent), vim.log.levels.WARN)
     return number
   elseif not agent.methods then
@@ -98,7 +98,7 @@ end
 local function ask(var, is_set)
   local prompt = var.label and ("%s (%s)"):format(var.label, var.name) or var.name
   if is_set then
-    prompt = prompt .. ", nothing for the one that is set"
+    prompt = prompt .. ", empty to keep the current one"
   elseif var.optional then
     prompt = prompt .. ", optional"
   end
@@ -121,7 +121,7 @@ local function give(session, agent, method)
     local is_set = (agent.env[var.name] or vim.env[var.name] or "") ~= ""
     local value = ask(var, is_set)
     if not value or value == "" and not is_set and not var.optional then
-      say(("The log-in was left: %s is needed."):format(var.name), vim.log.levels.WARN)
+      say(("The log-in was cancelled: %s is required."):format(var.name), vim.log.levels.WARN)
       return
     elseif value ~= "" then
       vars[var.name] = value
@@ -133,7 +133,7 @@ end
 --- Runs a command in a terminal of the current window.
 ---@param command string[]
 ---@param opts table
----@return integer job 0 or less when it could not be started.
+---@return integer job 0 or less if it could not be started.
 local function start(command, opts)
   if vim.fn.has("nvim-0.11") == 1 then
     opts.term = true
@@ -197,7 +197,7 @@ local function run(session, agent, method)
         vim.cmd.stopinsert()
       end
       -- Short enough for one line of a small screen: a longer one would wait for a key.
-      local text = "The log-in has failed (exit code %d); `:Acp login` tries again."
+      local text = "The log-in failed (exit code %d); `:Acp login` tries again."
       say(text:format(code), vim.log.levels.ERROR)
     end)
   end
@@ -260,8 +260,8 @@ function M.login(id, session)
     local ids = vim.tbl_map(function(method)
       return method.id
     end, methods)
-    local there = #ids > 0 and "there is " .. table.concat(ids, ", ") or "there is none"
-    local text = "acp.nvim: the agent %q has no log-in %q; %s."
+    local there = #ids > 0 and "use one of " .. table.concat(ids, ", ") or "it has none"
+    local text = "acp.nvim: the agent %q has no log-in method %q; %s."
     error(text:format(agent.name, id, there), 0)
   elseif #methods == 0 then
     local text = "acp.nvim: the agent %q names no way to log in here: use its own command in a "

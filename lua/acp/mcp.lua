@@ -22,16 +22,16 @@ function M.check(server)
   local type = server.type or server.url and "http" or "stdio"
   if type == "stdio" then
     if not server.command then
-      return "", "expected a command, or the url of a server that runs already"
+      return "", "expected a command, or the url of a running server"
     elseif server.url or server.headers then
-      return "", "a server with a command has neither url nor headers"
+      return "", "a server with a command cannot have url or headers"
     end
   elseif not server.url then
     return "", ("expected a url: the type is %q"):format(type)
   elseif not server.url:find("^https?://%S+$") then
     return "url", ("expected an http or https address, got %q"):format(server.url)
   elseif server.command or server.args or server.env then
-    return "", "a server with a url has neither command, args nor env"
+    return "", "a server with a url cannot have command, args or env"
   end
 end
 
@@ -47,7 +47,7 @@ local function servers_of(given, path, cwd)
   local ok, found = pcall(given, cwd)
   local servers, problems ---@type acp.McpServer[], string[]
   if not ok then
-    servers, problems = {}, { ("%s: the function has failed: %s"):format(path, found) }
+    servers, problems = {}, { ("%s: the function failed: %s"):format(path, found) }
   else
     servers, problems = require("acp.config").mcp_servers(found, path)
   end

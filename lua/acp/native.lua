@@ -8,7 +8,7 @@ local M = {}
 --- The functions of the library, as src/editor defines them.
 ---@class acp.Native
 ---@field version string
----@field setup fun(config: acp.Config.Resolved): string[] What is wrong in it.
+---@field setup fun(config: acp.Config.Resolved): string[] Problems in it.
 ---@field open fun(spec: acp.native.Open): integer
 ---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?, interrupt: boolean?)
 ---@field queue_list fun(session: integer?): acp.Queued[]
@@ -33,7 +33,7 @@ local M = {}
 ---@field past_delete fun(number: integer, past: acp.PastSession)
 ---@field past_export fun(number: integer, what: {session?: integer, record?: string})
 ---@field session_show fun(session: integer)
----@field agents fun(): acp.native.Agent[] The processes there are.
+---@field agents fun(): acp.native.Agent[] The running processes.
 ---@field login fun(session: integer?, method: string, step: table<string, string>|string|true|nil)
 ---@field logout fun(session: integer?)
 ---@field accept fun(scope: acp.Scope)
@@ -51,7 +51,7 @@ local M = {}
 ---@field permission_focus fun()
 ---@field elicitation_list fun(): acp.Elicitation[]
 ---@field elicitation_answer fun(id: integer, action: acp.ElicitationAction, content: table?)
----@field tools_define fun(tools: acp.native.Tool[]): {name: string, why: string}[] Those it does not take.
+---@field tools_define fun(tools: acp.native.Tool[]): {name: string, why: string}[] The rejected ones.
 ---@field tool_switch fun(name: string, on: boolean)
 ---@field tool_ask fun(id: integer, number: integer, kind: "read"|"write"|"form", what: table)
 ---@field tool_progress fun(id: integer, done: number, total?: number, message?: string)
@@ -60,7 +60,7 @@ local M = {}
 ---@field log_path fun(): string
 ---@field highlights fun(): {name: string, link: string}[]
 
---- As |complete-items| are.
+--- See |complete-items|.
 ---@class acp.native.Candidate
 ---@field word string
 ---@field kind string
@@ -100,9 +100,9 @@ local library
 local library_path
 local is_set_up = false
 
---- Returns the native module, loading it and handing it the configuration if need be.
+--- Returns the native module; loads and configures it if necessary.
 ---
---- Raises one sentence that says what to do when that is impossible.
+--- If that fails, raises a sentence that says what to do.
 ---@return acp.Native
 function M.load()
   local native = M.library()
@@ -112,13 +112,13 @@ function M.load()
   return native
 end
 
---- Returns the native module if it is in use already; never loads it.
+--- Returns the native module if it is in use; never loads it.
 ---@return acp.Native?
 function M.loaded()
   return is_set_up and library or nil
 end
 
---- Hands the configuration in force to the library, if it is loaded, and tells what is wrong in it.
+--- Passes the effective configuration to the library, if it is loaded, and reports problems in it.
 function M.configure()
   if not library then
     return
@@ -130,15 +130,15 @@ function M.configure()
   local problems = config.report().problems
   vim.list_extend(problems, found or {})
   if #problems > 0 then
-    local text = "acp.nvim: the configuration has mistakes; each is passed over, and with one in "
-      .. "`permissions.rules` no rule holds:\n  "
+    local text = "acp.nvim: the configuration has errors. Invalid options are ignored; any mistake in "
+      .. "`permissions.rules` disables all rules:\n  "
     vim.notify(text .. table.concat(problems, "\n  "), vim.log.levels.WARN)
   end
 end
 
---- Returns the library and its path, checked and loaded, without starting to use it.
+--- Loads and checks the library without starting it; returns it and its path.
 ---
---- Raises as `load` does.
+--- Raises the same errors as `load`.
 ---@return acp.Native
 ---@return string path
 function M.library()
@@ -157,7 +157,7 @@ function M.library()
   return library, path
 end
 
---- Returns why this Neovim cannot use the plugin, in one sentence, or nil.
+--- Returns a sentence that says why this Neovim cannot use the plugin, or nil.
 ---@return string?
 function M.unsupported()
   if vim.fn.has("nvim-0.10") == 0 then
@@ -174,8 +174,8 @@ function M.root()
   return vim.fs.normalize(vim.fn.fnamemodify(this:sub(2), ":p:h:h:h"), { expand_env = false })
 end
 
---- Returns what an error says, without what the library's errors carry along for developers.
----@param problem any As `pcall` returned it.
+--- Returns the message of an error without the library's traceback.
+---@param problem any The error returned by `pcall`.
 ---@return string
 function M.message(problem)
   local text = tostring(problem):gsub("\nstack traceback:.*", ""):gsub("^runtime error: ", "")
@@ -187,17 +187,17 @@ local function advice()
   return ("run `make release` in %s"):format(M.root())
 end
 
---- Returns the path of the library: the configured one, else the newest of those that were built.
+--- Returns the path of the library: the configured one, else the newest build.
 ---@return string? path
----@return string? problem Why there is none, and what to do.
+---@return string? problem Why there is none and what to do.
 function M.find()
   local configured = require("acp.config").get().library
   if configured then
     if vim.uv.fs_stat(configured) then
       return configured
     end
-    local text = "acp.nvim: `library` in the configuration is %s, and there is no such file: "
-    return nil, text:format(configured) .. "correct it, or leave it out and " .. advice() .. "."
+    local text = "acp.nvim: `library` in the configuration is %s, which does not exist: "
+    return nil, text:format(configured) .. "correct it, or remove it and " .. advice() .. "."
   end
   local newest, newest_time ---@type string?, number?
   for _, path in ipairs(M.candidates()) do
@@ -210,10 +210,10 @@ function M.find()
   if newest then
     return newest
   end
-  return nil, "acp.nvim: its library has not been built yet: " .. advice() .. "."
+  return nil, "acp.nvim: the library has not been built yet: " .. advice() .. "."
 end
 
---- Returns the places in which a library may be.
+--- Returns the folders that may contain a library.
 ---@return string[]
 function M.candidates()
   local root = M.root()
@@ -235,7 +235,7 @@ function M.open(path)
   local open, why = package.loadlib(path, "luaopen_acp_nvim")
   if not open then
     local reason = vim.trim(why or "for no known reason")
-    -- It often starts with the path.
+    -- The reason often starts with the path.
     reason = vim.startswith(reason, path .. ": ") and reason:sub(#path + 3) or reason
     error(("acp.nvim: %s cannot be loaded (%s): %s."):format(path, reason, advice()), 0)
   end
@@ -247,7 +247,7 @@ function M.open(path)
   local version = require("acp.version")
   if type(native) ~= "table" or native.version ~= version then
     local theirs = type(native) == "table" and native.version or "unknown"
-    -- The system keeps a library it has loaded, so a new build is only seen by a new Neovim.
+    -- A loaded library cannot be replaced, so a new build requires a new Neovim.
     local text = "acp.nvim: %s is version %s, its Lua files are %s: %s and restart Neovim."
     error(text:format(path, theirs, version, advice()), 0)
   end

@@ -1,8 +1,8 @@
---- `:Acp mode` and `:Acp config`: what is set without a picker, and with one.
+--- `:Acp mode` and `:Acp config`: set options by name or from a list.
 
 local M = {}
 
---- What a picker shows of a description, in characters.
+--- Maximum length of a description in a list.
 local SHORT = 70
 
 ---@return acp.Native
@@ -16,7 +16,7 @@ local function is_mode(option)
   return option.id == "mode"
 end
 
---- Returns the option for the mode: the one of this id, else the first of this category.
+--- Returns the mode option: the one with this id, else the first in this category.
 ---@param options acp.Option[]
 ---@return acp.Option?
 local function mode_of(options)
@@ -36,7 +36,7 @@ local function named(options, id)
   end, options)[1]
 end
 
---- Returns what an option can be set to.
+--- Returns the possible values of an option.
 ---@param option acp.Option
 ---@return acp.OptionValue[]
 local function values_of(option)
@@ -46,7 +46,7 @@ local function values_of(option)
   return option.values
 end
 
---- Returns what an option is set to, in words.
+--- Returns the name of an option's value.
 ---@param option acp.Option
 ---@return string
 local function shown(option)
@@ -58,7 +58,7 @@ local function shown(option)
   return tostring(option.value)
 end
 
---- Returns a text on one line, cut where it is long.
+--- Returns a text on one line, shortened if necessary.
 ---@param text string
 ---@return string
 local function short(text)
@@ -74,19 +74,19 @@ local function tell(text)
   vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
 end
 
---- Says why there is nothing to pick from.
+--- Reports why there is nothing to choose from.
 ---@param session acp.Session?
 ---@param what string
 local function nothing(session, what)
   local phase = native().status(session).phase
   if phase == "starting" then
-    tell(("The agent is starting: its %s are not known yet."):format(what))
+    tell(("The agent is starting; its %s are not known yet."):format(what))
   else
     tell(("The agent has no %s to choose from."):format(what))
   end
 end
 
---- Lets the user choose what an option is set to.
+--- Lets the user choose an option's value.
 ---@param session acp.Session
 ---@param option acp.Option
 ---@param kind string
@@ -116,7 +116,7 @@ local function pick_value(session, option, kind)
   end)
 end
 
---- Sets the mode, or lets the user choose one; with `next`, it is the one behind the current one.
+--- Sets the mode, or lets the user choose one; with `next`, switches to the next one.
 ---@param mode string "" to choose.
 ---@param next boolean
 function M.mode(mode, next)
@@ -135,7 +135,7 @@ function M.mode(mode, next)
 end
 
 --- Sets an option, or lets the user choose one, its value, or both.
----@param rest string What follows the subcommand: nothing, an option's id, or that and a value.
+---@param rest string The arguments: nothing, an option's id, or an id and a value.
 function M.config(rest)
   local session = native().status(nil).session
   local options = native().options(session)
@@ -147,7 +147,7 @@ function M.config(rest)
   elseif id then
     local option = named(options, id)
     if not option then
-      -- The library says what there is.
+      -- The library's error lists the valid ones.
       return native().set_option(session, id, "")
     end
     return pick_value(session, option, "acp-option-value")
@@ -168,9 +168,9 @@ function M.config(rest)
   end)
 end
 
---- Returns what can be completed behind `:Acp mode` or `:Acp config`.
+--- Completes the arguments of `:Acp mode` and `:Acp config`.
 ---@param name "mode"|"config"
----@param rest string What is typed behind it.
+---@param rest string The arguments so far.
 ---@return string[]
 function M.complete(name, rest)
   local library = require("acp.native").loaded()

@@ -1,14 +1,14 @@
---- Lets an image that is dropped on the input go along: terminals paste its path. Where the agent
---- takes no images, the path is a text like any other.
+--- Attaches an image dropped on the input: terminals paste its path. If the agent does not accept
+--- images, the path is pasted as text.
 ---
---- Invariant: whatever else is pasted, and wherever, reaches `vim.paste` as it came.
+--- Invariant: everything else reaches `vim.paste` unchanged.
 
 local M = {}
 
 ---@type table<string, boolean?>
 local images = { png = true, jpg = true, jpeg = true, gif = true, webp = true }
 
---- Returns the image that a pasted text names by its path, as terminals write it.
+--- Returns the image whose path was pasted, in the quoting of terminals.
 ---@param lines string[]
 ---@return string?
 local function image(lines)
@@ -25,7 +25,7 @@ end
 
 local is_wrapped = false
 
---- Puts itself before `vim.paste`, once.
+--- Wraps `vim.paste`, once.
 function M.wrap()
   if is_wrapped then
     return
@@ -38,7 +38,7 @@ function M.wrap()
     local is_first = phase == -1 or phase == 1
     local path = is_first and vim.bo.filetype == "acp-input" and image(lines) or nil
     if path and require("acp.native").load().takes_images() then
-      -- The end of the same paste says nothing more.
+      -- The final chunk of the same paste is empty.
       is_taken = phase == 1
       return (pcall(require("acp").attach, path))
     elseif is_taken and phase == 3 and table.concat(lines) == "" then

@@ -1,9 +1,9 @@
---- Owns what is known of agents without any configuration: how each is started and installed.
+--- The agents that need no configuration: how each is started and installed.
 ---
---- Each is started by `make agents` where its program can be installed by a package manager.
+--- `make agents` starts each one that a package manager can install.
 
 ---@class acp.Preset
----@field title string What people call it.
+---@field title string Its usual name.
 ---@field command string
 ---@field args? string[]
 ---@field env? table<string, string>
@@ -21,7 +21,7 @@ return {
     title = "Auggie",
     command = "auggie",
     args = { "--acp" },
-    -- An update in the middle of a session ends it.
+    -- An update during a session would end it.
     env = { AUGMENT_DISABLE_AUTO_UPDATE = "1" },
     install = "npm install -g @augmentcode/auggie",
   },
@@ -57,7 +57,7 @@ return {
     title = "Gemini CLI",
     command = "gemini",
     args = { "--acp" },
-    -- Takes any error for the end of what it was about to make.
+    -- It gives up creating a file when reading it returns an error.
     missing_file = "empty",
     install = "npm install -g @google/gemini-cli",
   },

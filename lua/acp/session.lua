@@ -1,8 +1,8 @@
---- Decides which agent and folder a session is opened with, and hands both to the library.
+--- Chooses the agent and the folder of a session, and passes both to the library.
 
 local M = {}
 
---- Opens or focuses a session; the arguments are checked already.
+--- Opens or focuses a session; the arguments are already checked.
 ---@param opts acp.OpenOpts
 ---@return acp.Session
 function M.open(opts)
@@ -15,7 +15,7 @@ function M.open(opts)
   local name = opts.agent
   local by_default = false
   if not name then
-    -- Without a name, an open chat is what is meant, whoever the default is.
+    -- Without a name, an open chat takes precedence over the default agent.
     name = opts.new and config.default_agent or last
     if not name or not config.agents[name] then
       local chosen
@@ -23,7 +23,7 @@ function M.open(opts)
       by_default = not chosen
     end
   end
-  -- An open chat is shown even if its program is no longer found.
+  -- An open chat is shown even if its program has disappeared.
   local found = not opts.new and name == last and agents.get(name) or agents.require(name)
   local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
   cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false })
@@ -43,13 +43,13 @@ function M.open(opts)
   })
   require("acp.paste").wrap()
   if by_default then
-    -- Short enough for one line of a small screen: a longer one would wait for a key.
+    -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
     vim.notify_once("This is the tutor; `:Acp agents` lists the others.", vim.log.levels.INFO)
   end
   return session
 end
 
---- Sends a prompt, opening a session first while there is none; the arguments are checked already.
+--- Sends a prompt; opens a session if there is none. The arguments are already checked.
 ---@param prompt string|table[]
 ---@param session acp.Session?
 ---@param contexts acp.Context[]?
@@ -59,7 +59,7 @@ function M.prompt(prompt, session, contexts, interrupt)
   if not session and native.status(nil).phase == "none" then
     local win = vim.api.nvim_get_current_win()
     session = M.open({})
-    -- Who has written the prompt elsewhere stays there.
+    -- The cursor stays where the prompt was written.
     vim.api.nvim_set_current_win(win)
   end
   native.prompt(session, prompt, contexts, interrupt)

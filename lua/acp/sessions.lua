@@ -1,13 +1,13 @@
---- Lists the sessions there are and were, and opens, deletes and exports them.
+--- Lists open and past sessions, and opens, deletes and exports them.
 
 local M = {}
 
---- What waits for an answer of the library, by its number.
+--- The pending requests to the library, by number.
 ---@type table<integer, fun(value: any, problem: string?)?>
 local waiting = {}
 local last = 0
 
---- Asks the library for something; the answer comes later, and once.
+--- Sends a request to the library; `done` is called once with the answer.
 ---@param name "past_list"|"past_delete"|"past_export"
 ---@param args table
 ---@param done fun(value: any, problem: string?)
@@ -22,7 +22,7 @@ local function ask(name, args, done)
   end
 end
 
---- Hears what came of a wish; called by the library.
+--- Receives the answer to a request; called by the library.
 ---@param number integer
 ---@param value any
 ---@param problem? string
@@ -40,7 +40,7 @@ local function say(text, level)
   vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
 end
 
---- Runs `work`; what it raises becomes a message.
+--- Runs `work` and shows an error as a message.
 ---@param work fun()
 local function guarded(work)
   local ok, problem = pcall(work)
@@ -50,7 +50,7 @@ local function guarded(work)
   end
 end
 
---- Returns how long ago a time was, in words.
+--- Formats the age of a time in words.
 ---@param time integer Seconds since 1970.
 ---@param now integer
 ---@return string
@@ -67,17 +67,17 @@ function M.ago(time, now)
   return "just now"
 end
 
---- How much of a title a list shows, in characters.
+--- Maximum length of a title in a list.
 local TITLE = 60
 
---- Returns a session as a line of a list.
+--- Formats a session as a line of a list.
 ---@param item acp.PastSession
----@param all boolean Of all projects: the folder is shown.
+---@param all boolean Includes the folder, for lists of all projects.
 ---@param now integer
 ---@return string
 function M.label(item, all, now)
   local title = vim.trim((item.title or ""):gsub("%s+", " "))
-  title = title ~= "" and title or "(nothing was asked yet)"
+  title = title ~= "" and title or "(no prompt yet)"
   if vim.fn.strchars(title) > TITLE then
     title = vim.trim(vim.fn.strcharpart(title, 0, TITLE - 1)) .. "…"
   end
@@ -95,10 +95,10 @@ function M.label(item, all, now)
 end
 
 ---@class acp.SessionsOpts
----@field all? boolean Those of all projects; without it those of the current folder.
+---@field all? boolean Sessions of all projects, instead of the current folder's.
 ---@field agent? string Only this agent's.
 
---- Gathers the sessions, newest first.
+--- Collects the sessions, newest first.
 ---@param opts acp.SessionsOpts
 ---@param done fun(sessions: acp.PastSession[])
 function M.list(opts, done)
@@ -106,7 +106,7 @@ function M.list(opts, done)
   ask("past_list", query, done)
 end
 
---- Puts a conversation into a new markdown buffer.
+--- Opens a conversation in a new markdown buffer.
 ---@param text string
 local function show_text(text)
   vim.cmd("tabnew")
@@ -114,7 +114,7 @@ local function show_text(text)
   vim.bo.filetype = "markdown"
 end
 
---- Shows what is kept of a session, to be read.
+--- Shows the saved conversation of a session, read-only.
 ---@param item acp.PastSession
 local function show_record(item)
   ask("past_export", { record = item.record }, function(text, problem)
@@ -124,12 +124,12 @@ local function show_record(item)
     show_text(text)
     vim.bo.modified = false
     -- Short enough for one line of a small screen: a longer one would wait for a key.
-    local why = "%s cannot be started (`:Acp agents`): only to be read."
+    local why = "%s cannot be started (`:Acp agents`): opened read-only."
     say(why:format(item.agent), vim.log.levels.WARN)
   end)
 end
 
---- Opens a session: its chat if there is one, else the one its agent goes on with.
+--- Opens a session: focuses its open chat, or lets its agent continue it.
 ---@param item acp.PastSession
 function M.open(item)
   if item.session then
@@ -150,7 +150,7 @@ function M.open(item)
   show_record(item)
 end
 
---- Deletes a session, after a question.
+--- Deletes a session after asking.
 ---@param item acp.PastSession
 function M.delete(item)
   local title = M.label(item, false, os.time())
@@ -166,7 +166,7 @@ function M.delete(item)
         if problem then
           say(("The session was not deleted: %s."):format(problem), vim.log.levels.ERROR)
         elseif item.id and not is_agents_gone then
-          say("What was kept of the session is deleted. Its agent may still have it.")
+          say("The saved session is deleted. Its agent may still have a copy.")
         else
           say("The session is deleted.")
         end
@@ -175,16 +175,16 @@ function M.delete(item)
   end)
 end
 
---- Writes a conversation as markdown: to a file, or into a new buffer.
+--- Writes a conversation as markdown to a file or a new buffer.
 ---@param what {session?: integer, record?: string}
 ---@param file? string
----@param force? boolean A file that is there is replaced.
+---@param force? boolean Overwrites an existing file.
 function M.export(what, file, force)
   if file then
     file = vim.fn.fnamemodify(vim.fs.normalize(file), ":p")
     if vim.uv.fs_stat(file) and not force then
       local name = vim.fn.fnamemodify(file, ":~:.")
-      error(("acp.nvim: %s is there already; `:Acp export!` replaces it."):format(name), 0)
+      error(("acp.nvim: %s already exists; `:Acp export!` overwrites it."):format(name), 0)
     end
   end
   ask("past_export", what, function(text, problem)
@@ -198,13 +198,13 @@ function M.export(what, file, force)
         if not ok then
           error(("%s could not be written: %s"):format(file, why), 0)
         end
-        say("The conversation is in " .. vim.fn.fnamemodify(file, ":~:."))
+        say("The conversation was written to " .. vim.fn.fnamemodify(file, ":~:."))
       end)
     end
   end)
 end
 
---- What can be done with a session that was chosen.
+--- The actions for a chosen session.
 ---@type table<string, {prompt: string, run: fun(item: acp.PastSession), past: boolean?}>
 local actions = {
   open = { prompt = "Sessions", run = M.open },
@@ -217,7 +217,7 @@ local actions = {
   },
 }
 
---- Tells whether something can be done with a session.
+--- Returns whether an action applies to a session.
 ---@param action string
 ---@param item acp.PastSession
 ---@return boolean
@@ -230,7 +230,7 @@ local function suits(action, item)
   return item.session ~= nil or item.id ~= nil or item.record ~= nil
 end
 
---- Lets the user choose a session, and does something with it.
+--- Lets the user choose a session and runs an action on it.
 ---@param action "open"|"delete"|"export"
 ---@param opts acp.SessionsOpts
 function M.pick(action, opts)
@@ -239,7 +239,7 @@ function M.pick(action, opts)
       return suits(action, item)
     end, sessions)
     if #sessions == 0 then
-      local where = opts.all and "" or " of this project; `:Acp sessions!` lists those of all"
+      local where = opts.all and "" or " in this project; `:Acp sessions!` lists all projects"
       return say(("There is no session%s."):format(where))
     end
     local now = os.time()
@@ -259,7 +259,7 @@ function M.pick(action, opts)
   end)
 end
 
---- Runs `:Acp sessions`: what is to be done, and whose sessions.
+--- Runs `:Acp sessions` with an action and an agent.
 ---@param args string[]
 ---@param bang boolean
 function M.command(args, bang)
@@ -272,8 +272,8 @@ function M.command(args, bang)
   M.pick("open", opts)
 end
 
---- Returns the words that may follow `:Acp sessions`.
----@param first boolean Nothing was written yet.
+--- Completes the arguments of `:Acp sessions`.
+---@param first boolean Whether this is the first argument.
 ---@return string[]
 function M.words(first)
   local words = vim.tbl_map(function(found)

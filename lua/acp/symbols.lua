@@ -1,14 +1,14 @@
---- Collects the functions, types and the like of open files, for `@symbol:` in prompts: from the
---- language servers that are there, else from tree-sitter.
+--- Collects the symbols of open files for `@symbol:` in prompts: from their language servers, else
+--- from tree-sitter.
 ---
---- Nothing here waits: what a server has not told yet is there at the next key.
+--- Nothing here blocks: symbols that a server has not returned yet appear at the next key.
 
 local M = {}
 
---- How many buffers are looked at, how many symbols of each, and how large a tree may be.
+--- Limits: buffers, symbols per buffer, and bytes of a parsed text.
 local MAX_BUFFERS, MAX_SYMBOLS, MAX_NODES = 20, 1000, 20000
 
---- A function, a type or the like.
+--- A function, a type or a similar definition.
 ---@class acp.Symbol
 ---@field name string
 ---@field buf integer
@@ -23,7 +23,7 @@ local MAX_BUFFERS, MAX_SYMBOLS, MAX_NODES = 20, 1000, 20000
 ---@type table<integer, acp.symbols.Known>
 local known = {}
 
---- The protocol's kinds of symbols that are of no use as context: files, fields, constants, values.
+--- The protocol's symbol kinds that are not useful as context: files, fields, constants, values.
 ---@type table<integer, boolean?>
 local passed_over = {}
 for _, kind in ipairs({ 1, 4, 7, 8, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 26 }) do
@@ -31,7 +31,7 @@ for _, kind in ipairs({ 1, 4, 7, 8, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 26 }
 end
 
 ---@param buf integer
----@param results any[] As the servers have answered.
+---@param results any[] The servers' answers.
 ---@return acp.Symbol[]
 local function from_servers(buf, results)
   local found = {} ---@type acp.Symbol[]
@@ -55,10 +55,10 @@ local function from_servers(buf, results)
   return found
 end
 
---- Asks the servers of a buffer, once for each state of its text.
+--- Queries the servers of a buffer, once per changedtick.
 ---@param buf integer
 ---@param tick integer
----@return boolean asked Whether there is one to ask.
+---@return boolean asked Whether a server was queried.
 local function ask(buf, tick)
   local clients = vim.lsp.get_clients({ bufnr = buf, method = "textDocument/documentSymbol" })
   if #clients == 0 then
@@ -76,13 +76,13 @@ local function ask(buf, tick)
   return true
 end
 
---- Returns what the tree of a buffer names: whatever has a name and more than one line.
+--- Returns the nodes of a buffer's tree that have a name and more than one line.
 ---@param buf integer
 ---@return acp.Symbol[]
 local function from_tree(buf)
   local found = {} ---@type acp.Symbol[]
   local ok, parser = pcall(vim.treesitter.get_parser, buf)
-  -- Parsing is the highlighter's: where there is none, it would hold the editor up here.
+  -- Uses only the highlighter's tree: parsing here would block the editor.
   if not ok or not parser or not vim.treesitter.highlighter.active[buf] then
     return found
   end
@@ -121,7 +121,7 @@ local function of(buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local entry = known[buf]
   if ask(buf, tick) then
-    -- Until the server has answered, what it has said before is better than nothing.
+    -- Until the server answers, its previous symbols are used.
     return known[buf].symbols
   end
   if not entry or entry.tick ~= tick then
@@ -131,7 +131,7 @@ local function of(buf)
   return entry.symbols
 end
 
---- Returns the symbols of the loaded files, those of files in windows first.
+--- Returns the symbols of the loaded files, visible files first.
 ---@return acp.Symbol[]
 function M.all()
   local buffers, seen = {}, {}
@@ -160,7 +160,7 @@ function M.all()
   return all
 end
 
---- Returns names and places, for a menu.
+--- Returns names and locations for a menu.
 ---@return {[1]: string, [2]: string}[]
 function M.list()
   return vim.tbl_map(function(symbol)
@@ -169,7 +169,7 @@ function M.list()
   end, M.all())
 end
 
---- Returns the first symbol of this name.
+--- Returns the first symbol with this name.
 ---@param name string
 ---@return acp.Symbol?
 function M.find(name)

@@ -185,7 +185,7 @@ fn a_conversation_is_exported_to_a_file_or_a_buffer() {
     // What is there is not replaced without a word.
     fs::write(&path, "mine\n").expect("the file can be written");
     nvim.keys(":Acp export talk.md<CR>");
-    nvim.wait_text("is there already");
+    nvim.wait_text("already exists");
     assert_eq!(nvim.project.read("talk.md"), "mine\n");
     nvim.cmd("Acp export! talk.md");
     nvim.wait("the file again", || nvim.project.read("talk.md") == text);

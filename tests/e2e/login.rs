@@ -107,7 +107,7 @@ fn the_agents_own_command_logs_in_in_a_terminal() {
     nvim.keys("open<CR>");
     nvim.wait_text("wrong: open");
     nvim.wait("the message", || {
-        nvim.messages().contains("has failed (exit code 3)")
+        nvim.messages().contains("log-in failed (exit code 3)")
     });
     assert_eq!(status(&nvim)["phase"], "waiting");
     nvim.wait("normal mode", || {
@@ -150,7 +150,7 @@ fn a_key_that_is_typed_reaches_the_agent_and_nobody_else() {
     nvim.keys("<Esc>");
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("The log-in was left: BOT_KEY is needed.")
+            .contains("The log-in was cancelled: BOT_KEY is required.")
     });
     assert_eq!(status(&nvim)["phase"], "waiting");
     nvim.keys(":Acp login key<CR>");
@@ -222,7 +222,7 @@ fn ways_to_log_in_that_are_not_there_are_named() {
     nvim.keys("<Esc>:Acp login fax<CR>");
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("has no log-in \"fax\"; there is web, key, tty, cli, typed.")
+            .contains("has no log-in method \"fax\"; use one of web, key, tty, cli, typed.")
     });
     assert_eq!(
         nvim.lua("return vim.fn.getcompletion('Acp login ', 'cmdline')", ()),

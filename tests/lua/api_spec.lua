@@ -213,11 +213,11 @@ return function(test)
         { cwd = "/nowhere" },
       },
       {
-        'acp.prompt: prompt: expected a text or a list of content blocks, got " "',
+        'acp.prompt: prompt: expected a string or a list of content blocks, got " "',
         acp.prompt,
         " ",
       },
-      { "acp.prompt: prompt: expected a text or a list of content blocks, got nil", acp.prompt },
+      { "acp.prompt: prompt: expected a string or a list of content blocks, got nil", acp.prompt },
       {
         "acp.prompt: prompt[1]: expected a content block with a `type`, got table",
         acp.prompt,

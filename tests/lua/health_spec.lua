@@ -37,11 +37,11 @@ return function(test)
       "info: log file: /state/acp.log (`:Acp log` opens it)",
       ("info: checkpoints and open reviews: %s/acp.nvim"):format(vim.fn.stdpath("state")),
       ("ok: mine: %s/my-agent"):format(dir),
-      "info: `:AcpChat` starts mine, until another one was used",
+      "info: `:AcpChat` starts mine, unless another agent was used before",
       "start: acp.nvim: tools for agents",
-      "ok: tools: 1, of which 1 are offered and 1 are your own",
-      "ok: the program that agents start to get there: /fake/acp-mcp",
-      "ok: no mistakes in the configuration",
+      "ok: tools: 1 (1 offered, 1 your own)",
+      "ok: the proxy that agents start: /fake/acp-mcp",
+      "ok: the configuration has no errors",
     })
     contains("ok: git version ", report)
     same(nil, report:find("error: "))
@@ -58,16 +58,16 @@ return function(test)
     }
     local report = check({
       "error: chat.width: expected a number above 0, got string",
-      "warn: agents.claude.comand: there is no such key: see |acp-config-keys|",
+      "warn: agents.claude.comand: unknown key; see |acp-config-keys|",
       'warn: mcp_servers: the server "files" needs `/nowhere/files`, which was not found',
       'warn: the agent "claude" needs `/nowhere/claude`, which was not found: '
         .. "npm install -g @agentclientprotocol/claude-agent-acp",
     })
     contains(
-      "error: `library` in the configuration is /nowhere/libacp_nvim.so, and there is no",
+      "error: `library` in the configuration is /nowhere/libacp_nvim.so, which does not",
       report
     )
-    same(nil, report:find("no mistakes"))
+    same(nil, report:find("has no errors"))
     same({}, support.notices)
   end)
 
@@ -76,8 +76,8 @@ return function(test)
     vim.env.PATH = "/nowhere"
     local report = check({
       "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli",
-      "warn: git was not found: hunks that are committed stay under review, and files that a "
-        .. "repository has although they are ignored are not watched; install git",
+      "warn: git was not found: committed hunks stay under review, and ignored files that a "
+        .. "repository tracks are not watched; install git",
     })
     contains("info: `:AcpChat` starts tutor", report)
   end)

@@ -55,7 +55,7 @@ return function(test)
         end,
       }))
     )
-    contains("mcp_servers: the function has failed: ", support.notices[2].text)
+    contains("mcp_servers: the function failed: ", support.notices[2].text)
     same(
       {},
       names(opened({
@@ -64,7 +64,7 @@ return function(test)
         end,
       }))
     )
-    contains("mcp_servers: expected list, or a function", support.notices[3].text)
+    contains("mcp_servers: expected list or a function", support.notices[3].text)
   end)
 
   test("a server that cannot be is named with what is wrong", function()
@@ -85,12 +85,12 @@ return function(test)
     })
     same({
       "agents.claude.mcp_servers[1].name: expected string, got nil",
-      "mcp_servers[1]: expected a command, or the url of a server that runs already",
+      "mcp_servers[1]: expected a command, or the url of a running server",
       'agents.claude.mcp_servers[1].url: expected an http or https address, got "ftp://y"',
       'agents.codex.mcp_servers[1]: expected a url: the type is "http"',
-      "agents.gemini.mcp_servers[1].arguments: there is no such key",
-      "agents.goose.mcp_servers: expected list, or a function that returns one, got string",
-      "mcp_servers[1]: a server with a url has neither command, args nor env",
+      "agents.gemini.mcp_servers[1].arguments: unknown key",
+      "agents.goose.mcp_servers: expected list or a function that returns one, got string",
+      "mcp_servers[1]: a server with a url cannot have command, args or env",
     }, report.problems)
   end)
 

@@ -55,7 +55,7 @@ end
 return function(test)
   test("a configured library that is not there is named", function()
     vim.g.acp = { library = "/nowhere/libacp_nvim.so" }
-    check({ "/nowhere/libacp_nvim.so", "there is no such file", "make release" })
+    check({ "/nowhere/libacp_nvim.so", "which does not exist", "make release" })
   end)
 
   test("without a build, the sentence says how to build", function()
@@ -63,7 +63,7 @@ return function(test)
     native.candidates = function()
       return { "/nowhere/libacp_nvim.so" }
     end
-    check({ "its library has not been built yet: run `make release` in " .. support.root .. "." })
+    check({ "the library has not been built yet: run `make release` in " .. support.root .. "." })
   end)
 
   test("a file that is no library is named", function()

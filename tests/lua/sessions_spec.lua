@@ -42,7 +42,7 @@ return function(test)
     local label = require("acp.sessions").label
     same("T · bot", label(past(), false, 0))
     same("a b · bot · 1 hour ago", label(past({ title = " a\n b ", updated = 0 }), false, 3600))
-    same("(nothing was asked yet) · bot · open · /p", label(past({ title = "", session = 1 }), true, 0))
+    same("(no prompt yet) · bot · open · /p", label(past({ title = "", session = 1 }), true, 0))
     local long = label(past({ title = ("ä"):rep(80) }), false, 0)
     same(("ä"):rep(59) .. "… · bot", long)
   end)

@@ -1,4 +1,4 @@
---- The source "acp" for blink.cmp: what completes in an input.
+--- The source "acp" for blink.cmp, active in input buffers.
 
 local M = {}
 

@@ -1,4 +1,4 @@
---- The source "acp" for nvim-cmp: what completes in an input.
+--- The source "acp" for nvim-cmp, active in input buffers.
 
 local M = {}
 
@@ -34,7 +34,7 @@ end
 
 local is_registered = false
 
---- Registers the source and adds it to those of the current buffer.
+--- Registers the source and enables it in the current buffer.
 ---@param cmp any The module.
 function M.register(cmp)
   if not is_registered then

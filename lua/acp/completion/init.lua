@@ -1,9 +1,9 @@
---- Connects the input's completion with what else completes in Neovim: 'omnifunc', nvim-cmp and
---- blink.cmp. What completes is the library's to say.
+--- Connects the input's completion with 'omnifunc', nvim-cmp and blink.cmp. The library provides the
+--- candidates.
 
 local M = {}
 
---- Returns what completes the line before the cursor in an input, and the byte where it begins.
+--- Returns the completions of the line before the cursor in an input, and their start byte.
 ---@param row integer 0-based.
 ---@param before string
 ---@return integer? start 0-based.
@@ -17,7 +17,7 @@ function M.at(row, before)
   return found and found.start, found and found.items or {}
 end
 
---- Does as |complete-functions| do.
+--- See |complete-functions|.
 ---@param findstart integer
 ---@param base string
 ---@return integer|acp.native.Candidate[]
@@ -26,15 +26,15 @@ function M.omnifunc(findstart, base)
   local row = vim.fn.line(".") - 1
   if findstart == 1 then
     local start = M.at(row, before)
-    -- Leaves completion mode, silently.
+    -- Leaves completion mode without a message.
     return start or -3
   end
-  -- Neovim has taken the base out of the line.
+  -- Neovim has removed the base from the line.
   local _, items = M.at(row, before .. base)
   return items
 end
 
---- Lets the completion plugin that is in use complete in an input buffer as well.
+--- Enables the active completion plugin in an input buffer.
 ---@param buf integer
 ---@return boolean is_there
 function M.hand_over(buf)
@@ -47,12 +47,12 @@ function M.hand_over(buf)
       local plugin = package.loaded[name == "cmp" and "cmp" or "blink.cmp"]
       require("acp.completion." .. name).register(plugin)
     end)
-  -- One that is loaded by the first key in insert mode comes too late for this one.
+  -- A plugin loaded on the first InsertEnter is too late for this event.
   vim.b[buf].acp_completes = ok or nil
   return ok or false
 end
 
---- Returns candidates as the Language Server Protocol has completion items.
+--- Converts candidates to completion items of the Language Server Protocol.
 ---@param start integer
 ---@param items acp.native.Candidate[]
 ---@param row integer
@@ -71,7 +71,7 @@ function M.lsp_items(start, items, row, before, columns)
       -- Text
       kind = item.kind == "file" and 17 or item.kind == "symbol" and 3 or 14,
       detail = item.menu,
-      -- They are sorted and chosen by the library.
+      -- The library has already filtered and sorted them.
       filterText = lead,
       textEdit = { newText = item.word, range = range },
     }
