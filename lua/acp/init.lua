@@ -220,9 +220,9 @@ function M.open(opts)
   return require("acp.session").open(opts)
 end
 
---- Sends a prompt: a text, or a list of the protocol's content blocks.
+--- Sends a prompt: a string, or a list of the protocol's content blocks.
 ---
---- While there is no session, this opens one.
+--- Opens a session if there is none.
 ---@param prompt string|table[]
 ---@param opts? acp.PromptOpts
 function M.prompt(prompt, opts)
@@ -247,14 +247,14 @@ function M.cancel(opts)
   require("acp.native").load().cancel(session)
 end
 
---- Closes a session: its windows, its transcript, and its agent if that has no other session.
+--- Closes a session: its windows, its transcript, and its agent unless that has other sessions.
 ---@param opts? acp.SessionOpts
 function M.close(opts)
   local session = session_of("close", opts)
   require("acp.native").load().close(session)
 end
 
---- Returns the state of a session, current when the `User` event that announces a change fires.
+--- Returns the state of a session; it is up to date when a `User` event announces a change.
 ---@param opts? acp.SessionOpts
 ---@return acp.Status
 function M.status(opts)
@@ -263,7 +263,7 @@ function M.status(opts)
   return native and native.status(session) or { phase = "none" }
 end
 
---- A session that there is or was.
+--- An open or past session.
 ---@class acp.PastSession
 ---@field agent string Its agent's name in the configuration.
 ---@field session? acp.Session Its number while it is open.
@@ -274,7 +274,7 @@ end
 ---@field updated? integer The time of the last message, in seconds since 1970.
 ---@field listed boolean Whether its agent lists it.
 
---- Lets the user choose among the sessions there are and were, or hands them on, newest first.
+--- Lists open and past sessions to choose from, or passes them to `done`, newest first.
 ---@param opts? acp.SessionsOpts
 ---@param done? fun(sessions: acp.PastSession[]) Receives them; without it, a list is shown.
 function M.sessions(opts, done)
@@ -296,7 +296,7 @@ function M.sessions(opts, done)
   end
 end
 
---- Writes a session's conversation as markdown: to a file, or into a new buffer.
+--- Writes a session's conversation as markdown to a file or a new buffer.
 ---@param opts? {session?: acp.Session, file?: string, force?: boolean}
 function M.export(opts)
   local session = session_of("export", opts)
@@ -311,7 +311,7 @@ end
 ---@field parts? string[] Its parts in order; see |acp-config-statusline.parts|.
 ---@field highlights? boolean Includes highlight groups, for `%{%…%}`; otherwise plain text, for `%{…}`.
 
---- Returns a short text for a statusline; "" while there is nothing to say.
+--- Returns a short text for a statusline, or "" without a session.
 ---@param opts? acp.StatuslineOpts
 ---@return string
 function M.statusline(opts)
@@ -324,7 +324,7 @@ function M.statusline(opts)
   return native and native.statusline(session, parts, opts and opts.highlights or false) or ""
 end
 
---- Returns what a session can be set to and what it is set to, its mode and model among it.
+--- Returns the options of a session and their values, including mode and model.
 ---@param opts? acp.SessionOpts
 ---@return acp.Option[]
 function M.config(opts)
@@ -333,7 +333,7 @@ function M.config(opts)
   return native and (session or native.status(nil).session) and native.options(session) or {}
 end
 
---- Sets a session's mode; before the session is there, it is set as soon as it is.
+--- Sets a session's mode; if the session is still opening, as soon as it is open.
 ---@param mode string Its id or name.
 ---@param opts? acp.SessionOpts
 function M.set_mode(mode, opts)
@@ -344,7 +344,7 @@ function M.set_mode(mode, opts)
   require("acp.native").load().set_option(session, nil, mode)
 end
 
---- Sets one of a session's options; before the session is there, it is set as soon as it is.
+--- Sets an option of a session; if the session is still opening, as soon as it is open.
 ---@param id string
 ---@param value string|boolean
 ---@param opts? acp.SessionOpts
@@ -367,7 +367,7 @@ function M.commands(opts)
   return native and (session or native.status(nil).session) and native.commands(session) or {}
 end
 
---- Logs in to a session's agent. Without a method the user is asked which one.
+--- Logs in to a session's agent. Without a method, the user chooses one.
 ---@param opts? {session?: acp.Session, method?: string}
 function M.login(opts)
   local session = session_of("login", opts)
@@ -378,17 +378,17 @@ function M.login(opts)
   require("acp.login").login(method, session)
 end
 
---- Logs out of a session's agent, and forgets what was typed to log in.
+--- Logs out of a session's agent, and forgets the keys typed to log in.
 ---@param opts? acp.SessionOpts
 function M.logout(opts)
   require("acp.login").logout(session_of("logout", opts))
 end
 
---- Lets a window go along with the agent from file to file, or only where it edits, or not.
+--- Makes a window follow the agent, follow only its edits, or stop following.
 ---@param on? acp.Follow Without it: toggles.
 ---@param opts? acp.SessionOpts
 function M.follow(on, opts)
-  -- Typed by hand it may be anything.
+  -- The value may come from the command line.
   local mode = on ---@type any
   if mode ~= nil and type(mode) ~= "boolean" and mode ~= "edits" then
     bad("follow: on", 'boolean, "edits" or nil', on)
@@ -397,7 +397,7 @@ function M.follow(on, opts)
   require("acp.native").load().follow(session, on)
 end
 
---- Lets something go along with the next prompt, as |:Acp-attach| does.
+--- Attaches something to the next prompt, like |:Acp-attach|.
 ---@param what? string|acp.Context A file's path, or lines. Default: the image in the clipboard.
 ---@param opts? acp.SessionOpts
 function M.attach(what, opts)
@@ -415,7 +415,7 @@ function M.complete(findstart, base)
   return require("acp.completion").omnifunc(findstart, base)
 end
 
---- Takes away what was attached.
+--- Removes attachments.
 ---@param number? integer The number shown above the input. Default: all.
 ---@param opts? acp.SessionOpts
 function M.detach(number, opts)
@@ -425,7 +425,7 @@ function M.detach(number, opts)
   require("acp.native").load().detach(session_of("detach", opts), number)
 end
 
---- Offers a tool to the agents, in the place of one that has the same name.
+--- Offers a tool to the agents; replaces a tool of the same name.
 ---@param spec acp.Tool
 ---@return fun() remove Removes it.
 function M.tool(spec)
@@ -445,13 +445,13 @@ end
 
 M.tools = {}
 
---- Returns the tools that Neovim offers to agents, by name.
+--- Returns all tools, sorted by name.
 ---@return acp.ToolInfo[]
 function M.tools.list()
   return require("acp.tools").list()
 end
 
---- Calls `deed` with a tool's name; raises where there is no such tool.
+--- Calls `deed` with a tool's name; raises an error if there is no such tool.
 ---@param name string The function's.
 ---@param tool any
 ---@param deed fun(tool: string): boolean
@@ -461,7 +461,7 @@ local function with_tool(name, tool, deed)
   end
 end
 
---- Offers a tool again that was switched off, until Neovim ends.
+--- Switches a tool on until Neovim ends.
 ---@param name string
 function M.tools.enable(name)
   with_tool("enable", name, function(tool)
@@ -469,7 +469,7 @@ function M.tools.enable(name)
   end)
 end
 
---- Offers a tool no more, until Neovim ends.
+--- Switches a tool off until Neovim ends.
 ---@param name string
 function M.tools.disable(name)
   with_tool("disable", name, function(tool)
@@ -477,7 +477,7 @@ function M.tools.disable(name)
   end)
 end
 
---- Takes a tool out; one of the plugin that it has stood in for comes back.
+--- Removes a tool; a built-in tool that it replaced comes back.
 ---@param name string
 function M.tools.remove(name)
   with_tool("remove", name, require("acp.tools").remove)
@@ -485,7 +485,7 @@ end
 
 M.queue = {}
 
---- Does something with a prompt that waits.
+--- Runs an action on a queued prompt.
 ---@param name "edit"|"remove"|"send"|"move"
 ---@param id integer
 ---@param opts? acp.SessionOpts
@@ -498,7 +498,7 @@ local function queue_act(name, id, opts, by)
   require("acp.native").load().queue_act(session, id, name, by)
 end
 
---- Returns the prompts of a session that wait, the next one first.
+--- Returns the queued prompts of a session, the next one first.
 ---@param opts? acp.SessionOpts
 ---@return acp.Queued[]
 function M.queue.list(opts)
@@ -510,28 +510,28 @@ function M.queue.list(opts)
   return native.queue_list(session)
 end
 
---- Takes a prompt that waits back into the input.
+--- Moves a queued prompt back to the input.
 ---@param id integer
 ---@param opts? acp.SessionOpts
 function M.queue.edit(id, opts)
   queue_act("edit", id, opts)
 end
 
---- Takes a prompt that waits out.
+--- Removes a queued prompt.
 ---@param id integer
 ---@param opts? acp.SessionOpts
 function M.queue.remove(id, opts)
   queue_act("remove", id, opts)
 end
 
---- Sends a prompt that waits at once: the turn that is running is cancelled.
+--- Cancels the running turn and sends a queued prompt.
 ---@param id integer
 ---@param opts? acp.SessionOpts
 function M.queue.send(id, opts)
   queue_act("send", id, opts)
 end
 
---- Lets a prompt that waits go out later, or earlier.
+--- Moves a queued prompt to a later or earlier position.
 ---@param id integer
 ---@param by integer The number of positions; negative: earlier.
 ---@param opts? acp.SessionOpts
@@ -567,7 +567,7 @@ local function checked_scope(name, scope)
 end
 
 --- Accepts the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
---- last turn, or all there are.
+--- last turn, or all.
 ---@param scope? acp.Scope Default: "hunk".
 function M.review.accept(scope)
   scope = checked_scope("review.accept", scope)
@@ -575,15 +575,14 @@ function M.review.accept(scope)
 end
 
 --- Rejects the hunk at the cursor, lines of hunks, all hunks of the current buffer, those of the
---- last turn, or all there are.
+--- last turn, or all.
 ---@param scope? acp.Scope Default: "hunk".
 function M.review.reject(scope)
   scope = checked_scope("review.reject", scope)
   require("acp.native").load().reject(scope)
 end
 
---- Undoes what the last turn that has changed anything has done to files, or brings a turn back
---- that was undone.
+--- Undoes the file changes of the last turn that made any, or brings an undone turn back.
 ---@param opts? {confirm?: boolean, back?: boolean} By default, asks first.
 function M.review.undo_turn(opts)
   if opts ~= nil and type(opts) ~= "table" then
@@ -599,7 +598,7 @@ function M.review.undo_turn(opts)
   require("acp.native").load().undo_turn(step)
 end
 
---- Lets the rejected hunks not be told to the agent with the next prompt.
+--- Does not send the rejected hunks to the agent with the next prompt.
 function M.review.drop_feedback()
   require("acp.native").load().drop_feedback()
 end
@@ -633,7 +632,7 @@ end
 
 M.permission = {}
 
---- Returns the permission requests that wait for an answer, oldest first.
+--- Returns the open permission requests, oldest first.
 ---@return acp.Permission[]
 function M.permission.list()
   local native = loaded()
@@ -654,16 +653,16 @@ end
 
 M.elicitation = {}
 
---- Returns the questions by forms and pages that wait for an answer, oldest first.
+--- Returns the open forms and pages, oldest first.
 ---@return acp.Elicitation[]
 function M.elicitation.list()
   local native = loaded()
   return native and native.elicitation_list() or {}
 end
 
---- Answers a question: with what its form is filled in with, by opening its page, or not.
+--- Answers an open form or page.
 ---
---- A page is not opened by this: `"accept"` says that the user has.
+--- This does not open a page: `"accept"` says that the user has.
 ---@param id integer
 ---@param action acp.ElicitationAction
 ---@param content? table<string, any> Values by field name.

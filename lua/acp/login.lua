@@ -1,10 +1,10 @@
---- Logs the user in to agents and out of them: asks which way, and for what it needs.
+--- Logs the user in to and out of agents: lets them choose a method, and asks for its keys.
 ---
---- Invariant: what the user types to log in goes to the library and nowhere else.
+--- Invariant: input for a log-in is passed to the library and to nothing else.
 
 local M = {}
 
---- The process of an agent, as the library tells of it.
+--- The process of an agent, as reported by the library.
 ---@class acp.native.Agent
 ---@field name string The agent's name in the configuration.
 ---@field state "starting"|"ready"|"leaving"
@@ -18,7 +18,7 @@ local M = {}
 ---@field logout? boolean Whether it supports logging out.
 ---@field methods? acp.AuthMethod[] Set once the agent has reported them.
 
---- A way to log in to an agent.
+--- A log-in method of an agent.
 ---@class acp.AuthMethod
 ---@field id string
 ---@field name string
@@ -41,7 +41,7 @@ local function say(text, level)
   vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
 end
 
---- Returns the process that serves a session, or nothing.
+--- Returns the process that serves a session, or nil.
 ---@param native acp.Native
 ---@param session acp.Session
 ---@return acp.native.Agent?
@@ -53,9 +53,9 @@ local function process(native, session)
   end
 end
 
---- Returns the session that is meant, and the process that serves it; raises what is amiss.
+--- Returns the session and the process that serves it; raises an error if there is none.
 ---
---- Where there is no process, one is started, which is not there yet.
+--- If no process is running, starts one and raises an error that says so.
 ---@param session acp.Session?
 ---@return acp.Session
 ---@return acp.native.Agent?
@@ -91,7 +91,7 @@ local function describe(method)
   return about == "" and method.name or ("%s: %s"):format(method.name, vim.trim(about))
 end
 
---- Asks for one variable; nil when the user wants to leave.
+--- Asks for one variable; nil if the user cancels.
 ---@param var acp.AuthVar
 ---@param is_set boolean
 ---@return string?
@@ -103,15 +103,15 @@ local function ask(var, is_set)
     prompt = prompt .. ", optional"
   end
   prompt = prompt .. ": "
-  -- What is left by <Esc> or <C-c> is empty too, or raises.
+  -- After <Esc> or <C-c> the input is empty, or an error is raised.
   local read = var.secret and vim.fn.inputsecret or vim.fn.input ---@type function
   local ok, value = pcall(read, { prompt = prompt, cancelreturn = vim.NIL })
-  -- What was typed shall not stay on the screen, nor its length.
+  -- The input and its length must not stay on the screen.
   vim.cmd.redraw({ bang = true })
   return ok and type(value) == "string" and value or nil
 end
 
---- Asks for the variables a way to log in needs, and hands them on.
+--- Asks for the variables of a log-in method, and passes them to the library.
 ---@param session acp.Session
 ---@param agent acp.native.Agent
 ---@param method acp.AuthMethod
@@ -158,7 +158,7 @@ local function close(win, before)
   end
 end
 
---- Runs the agent's own command in a terminal; when it ends well, the agent is asked again.
+--- Runs the agent's own command in a terminal; on success, logs in again.
 ---@param session acp.Session
 ---@param agent acp.native.Agent
 ---@param method acp.AuthMethod
@@ -167,7 +167,7 @@ local function run(session, agent, method)
   local buf = vim.api.nvim_create_buf(false, true)
   local height = math.max(12, math.floor(vim.o.lines / 2))
   local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
-  -- It has taken over what the window before shows, which may be the chat's input.
+  -- The new window shows the previous window's buffer, which may be the chat's input.
   for option, value in pairs({
     number = false,
     relativenumber = false,
@@ -189,14 +189,14 @@ local function run(session, agent, method)
         close(win, before)
         pcall(vim.api.nvim_buf_delete, buf, { force = true })
         local native = require("acp.native").load()
-        -- The session may have been closed meanwhile.
+        -- The session may have been closed in the meantime.
         pcall(native.login, session, method.id, true)
         return
       end
       if vim.api.nvim_get_current_buf() == buf then
         vim.cmd.stopinsert()
       end
-      -- Short enough for one line of a small screen: a longer one would wait for a key.
+      -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
       local text = "The log-in failed (exit code %d); `:Acp login` tries again."
       say(text:format(code), vim.log.levels.ERROR)
     end)
@@ -234,7 +234,7 @@ local function use(session, agent, method)
   elseif method.kind == "api_key" then
     local key = ask({ name = method.name, secret = true, optional = true }, false)
     if key then
-      -- Without one, the agent looks for it in its environment.
+      -- Without a key, the agent looks in its environment.
       require("acp.native").load().login(session, method.id, key ~= "" and key or nil)
     end
   else
@@ -242,7 +242,7 @@ local function use(session, agent, method)
   end
 end
 
---- Logs in to a session's agent, asking which way where there are several.
+--- Logs in to a session's agent; if there are several methods, the user chooses one.
 ---@param id string? The method's id or name.
 ---@param session acp.Session?
 function M.login(id, session)
@@ -285,7 +285,7 @@ function M.logout(session)
   require("acp.native").load().logout(session)
 end
 
---- Returns the ids of the ways to log in to the current session's agent.
+--- Returns the ids of the log-in methods of the current session's agent.
 ---@return string[]
 function M.ids()
   local native = require("acp.native").loaded()

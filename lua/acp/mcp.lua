@@ -1,10 +1,11 @@
---- Answers which MCP servers and folders a session's agent shall reach, by the configuration.
+--- Determines a session's MCP servers and additional folders from the configuration.
 ---
---- Invariant: what is returned is checked; of two servers with one name the more special counts.
+--- Invariant: the result is validated; of two servers with one name, the agent's own wins over the
+--- global one.
 
 local M = {}
 
---- An MCP server as the library takes it.
+--- An MCP server in the library's format.
 ---@class acp.native.McpServer
 ---@field name string
 ---@field type "stdio"|"http"|"sse"
@@ -14,7 +15,7 @@ local M = {}
 ---@field url? string
 ---@field headers? table<string, string>
 
---- Returns which key of a server is wrong ("" for all of it), and why.
+--- Returns the invalid key of a server ("" for the server itself) and the reason.
 ---@param server acp.McpServer
 ---@return string? key
 ---@return string? why
@@ -35,7 +36,7 @@ function M.check(server)
   end
 end
 
---- Returns the servers that a key of the configuration has for a folder.
+--- Returns the servers that a configuration key defines for a folder.
 ---@param given acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 ---@param path string The key's.
 ---@param cwd string
@@ -71,7 +72,7 @@ local function resolved(server)
   if out.type == "stdio" and server.command then
     local command = vim.fs.normalize(server.command)
     local path = vim.fn.exepath(command)
-    -- One that is not found is for the agent to complain of: it may have another $PATH.
+    -- A missing program is left for the agent to report, because its $PATH may differ.
     out.command = path ~= "" and path or command
   end
   return out
@@ -95,7 +96,7 @@ function M.servers(name, agent, cwd)
   return out
 end
 
---- Names the programs of servers that are not there; of functions nobody knows before.
+--- Lists missing programs of servers, except those defined by functions.
 ---@return string[]
 function M.missing()
   local config = require("acp.config").get()

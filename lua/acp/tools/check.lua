@@ -1,11 +1,11 @@
---- Checks what a tool is defined by.
+--- Validates the spec of a tool.
 ---
---- Invariant: the first thing that is wrong is named by its path in the spec, with what was expected.
---- Whether `parameters` is a JSON Schema is for the library to say.
+--- Invariant: the first error is reported with its path in the spec and the expected value. The
+--- library checks whether `parameters` is a valid JSON Schema.
 
 local M = {}
 
---- The protocol's words for what a tool does.
+--- The protocol's kinds of tool calls.
 M.kinds = {
   "read",
   "edit",
@@ -49,7 +49,7 @@ local function is_callable(value)
   return type(value) == "function" or type(meta) == "table" and type(meta.__call) == "function"
 end
 
---- What each field has to be; those that may be left out are in `optional`.
+--- The expected value of each field; `optional` lists the fields that may be absent.
 ---@type {[1]: string, [2]: string, [3]: fun(value: any): boolean}[]
 local fields = {
   {
@@ -96,7 +96,7 @@ local fields = {
 ---@type table<string, boolean?>
 local required = { name = true, description = true, handler = true }
 
---- Returns what is wrong with the schema of the arguments.
+--- Validates the schema of the arguments; returns the first error.
 ---@param schema table
 ---@return string? path
 ---@return string? expected
@@ -125,7 +125,7 @@ local function wrong_schema(schema)
   end
 end
 
---- Returns what is wrong with a spec: where, what was expected, what there is; nil if nothing is.
+--- Validates a spec; returns the path, the expectation and the value of the first error, or nil.
 ---@param spec table
 ---@return string? path
 ---@return string? expected

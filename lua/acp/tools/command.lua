@@ -7,9 +7,9 @@ local function tell(text)
   vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
 end
 
---- Returns what a list shows of a tool, in columns.
+--- Formats a tool as a line of the list.
 ---@param tool acp.ToolInfo
----@param width integer Of the names.
+---@param width integer The width of the names.
 ---@return string
 local function line(tool, width)
   local text = ("%s %-" .. width .. "s  %-6s  %-8s  %s"):format(
@@ -17,13 +17,13 @@ local function line(tool, width)
     tool.name,
     tool.permission,
     tool.builtin and "built-in" or "own",
-    -- A description may be long, and is for the agent.
+    -- The description is meant for the agent and may be long.
     tool.title or ""
   )
   return vim.trim(text)
 end
 
---- Switches tools, and says so.
+--- Switches tools on or off and reports it.
 ---@param names string[]
 ---@param on boolean
 local function switch(names, on)
@@ -40,7 +40,7 @@ local function switch(names, on)
   tell(what .. (on and "offered to agents." or "not offered to agents any more."))
 end
 
---- Lets the user choose a tool to be switched.
+--- Lets the user choose a tool to switch.
 local function pick()
   local list = require("acp.tools").list()
   if #list == 0 then
@@ -84,8 +84,8 @@ function M.run(args)
   end
 end
 
---- Returns what can be completed behind `:Acp tools`.
----@param rest string What is typed behind it.
+--- Completes the arguments of `:Acp tools`.
+---@param rest string The arguments so far.
 ---@return string[]
 function M.words(rest)
   local words = vim.split(rest, "%s+")

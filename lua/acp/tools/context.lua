@@ -1,48 +1,48 @@
---- What a handler gets of its call: who calls, and what it may ask for.
+--- The context of a call: its session and the functions a handler may call.
 ---
---- Invariant: wrong arguments are told with the function's name, and after the end of the call every
---- function does nothing or says why there is no answer.
+--- Invariant: an invalid argument raises an error with the function's name. After the end of the
+--- call, every function has no effect or returns the reason.
 
 local M = {}
 
---- How important a question may be.
+--- The importance levels of a question.
 ---@type table<string, boolean?>
 local importances = { low = true, medium = true, high = true, critical = true }
 
 local run = require("acp.tools.run")
 
---- What a handler knows of its call and may ask for.
+--- The context passed to a handler.
 ---
---- `await`, `read`, `write` and `ask` let Neovim go on until there is an answer. When the call is
---- cancelled they return nil and "cancelled".
+--- `await`, `read`, `write` and `ask` suspend the handler until there is an answer. When the call
+--- is cancelled, they return nil and "cancelled".
 ---@class acp.ToolContext
----@field session acp.Session Whose agent calls.
+---@field session acp.Session The session whose agent made the call.
 ---@field cwd string The session's folder.
----@field roots string[] The folders its agent may read and write in.
+---@field roots string[] The folders its agent may access.
 ---@field name string The tool's name.
 ---@field id integer The call's number.
----@field progress fun(done: number, total?: number, message?: string) Tells how far it is.
+---@field progress fun(done: number, total?: number, message?: string) Reports progress.
 ---@field is_cancelled fun(): boolean
 ---@field on_cancel fun(fn: fun()) Runs `fn` when the call is cancelled.
----@field await fun(start: fun(resume: fun(...: any))): ... Returns what `resume` is called with.
----@field read fun(path: string, range?: acp.ToolRange): string?, string? A file's text, or nil and why.
----@field write fun(path: string, text: string): boolean?, string? true, or nil and why.
----@field ask fun(form: acp.ToolForm): acp.ElicitationAction?, any What the user says, and the form's contents.
----@field fail fun(message: string) Ends the handler: that is what the agent is told.
+---@field await fun(start: fun(resume: fun(...: any))): ... Returns the arguments of `resume`.
+---@field read fun(path: string, range?: acp.ToolRange): string?, string? A file's text, or nil and an error.
+---@field write fun(path: string, text: string): boolean?, string? true, or nil and an error.
+---@field ask fun(form: acp.ToolForm): acp.ElicitationAction?, any The user's answer and the form's values.
+---@field fail fun(message: string) Ends the handler with an error for the agent.
 
 ---@class acp.ToolRange
 ---@field line? integer The first line, counted from 1.
----@field limit? integer How many lines.
+---@field limit? integer The number of lines.
 
 ---@class acp.ToolForm
----@field message string What the user is asked.
----@field schema? table The fields, as a JSON Schema; without it: yes or no.
----@field importance? "low"|"medium"|"high"|"critical" Stands in the window's title.
+---@field message string The question.
+---@field schema? table The fields, as a JSON Schema; default: yes or no.
+---@field importance? "low"|"medium"|"high"|"critical" Shown in the window's title.
 
---- The shortest time between two words about how far a call is, in milliseconds.
+--- Minimum interval between two progress reports, in milliseconds.
 local PROGRESS_MS = 50
 
---- Asks the client for something; returns the answer, or nil and why there is none.
+--- Sends a request to the client; returns the answer, or nil and the reason.
 ---@param call acp.tools.Call
 ---@param name string
 ---@param kind "read"|"write"|"form"
@@ -75,7 +75,7 @@ local function absolute(cwd, path)
   return vim.fs.normalize(path, { expand_env = false })
 end
 
---- Returns the function that tells how far a call is: not more often than anybody can see.
+--- Returns the progress function, which drops reports that follow each other too quickly.
 ---@param call acp.tools.Call
 ---@return fun(done: number, total?: number, message?: string)
 local function teller(call)
@@ -108,7 +108,7 @@ local function teller(call)
   end
 end
 
---- Returns what a handler gets of its call.
+--- Returns the context of a call.
 ---@param call acp.tools.Call
 ---@param about {session: acp.Session, cwd: string, roots?: string[]}
 ---@return acp.ToolContext

@@ -1,8 +1,8 @@
---- Where the program is that agents start to reach the tools.
+--- Locates the proxy that agents start to reach the tools.
 
 local M = {}
 
---- Returns the path of the program, if it is there: beside the library, or in `lib`.
+--- Returns the path of the proxy, beside the library or in `lib`, if it exists.
 ---@param library string The library's path.
 ---@return string?
 function M.proxy(library)

@@ -1,22 +1,22 @@
---- Runs a tool's handler without an agent and without the library, for the tests of tools.
+--- Runs a tool's handler without an agent and without the library, for tests of tools.
 ---
---- Invariant: nothing is asked of the user and nothing is written to a file.
+--- Invariant: the user is asked nothing and no file is written.
 
 local M = {}
 
 ---@class acp.tools.FakeOpts
 ---@field session? acp.Session
----@field cwd? string Without it: the current folder.
----@field timeout? integer How long it may take, in milliseconds; 0: it is not waited for. Without it: 5000.
+---@field cwd? string Default: the current folder.
+---@field timeout? integer Time limit in milliseconds; 0: does not wait. Default: 5000.
 ---@field read? fun(path: string, range: acp.ToolRange): string?, string?
 ---@field write? fun(path: string, text: string): boolean?, string?
 ---@field ask? fun(form: acp.ToolForm): acp.ElicitationAction?, any
 
---- What came of it so far.
+--- The outcome so far.
 ---@class acp.tools.Outcome
 ---@field is_done boolean
----@field value any What the handler has returned, or `done` was called with.
----@field error? string What the agent would be told.
+---@field value any The result of the handler or the argument of `done`.
+---@field error? string The error for the agent.
 ---@field progress {[1]: number, [2]: number?, [3]: string?}[]
 ---@field asked acp.ToolForm[]
 ---@field written table<string, string> Texts, by absolute path.
@@ -26,7 +26,7 @@ local M = {}
 
 local last = 0
 
---- Returns the text of a file: of its buffer if it is loaded.
+--- Returns the text of a file, from its buffer if loaded.
 ---@param path string
 ---@return string?
 ---@return string?
@@ -60,8 +60,8 @@ end
 
 --- Runs the handler of a spec, and waits for its end.
 ---
---- Reads come from buffers and the disk; what is written is kept in the outcome, and read again
---- from there. A question is an error unless `opts.ask` answers it.
+--- Reads come from buffers and the disk. Writes are stored in the outcome, and later reads return
+--- them. A question is an error unless `opts.ask` answers it.
 ---@param spec acp.Tool
 ---@param args? table
 ---@param opts? acp.tools.FakeOpts
@@ -116,7 +116,7 @@ function M.run(spec, args, opts)
     args or {},
     {
       ask = function(number, kind, what)
-        -- A handler that asks again and again must not keep all else from happening.
+        -- Lets other events run, even if the handler asks in a loop.
         vim.defer_fn(function()
           run.answer(id, number, deeds[kind](what))
         end, 1)

@@ -1,52 +1,52 @@
---- Owns the tools that Neovim offers to agents: those that come with the plugin, and the user's own.
+--- The tools that Neovim offers to agents: the built-in ones and the user's.
 ---
---- Invariant: once the library is set up, it has the list as it is here; before, nothing is loaded.
+--- Invariant: once the library is set up, it has the same list; before that, nothing is loaded.
 
 local M = {}
 
 --- A tool for agents.
 ---@class acp.Tool
---- 1 to 64 of the characters a-z, 0-9, _ and -; of two tools with one name the newer one counts.
+--- 1 to 64 of the characters a-z, 0-9, _ and -; a tool replaces an earlier one of the same name.
 ---@field name string
---- What you see of it; without it: its name.
+--- The name shown to the user; default: `name`.
 ---@field title? string
---- What the agent reads: what the tool does, and when to use it.
+--- For the agent: what the tool does and when to use it.
 ---@field description string
---- The arguments: a JSON Schema of an object. Without it there are none.
+--- The arguments, as a JSON Schema of an object; default: no arguments.
 ---@field parameters? table
---- It changes nothing.
+--- Whether it changes nothing.
 ---@field read_only? boolean
---- Who lets it run. Without it: nobody is asked if it is read-only, else you are.
+--- The permission; default: "allow" if read-only, else "ask".
 ---@field permission? acp.ToolPermission
---- The protocol's word for what it does; "other" without it.
+--- The protocol's kind; default: "other".
 ---@field kind? acp.ToolKind
---- How many seconds it may take, the time you take not counted; `false`: as long as it likes.
+--- Time limit in seconds, not counting the user's time to answer; `false`: none.
 ---@field time_limit? number|false
---- Returns a text, a table, or nil and why it failed; with a third parameter it calls that, once.
+--- Returns a string, a table, or nil and an error; with a third parameter, calls that once instead.
 ---@field handler fun(args: table, ctx: acp.ToolContext, done: fun(result?: any, why?: string)): any, string?
 
 ---@alias acp.ToolPermission "allow"|"ask"|"reject"
 ---@alias acp.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"other"
 
---- What is told of a tool.
+--- Information on a tool.
 ---@class acp.ToolInfo
 ---@field name string
 ---@field title? string
 ---@field description string
----@field permission acp.ToolPermission The one in force.
+---@field permission acp.ToolPermission The effective permission.
 ---@field enabled boolean
----@field builtin boolean It comes with the plugin.
+---@field builtin boolean Whether it is built-in.
 ---@field read_only boolean
 
---- The user's own, by name.
+--- The user's tools by name.
 ---@type table<string, acp.Tool?>
 local own = {}
 
---- Those of the plugin that were taken out.
+--- The built-in tools that were removed.
 ---@type table<string, true?>
 local removed = {}
 
---- What was switched on or off since Neovim began.
+--- The tools switched on or off since Neovim started.
 ---@type table<string, boolean?>
 local switched = {}
 
@@ -58,14 +58,14 @@ local function config()
   return require("acp.config").get().tools
 end
 
---- Returns the native module if it is in use already.
+--- Returns the native module if it is in use.
 ---@return acp.Native?
 local function loaded()
   local native = package.loaded["acp.native"]
   return native and native.loaded()
 end
 
---- Returns the tools there are, by name, and which of them come with the plugin.
+--- Returns all tools by name, and the names of built-in ones.
 ---@return table<string, acp.Tool>
 ---@return table<string, boolean?>
 local function all()
@@ -99,7 +99,7 @@ local function is_on(name)
   return not vim.tbl_contains(config().disabled, name)
 end
 
---- Returns what is told of the tools, by name.
+--- Returns information on all tools, sorted by name.
 ---@return acp.ToolInfo[]
 function M.list()
   local tools, is_builtin = all()
@@ -125,7 +125,7 @@ function M.get(name)
   return (all())[name]
 end
 
---- Returns the tools as the library takes them.
+--- Returns the tools in the library's format.
 ---@return acp.native.Tool[]
 local function definitions()
   local tools, is_builtin = all()
@@ -151,7 +151,7 @@ local function definitions()
   return list
 end
 
---- Hands the tools to the library; returns why it does not take some of them, by name.
+--- Passes the tools to the library; returns the reasons for rejected ones by name.
 ---@param library acp.Native
 ---@return table<string, string?>
 local function hand_over(library)
@@ -162,7 +162,7 @@ local function hand_over(library)
   return problems
 end
 
---- Hands the tools to a library that was set up just now, and tells which of them it does not take.
+--- Passes the tools to a library that has just been set up, and reports rejected ones.
 ---@param library acp.Native
 function M.offer(library)
   local words = {}
@@ -181,7 +181,7 @@ local function tell()
   vim.api.nvim_exec_autocmds("User", { pattern = "AcpToolsChanged", modeline = false })
 end
 
---- Hands the tools over anew, if anybody has them, and tells of the change.
+--- Passes the tools to the library again, if it is loaded, and announces the change.
 ---@return table<string, string?> problems
 local function changed()
   local library = loaded()
@@ -190,13 +190,13 @@ local function changed()
   return problems
 end
 
---- Takes a tool in; its spec is checked already, but for its schema.
+--- Adds a tool whose spec is already checked, except its schema.
 ---@param spec acp.Tool
----@return fun()? remove Takes it out again.
----@return string? why It is not taken in.
+---@return fun()? remove Removes it.
+---@return string? why The reason for a rejection.
 function M.define(spec)
   local before = own[spec.name]
-  -- What becomes of the caller's table is the caller's.
+  -- Later changes of the caller's table must not matter.
   local mine = vim.deepcopy(vim.tbl_extend("force", spec, { handler = false })) --[[@as acp.Tool]]
   mine.handler = spec.handler
   own[spec.name] = mine
@@ -214,7 +214,7 @@ function M.define(spec)
   end
 end
 
---- Takes a tool out; one of the plugin that it stood in for comes back.
+--- Removes a tool; a built-in tool that it replaced comes back.
 ---@param name string
 ---@return boolean was_there
 function M.remove(name)
@@ -229,7 +229,7 @@ function M.remove(name)
   return true
 end
 
---- Switches a tool on or off, until Neovim ends.
+--- Switches a tool on or off until Neovim ends.
 ---@param name string
 ---@param on boolean
 ---@return boolean is_there
@@ -246,7 +246,7 @@ function M.switch(name, on)
   return true
 end
 
---- Runs the handler of a tool for an agent; the library calls this.
+--- Runs the handler of a tool for an agent; called by the library.
 ---@param call {id: integer, session: acp.Session, cwd: string}
 ---@param name string
 ---@param args table
@@ -270,7 +270,7 @@ function M.run(call, name, args)
   })
 end
 
---- Returns the names of tools in the configuration that mean nothing, each with its key.
+--- Returns the unknown tool names in the configuration, each with its key.
 ---@return string[]
 function M.unknown()
   local tools, found = all(), {}

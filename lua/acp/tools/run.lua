@@ -1,61 +1,61 @@
---- Runs the tools' handlers, each in a coroutine of its own.
+--- Runs the handlers of tools, each in a coroutine.
 ---
---- Invariants: a call ends once, and whatever its handler does after that concerns nobody. A handler
---- is only ever gone on with from Neovim's main loop, where it may do what it likes: never in a fast
---- event, never while the text is locked.
+--- Invariants: a call ends once; later actions of its handler have no effect. A handler is only
+--- resumed from Neovim's main loop, where all functions are allowed: never in a fast event, never
+--- under textlock.
 
 local M = {}
 
---- What a call needs of the one who wants its result.
+--- The functions through which a call reports to its caller.
 ---@class acp.tools.Link
 ---@field ask fun(number: integer, kind: "read"|"write"|"form", what: table)
 ---@field progress fun(done: number, total?: number, message?: string)
----@field finish fun(is_ok: boolean, value: any) Of an error: its words.
+---@field finish fun(is_ok: boolean, value: any) The value, or the message of an error.
 ---@field log fun(text: string)
 
 ---@class acp.tools.Call
 ---@field id integer
 ---@field name string
 ---@field link acp.tools.Link
----@field over? "cancelled"|"over" Why nobody listens any more.
----@field asked table<integer, fun(value: any, why: string?)> What waits for an answer, by number.
----@field last integer The number of what was asked for last.
----@field waits table<fun(...: any), true> What goes on with whatever of it waits.
+---@field over? "cancelled"|"over" Why results are no longer accepted.
+---@field asked table<integer, fun(value: any, why: string?)> The pending requests, by number.
+---@field last integer The number of the last request.
+---@field waits table<fun(...: any), true> The functions that resume its waiting coroutines.
 ---@field on_cancel fun()[]
----@field in_vain integer How often it has asked for something since it was over.
+---@field in_vain integer The number of requests since its end.
 
---- So often a handler may ask for something after its call is over; then it is ended by an error,
---- because it may do so for ever.
+--- Maximum number of requests by a handler after the end of its call; then an error ends it,
+--- because it might loop forever.
 local IN_VAIN = 16
 
---- When something is tried again that met a locked text, in milliseconds.
+--- Retry interval under textlock, in milliseconds.
 local LOCKED_MS = 20
 
---- The calls that run, by their numbers.
+--- The running calls by number.
 ---@type table<integer, acp.tools.Call?>
 local calls = {}
 
---- What a handler is ended with that has failed.
+--- The error value of a failed handler.
 ---@class acp.tools.Failure
 ---@field message string
----@field trace? string Where it was, unless it has failed on purpose.
+---@field trace? string The traceback, unless it failed on purpose.
 local Failure = {}
 
---- Ends the handler that runs with these words.
+--- Ends the running handler with this message.
 ---@param message any
 function M.fail(message)
   error(setmetatable({ message = tostring(message) }, Failure), 0)
 end
 
---- Returns whether nobody may change a text right now (|textlock|).
+--- Returns whether text changes are forbidden now (|textlock|).
 ---@return boolean
 local function is_locked()
-  -- No window has this number, but a locked text is what Neovim complains of first.
+  -- The window does not exist, but under textlock Neovim reports that first.
   local _, why = pcall(vim.api.nvim_win_close, -1, false)
   return type(why) == "string" and (why:find("E565:") or why:find("E523:")) ~= nil
 end
 
---- Runs `work` from the main loop, once nothing is locked.
+--- Runs `work` from the main loop, once textlock is released.
 ---@param work fun()
 function M.when_free(work)
   vim.schedule(function()
@@ -75,7 +75,7 @@ local function log(call, text)
   call.link.log(("tool %s, call %d: %s"):format(call.name, call.id, text))
 end
 
---- Returns what an error says without the place that Lua puts before it.
+--- Returns an error's message without Lua's position prefix.
 ---@param text string
 ---@return string
 local function without_place(text)
@@ -89,7 +89,7 @@ local function without_place(text)
   return text
 end
 
---- Returns a failure for whatever was raised; where it was raised.
+--- Converts a raised value to a failure, with its traceback.
 ---@param problem any
 ---@return acp.tools.Failure
 local function failure(problem)
@@ -105,7 +105,7 @@ local function failure(problem)
   return setmetatable({ message = without_place(text), trace = trace }, Failure)
 end
 
---- Ends a call, the first time.
+--- Ends a call; later attempts have no effect.
 ---@param call acp.tools.Call
 ---@param why "cancelled"|"over"
 ---@return boolean
@@ -126,7 +126,7 @@ end
 
 ---@param call acp.tools.Call
 ---@param is_ok boolean
----@param value any A failure, if it is not.
+---@param value any The result, or a failure.
 local function finish(call, is_ok, value)
   if not is_ok and value.trace and call.over ~= "cancelled" then
     log(call, value.trace)
@@ -141,7 +141,7 @@ local function finish(call, is_ok, value)
   end
 end
 
---- Goes on with a coroutine of a call.
+--- Resumes a coroutine of a call.
 ---@param call acp.tools.Call
 ---@param co thread
 local function step(call, co)
@@ -153,15 +153,16 @@ local function step(call, co)
   end
 end
 
---- What a coroutine waits for.
+--- The state of a waiting coroutine.
 ---@class acp.tools.Wait
 ---@field answer any[]
----@field count integer How many values it has; below 0: it is not there yet.
----@field is_on boolean The coroutine waits.
+---@field count integer The number of values; negative while pending.
+---@field is_on boolean Whether the coroutine is waiting.
 
---- Waits in the coroutine that runs until what `start` is given is called; returns its arguments.
+--- Suspends the running coroutine until the function passed to `start` is called; returns its
+--- arguments.
 ---@param call acp.tools.Call
----@param name string Of the function of the context.
+---@param name string The name of the context's function.
 ---@param start fun(resume: fun(...: any))
 ---@return any ...
 function M.await(call, name, start)
@@ -186,7 +187,7 @@ function M.await(call, name, start)
     call.waits[resume] = nil
     if wait.is_on then
       M.when_free(function()
-        -- Somebody else may have gone on with it.
+        -- Other code may have resumed the coroutine.
         if wait.is_on then ---@diagnostic disable-line: unnecessary-if
           step(call, co)
         end
@@ -196,7 +197,7 @@ function M.await(call, name, start)
   call.waits[resume] = true
   start(resume)
   wait.is_on = true
-  -- Whoever goes on with it has to wait for the answer like everybody.
+  -- Code that resumed the coroutine must not skip the wait.
   while wait.count < 0 do
     coroutine.yield() ---@diagnostic disable-line: await-in-sync
   end
@@ -204,7 +205,7 @@ function M.await(call, name, start)
   return unpack(wait.answer, 1, wait.count)
 end
 
---- Runs a handler for a call; `link` hears what comes of it.
+--- Runs a handler for a call; `link` receives the result.
 ---@param call {id: integer, session: acp.Session, cwd: string, roots?: string[]}
 ---@param spec acp.Tool
 ---@param args table
@@ -245,18 +246,18 @@ function M.start(call, spec, args, link)
     end
   end)
   M.when_free(function()
-    -- It may have been cancelled before it has begun.
+    -- The call may be cancelled before it starts.
     if not it.over then
       step(it, co)
     end
   end)
 end
 
---- Hands a handler what it has asked for.
+--- Passes an answer to a waiting handler.
 ---@param id integer
 ---@param number integer
----@param value any nil: there is no answer.
----@param why? string Why there is none.
+---@param value any nil without an answer.
+---@param why? string The reason for a missing answer.
 function M.answer(id, number, value, why)
   local call = calls[id]
   local resume = call and call.asked[number]
@@ -266,7 +267,7 @@ function M.answer(id, number, value, why)
   end
 end
 
---- Tells a handler that nobody waits for it any more.
+--- Tells a handler that its call is cancelled.
 ---@param id integer
 function M.stop(id)
   local call = calls[id]
@@ -284,13 +285,13 @@ function M.stop(id)
   end)
 end
 
---- Returns how many calls run.
+--- Returns the number of running calls.
 ---@return integer
 function M.count()
   return vim.tbl_count(calls)
 end
 
---- Stands in for the client where there is none: in the tests of tools.
+--- Replaces the client in tests of tools.
 M.fake = function(...)
   return require("acp.tools.fake").run(...)
 end

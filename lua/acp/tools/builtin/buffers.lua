@@ -1,21 +1,21 @@
---- `buffers` and `read_buffer`: what is open in Neovim, and its text, saved or not.
+--- `buffers` and `read_buffer`: the open files and their texts, including unsaved changes.
 ---
---- Invariant: what an agent has not been given is not noted as seen by it: of a file that does not
---- fit a part is asked for, never the whole.
+--- Invariant: only text that was returned counts as seen by the agent: of a large file, only a part
+--- is read.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
 
---- How many buffers are listed.
+--- Maximum number of buffers listed.
 local MAX_BUFFERS = 200
 
---- How much text an agent gets at once: in lines unless it says more, and in bytes.
+--- Maximum text per call: default number of lines, and bytes.
 local LINES, MAX_BYTES = 2000, 128 * 1024
 
---- How much of a file is looked through to count its lines, in bytes.
+--- Maximum bytes of a file read to count its lines.
 local MAX_COUNTED, CHUNK = 16 * 1024 * 1024, 1024 * 1024
 
---- Returns the listed file buffers: those the user is at first, then the last used.
+--- Returns the listed file buffers, the current ones first, then by last use.
 ---@return vim.fn.getbufinfo.ret.item[]
 local function listed(current, alternate)
   local infos = vim.tbl_filter(function(info)
@@ -80,8 +80,8 @@ local function buffers(args, ctx)
   return { buffers = out, total = total, unsaved = unsaved, note = note }
 end
 
---- Returns how many lines a file has, and how many bytes. What it says of its size is not trusted:
---- files of the system's have none, and no end.
+--- Returns a file's number of lines and bytes. The reported size is not trusted: system files
+--- report none and may be endless.
 ---@return integer? lines
 ---@return integer? bytes
 local function size_on_disk(path)
@@ -108,7 +108,7 @@ local function size_on_disk(path)
   return lines + (last ~= "\n" and 1 or 0), bytes
 end
 
---- What is known of a file before it is read; ends the call if it is none.
+--- Examines a file before it is read; ends the call if it is not a file.
 ---@return { lines: integer?, bytes: integer?, is_open: boolean, is_modified: boolean }
 local function measure(ctx, path, name)
   local buf = paths.buffer(path)
@@ -129,7 +129,7 @@ local function measure(ctx, path, name)
   }
 end
 
---- Cuts a text at the end of a line so that it fits; a first line that does not is cut itself.
+--- Cuts a text at the end of a line to fit; cuts inside the first line if it is too long.
 ---@return string text
 ---@return boolean is_cut
 local function fitting(text)

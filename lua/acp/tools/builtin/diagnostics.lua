@@ -1,17 +1,17 @@
---- `diagnostics`: what language servers and linters say, as Neovim shows it.
+--- `diagnostics`: the reports of language servers and linters, as Neovim shows them.
 ---
---- Invariant: that nothing is told of a file is never passed off as that nothing is wrong with it.
+--- Invariant: the absence of diagnostics is never presented as the absence of errors.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
 
---- How many come back unless the agent says more, and how long a message may be, in bytes.
+--- Default number of diagnostics, and maximum length of a message in bytes.
 local LIMIT, MAX_MESSAGE = 100, 2000
 
 --- The names of the severities, by Neovim's numbers.
 local NAMES = { "error", "warning", "information", "hint" }
 
---- Returns the word for how severe something is; who does not say it means an error.
+--- Returns the name of a severity; the default is an error.
 ---@param diagnostic vim.Diagnostic
 ---@return string
 local function kind_of(diagnostic)
@@ -19,7 +19,7 @@ local function kind_of(diagnostic)
   return NAMES[number] or NAMES[1]
 end
 
---- Returns the buffers that an agent means; nil for all.
+--- Returns the requested buffers, or nil for all.
 ---@return table<integer, boolean>? bufs
 local function meant(path)
   local bufs, folder = {}, path:gsub("/*$", "/")
@@ -35,7 +35,7 @@ local function meant(path)
   return bufs
 end
 
---- Returns what there is to know when nothing is told of a file.
+--- Returns a note for a file without diagnostics.
 ---@return string
 local function why_none(path, name, bufs)
   local buf = next(bufs)

@@ -1,22 +1,22 @@
---- `edit`: changes a file by exact replacements, or as a whole, where the user reviews it.
+--- `edit`: changes a file by exact replacements or as a whole, for review by the user.
 ---
---- Invariant: a text is replaced only if it is there exactly once, or all of them are meant; when
---- one of several edits does not fit, nothing is written.
+--- Invariant: a text is replaced only if it occurs exactly once or all occurrences are requested;
+--- if one of several edits does not fit, nothing is written.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
 
---- How many lines are named in a message, how long a quoted text may be, and up to which size it is
---- told which lines have changed.
+--- Limits: lines listed in a message, bytes of a quoted text, and bytes of a file up to which the
+--- changed lines are reported.
 local MAX_NAMED, MAX_QUOTED, MAX_COMPARED = 10, 400, 1024 * 1024
 
---- A replacement as an agent gives it.
+--- A replacement as sent by an agent.
 ---@class acp.tools.Edit
 ---@field old_text string
 ---@field new_text string
 ---@field all? boolean
 
---- Returns where a text begins in another, each time, none over another.
+--- Returns the positions of a text in another, without overlaps.
 ---@return integer[]
 local function places(text, part)
   local found, from = {}, 1
@@ -30,7 +30,7 @@ local function places(text, part)
   end
 end
 
---- Returns "3, 7 and 12".
+--- Formats numbers as "3, 7 and 12".
 local function named(text, found)
   local lines = {}
   for at = 1, math.min(#found, MAX_NAMED) do
@@ -43,7 +43,7 @@ local function named(text, found)
   return #lines > 0 and table.concat(lines, ", ") .. " and " .. last or last
 end
 
---- Returns the line at which lines stand that differ in white space only, and as they are.
+--- Returns the line of a match that differs only in white space, and its exact text.
 ---@return integer? line
 ---@return string? exact
 local function by_words(text, old)
@@ -68,7 +68,7 @@ local function by_words(text, old)
   end
 end
 
---- Returns why a text was not found, as far as it can be told, and what to do.
+--- Returns why a text was not found, if known, and what to do.
 local function hint(text, edit)
   local line, exact = by_words(text, edit.old_text)
   if line then
@@ -95,11 +95,11 @@ local function hint(text, edit)
   return "The file may have changed since you read it: read it again with read_buffer."
 end
 
---- Returns the text after an edit, or why there is none.
+--- Returns the text after an edit, or the reason for a failure.
 ---@param text string
 ---@param edit acp.tools.Edit
----@param where string What the edit is called.
----@param name string The file's.
+---@param where string The edit's name in messages.
+---@param name string The file's name.
 ---@return string? text
 ---@return string? why
 local function replaced(text, edit, where, name)
@@ -127,7 +127,8 @@ local function replaced(text, edit, where, name)
   return table.concat(out)
 end
 
---- Returns which lines of a file have changed, for people and agents; nil where that takes long.
+--- Returns the changed lines of a file for people and agents; nil if computing them would take too
+--- long.
 ---@return { line: integer, end_line: integer, removed: integer, added: integer }[]?
 local function changes(old, new)
   if #old > MAX_COMPARED or #new > MAX_COMPARED then
@@ -167,12 +168,12 @@ local function summary(name, is_new, changed)
     .. "rely on it later."
 end
 
---- Reads a file that may not be there yet.
+--- Reads a file that need not exist.
 ---@param ctx acp.ToolContext
 ---@param path string
 ---@param name string
 ---@param may_be_new boolean
----@return string? text nil: there is none.
+---@return string? text nil if it does not exist.
 local function read(ctx, path, name, may_be_new)
   local text, why = ctx.read(path)
   local is_there = vim.uv.fs_stat(path) ~= nil or paths.buffer(path) ~= nil
@@ -186,7 +187,7 @@ local function read(ctx, path, name, may_be_new)
   end
 end
 
---- Makes the edits one after another in a text with LF at its line ends.
+--- Applies the edits in order to a text with LF line endings.
 ---@param ctx acp.ToolContext
 ---@param text string
 ---@param edits acp.tools.Edit[]
@@ -195,7 +196,7 @@ end
 ---@return string
 local function edited(ctx, text, edits, line_end, name)
   for number, one in ipairs(edits) do
-    -- Where the file's own line ends are taken out, so are those of the edit.
+    -- If the file's line endings were normalized, the edit's must be too.
     ---@type acp.tools.Edit
     local given = line_end == "\n" and one
       or {
@@ -203,7 +204,7 @@ local function edited(ctx, text, edits, line_end, name)
         new_text = (texts.with_lf(one.new_text)),
         all = one.all,
       }
-    -- Counted from 0, as in the arguments' JSON.
+    -- Counted from 0, like JSON arrays.
     local after, why = replaced(text, given, ("edits[%d]"):format(number - 1), name)
     if not after then
       ctx.fail(why or "")

@@ -1,27 +1,26 @@
---- `help`: Neovim's help and that of the plugins on the runtime path.
+--- `help`: Neovim's help and that of plugins on the runtime path.
 ---
---- Invariant: nothing is opened and no buffer comes of it; the tags are read once, and again when
---- one of their files has changed.
+--- Invariant: no window or buffer is opened; the tags are read once, and again when a tags file
+--- changes.
 
 local texts = require("acp.tools.builtin.texts")
 
---- How many topics are told in whole unless the agent says more, how many others are named, and how
---- long one may be.
+--- Limits: full topics by default, names of further topics, and bytes per topic.
 local LIMIT, NAMED, MAX_LINES, MAX_BYTES = 3, 20, 80, 6000
 
---- How many lines stand around a place that was found by its text, and how much is looked through.
+--- Limits: context lines around a text match, and bytes searched.
 local AROUND, MAX_SEARCHED = 4, 32 * 1024 * 1024
 
---- How much is looked through before Neovim gets on with what else there is, in bytes.
+--- Bytes searched before Neovim processes other events.
 local MAX_AT_ONCE = 512 * 1024
 
---- A tag with where it is, and the tag as it is searched.
+--- A tag with its location, and its form for searching.
 ---@class acp.tools.HelpTag
 ---@field name string
 ---@field lower string
 ---@field path string
 
---- What the tags files had when they were read.
+--- The state of the tags files when they were read.
 ---@type { of: string, tags: acp.tools.HelpTag[], by_name: table<string, acp.tools.HelpTag> }?
 local known
 
@@ -55,7 +54,7 @@ local function index()
   return known
 end
 
---- Returns the ways in which a tag may be written that is asked for like this, the likeliest first.
+--- Returns possible spellings of a requested tag, the most likely first.
 ---@param query string
 ---@return string[]
 local function spellings(query)
@@ -71,7 +70,7 @@ local function spellings(query)
   return out
 end
 
---- Words that say nothing of what is looked for.
+--- Stop words, ignored in a query.
 local EMPTY_WORDS = {}
 for word in
   ("a an and are can do does for how i in is it my of on or the to what with"):gmatch("%a+")
@@ -79,7 +78,7 @@ do
   EMPTY_WORDS[word] = true
 end
 
---- Returns the words of a query that say something, in lower case.
+--- Returns the significant words of a query in lower case.
 ---@param query string
 ---@return string[]
 local function words_of(query)
@@ -102,7 +101,7 @@ local function has_all(text, words)
   return true
 end
 
---- Returns the tags that begin with a text, or else have it in them, the shortest first.
+--- Returns the tags that start with a text, else those that contain it, shortest first.
 ---@param tags acp.tools.HelpTag[]
 ---@param lower string
 ---@return acp.tools.HelpTag[]
@@ -111,7 +110,7 @@ local function like(tags, lower)
   for _, tag in ipairs(tags) do
     local at = tag.lower:find(lower, 1, true)
     if at then
-      -- An option's quote or a command's colon does not keep a tag from beginning with it.
+      -- A leading quote of an option or colon of a command is ignored.
       table.insert((at == 1 or at == 2 and tag.name:find("^[':]")) and begins or has, tag)
     end
   end
@@ -126,7 +125,7 @@ local function like(tags, lower)
   return vim.list_extend(begins, has)
 end
 
---- Returns the tags that fit a query, the best first, and how many of them are meant for sure.
+--- Returns the tags that match a query, best first, and the number of certain matches.
 ---@param query string
 ---@return acp.tools.HelpTag[] tags
 ---@return integer exact
@@ -147,7 +146,7 @@ local function matching(query)
   local exact, words = #found, words_of(query)
   add(like(all.tags, table.concat(words, "-")))
   if #found == 0 then
-    -- Words in another order, or a name without what is between its parts.
+    -- Words in another order, or a name without its separators.
     local parts = #words > 1 and words or { (table.concat(words):gsub("[^%w]", "")) }
     add(vim.tbl_filter(function(tag)
       return has_all(#words > 1 and tag.lower or tag.lower:gsub("[^%w]", ""), parts)
@@ -156,7 +155,7 @@ local function matching(query)
   return found, exact
 end
 
---- Returns tags that look like what was asked for.
+--- Returns tags similar to the query.
 ---@param query string
 ---@return string[]
 local function similar(query)
@@ -174,7 +173,7 @@ local function content(path)
   return text:find("\r", 1, true) and text:gsub("\r\n", "\n") or text
 end
 
---- Returns where the line of a byte begins.
+--- Returns the start of the line that contains a byte.
 ---@param text string
 ---@param at integer
 ---@return integer
@@ -185,10 +184,10 @@ local function line_start(text, at)
   return at
 end
 
---- What separates the sections of a help file.
+--- The separator between sections of a help file.
 local RULER = "^[=-][=-][=-][=-][=-]"
 
---- Returns the topic of a tag: from its line to the next topic, of a section all of it.
+--- Returns the topic of a tag: its lines up to the next topic, or a whole section.
 ---@param tag acp.tools.HelpTag
 ---@return string? topic
 ---@return integer? line
@@ -215,7 +214,7 @@ local function topic(tag)
   return out .. ((is_cut or #lines >= MAX_LINES) and "\n…" or ""), texts.line_of(text, at)
 end
 
---- Returns the lines around a place in a text.
+--- Returns the lines around a position in a text.
 ---@param text string
 ---@param at integer
 ---@return string
@@ -228,9 +227,9 @@ local function around(text, at)
   return (text:sub(first, last):gsub("%s+$", ""))
 end
 
---- Returns where a text in lower case has all of some words on a line.
+--- Returns the position of a line that contains all words, in a lower-case text.
 ---@param low string
----@param words string[] The longest first: that is what is looked for.
+---@param words string[] The longest first, which is searched for.
 ---@return integer? at
 local function line_with(low, words)
   local from, longest = 1, words[1] or ""
@@ -247,7 +246,7 @@ local function line_with(low, words)
   end
 end
 
---- Returns places in the help files that have a text, or else all of its words on a line.
+--- Returns positions in the help files that contain a text, or all of its words on one line.
 ---@param query string
 ---@param limit integer
 ---@return string[]
@@ -281,7 +280,7 @@ local function by_text(ctx, query, limit)
   return #whole > 0 and whole or parts
 end
 
---- Returns what there is when no tag fits.
+--- Returns suggestions when no tag matches.
 ---@param query string
 ---@param limit integer
 ---@return string[]
@@ -304,7 +303,7 @@ local function help(args, ctx)
     ctx.fail("query is empty: give a help tag, or words to look for.")
   end
   local found, exact = matching(query)
-  -- What is meant for sure is told alone, unless more is asked for.
+  -- A certain match is returned alone, unless more are requested.
   local wanted = exact > 0 and not args.limit and math.min(exact, limit) or limit
   local out, others, is_told = {}, {}, {}
   for _, tag in ipairs(found) do

@@ -1,6 +1,6 @@
---- Collects the tools that come with the plugin.
+--- Collects the built-in tools.
 ---
---- Each module of `modules` beside this file returns a list of specs, as |acp.tool()| takes them.
+--- Each module listed in `modules` returns a list of specs for |acp.tool()|.
 
 local M = {}
 
@@ -15,7 +15,7 @@ M.modules = {
   "lsp",
 }
 
---- Returns the specs of all of them; a new list each time, of the same specs.
+--- Returns the specs of all built-in tools: a new list of shared specs.
 ---@return acp.Tool[]
 function M.specs()
   local specs = {}

@@ -1,8 +1,8 @@
---- The tools that language servers do the work of, as agents are told of them.
+--- The specs of the tools that use language servers.
 ---
---- What they do is in the files of lsp/, and loaded when one is called.
+--- Their handlers are in the files of lsp/, loaded on the first call.
 
---- Returns a handler: a function of a file of lsp/.
+--- Returns a handler that calls a function of a file of lsp/.
 ---@param file string
 ---@param name string
 ---@return fun(args: table, ctx: acp.ToolContext): any
@@ -12,7 +12,7 @@ local function handler(file, name)
   end
 end
 
---- Returns a schema: some properties, and which of them are required.
+--- Returns a schema with these properties and required names.
 ---@param required string[]
 ---@param properties table<string, table>
 ---@return table
@@ -37,7 +37,7 @@ local limit = {
   description = "How many come back at most.",
 }
 
---- Returns the properties that name a place, and others.
+--- Returns the properties of a position, and others.
 ---@param more? table<string, table>
 ---@return table<string, table>
 local function at_place(more)

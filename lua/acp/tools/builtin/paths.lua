@@ -1,14 +1,14 @@
---- Turns the paths of tool calls into files and buffers, and back into what an agent can use.
+--- Converts the paths of tool calls to files and buffers, and back to paths for agents.
 ---
---- Invariants: what agents are told of a file is a path that they can give to another tool; what an
---- agent names is looked at only after `M.inside` or `M.meant` has found it in the session's folders.
+--- Invariants: paths shown to agents can be passed to other tools; a path from an agent is accessed
+--- only after `M.inside` or `M.meant` has found it inside the session's folders.
 
 local M = {}
 
---- What the schemas say of a path.
+--- The description of a path in the schemas.
 M.WORDS = "Path of the file: absolute, or relative to the session's folder."
 
---- How files end that plugins unpack while they are read: what is small on the disk may be huge.
+--- Extensions of compressed files that plugins unpack on reading; a small file may become huge.
 local PACKED = {}
 for ending in
   ("gz bz2 bz3 xz zst lz lz4 lzma lzo br z zip jar tar tgz taz tbz tbz2 txz tlz tzst tzs"):gmatch(
@@ -18,19 +18,19 @@ do
   PACKED[ending] = true
 end
 
---- How much of a file is looked at to see whether it is a text, in bytes.
+--- Bytes read to detect a text file.
 local MAX_PEEKED = 8 * 1024
 
---- Returns an absolute path with its `.` and `..` resolved by the names alone.
+--- Returns an absolute path with `.` and `..` resolved lexically.
 ---@param path string
 ---@return string
 local function normal(path)
-  -- A name with a dollar sign is a name, and two slashes are as one.
+  -- A dollar sign is part of a name, and two slashes count as one.
   return vim.fs.normalize((path:gsub("^/+", "/")), { expand_env = false })
 end
 
---- Returns where a path leads, there or not; nil where nobody can say, as of a dangling link.
----@param path string A normal one.
+--- Returns where a path leads, even if the file does not exist; nil for a broken link.
+---@param path string A normalized path.
 ---@return string?
 local function led(path)
   local at, rest = path, ""
@@ -47,9 +47,9 @@ local function led(path)
   end
 end
 
---- Returns whether a path is one of these folders, or lies in one.
+--- Returns whether a path is one of these folders or inside one.
 ---@param path string
----@param folders string[] Without slashes at their ends.
+---@param folders string[] Without trailing slashes.
 ---@return boolean
 local function is_in(path, folders)
   for _, folder in ipairs(folders) do
@@ -60,7 +60,7 @@ local function is_in(path, folders)
   return false
 end
 
---- Returns the session's folders as they are called.
+--- Returns the session's folders as spelled.
 ---@param ctx acp.ToolContext
 ---@return string[]
 local function roots(ctx)
@@ -69,7 +69,7 @@ end
 
 --- Returns whether a path leads into the session's folders.
 ---@param ctx acp.ToolContext
----@param path string An absolute one.
+---@param path string An absolute path.
 ---@return boolean
 function M.is_inside(ctx, path)
   local real, folders = led(normal(path)), {}
@@ -79,13 +79,13 @@ function M.is_inside(ctx, path)
   return real ~= nil and is_in(real, folders)
 end
 
---- Returns the absolute path that an agent means, or why it may not be looked at.
+--- Returns the absolute path an agent refers to, or why it must not be accessed.
 ---@param ctx acp.ToolContext
----@param path string As the agent gives it.
+---@param path string The path from the agent.
 ---@return string? path
 ---@return string? why
 function M.meant(ctx, path)
-  -- The user is shown what the agent has written: that must be the file it is.
+  -- The user sees the path as the agent wrote it, so it must be the actual file.
   local is_url = path:find("^%a[%w+.-]+://") or path:lower():find("^file:")
   if path:find("%z") or path:sub(1, 1) == "~" or is_url then
     local words = "%s is not a path that tools take: give a path, absolute or relative to the "
@@ -105,23 +105,23 @@ function M.meant(ctx, path)
   return nil, words:format(there, is_called_so and "leads" or "is")
 end
 
---- Returns the absolute path that an agent means; ends the call if it may not be looked at.
+--- Returns the absolute path an agent refers to; ends the call if it must not be accessed.
 ---@param ctx acp.ToolContext
----@param path string As the agent gives it.
+---@param path string The path from the agent.
 ---@return string
 function M.inside(ctx, path)
   local there, why = M.meant(ctx, path)
   return there or ctx.fail((why or "") .. ".") --[[@as string]]
 end
 
---- Returns whether plugins would unpack a file while it is read.
+--- Returns whether plugins would unpack a file on reading.
 ---@param path string
 ---@return boolean
 function M.is_packed(path)
   return PACKED[(path:match("%.(%w+)$") or ""):lower()] == true
 end
 
---- Returns whether a regular file may be loaded as a text.
+--- Returns whether a regular file can be loaded as text.
 ---@param path string
 ---@return boolean
 function M.is_text(path)
@@ -134,23 +134,23 @@ function M.is_text(path)
   return not head:find("%z")
 end
 
---- Returns a path as agents are told of it: relative to the session's folder if it lies in there.
+--- Returns a path for agents: relative if inside the session's folder.
 ---@param cwd string
----@param path string An absolute one.
+---@param path string An absolute path.
 ---@return string
 function M.shown(cwd, path)
   local folder = vim.fs.normalize(cwd, { expand_env = false }):gsub("/*$", "/")
   return vim.startswith(path, folder) and path:sub(#folder + 1) or path
 end
 
---- Returns whether a buffer is that of a file, or will be when it is written.
+--- Returns whether a buffer belongs to a file, existing or not.
 ---@param buf integer
 ---@return boolean
 function M.is_file(buf)
   return vim.bo[buf].buftype == "" and not vim.startswith(vim.bo[buf].filetype, "acp-")
 end
 
---- Returns where a path leads; nil if there is nothing.
+--- Returns where a path leads; nil if it does not exist.
 ---@param path string
 ---@return string?
 function M.real(path)
@@ -158,8 +158,8 @@ function M.real(path)
   return (vim.uv.fs_realpath(path))
 end
 
---- Returns the buffer of a file, loaded or not, by whichever link it was opened.
----@param path string An absolute one.
+--- Returns the buffer of a file, loaded or not, opened by any of its links.
+---@param path string An absolute path.
 ---@return integer? buf
 function M.buffer(path)
   local real, by_link = M.real(path), nil

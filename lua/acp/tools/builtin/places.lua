@@ -1,30 +1,30 @@
---- `selection` and `navigate`: where the user is, and where an agent would like them to look.
+--- `selection` and `navigate`: the user's position, and showing them a location.
 ---
---- Invariant: nobody who types, selects or answers a prompt is disturbed.
+--- Invariant: a user who types, selects or answers a prompt is not disturbed.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
 local windows = require("acp.tools.builtin.windows")
 
---- How much of a selection is told, in lines and in bytes, and how much of the cursor's line.
+--- Limits of a reported selection in lines and bytes, and of the cursor's line.
 local MAX_LINES, MAX_BYTES, MAX_LINE = 2000, 64 * 1024, 1000
 
---- How often, and after how many milliseconds each, it is looked whether the user has time.
+--- Number and interval (in milliseconds) of checks for an idle user.
 local LOOKS, PAUSE = 50, 100
 
---- Kinds of selections, by Neovim's names of the modes.
+--- Kinds of selections, by Neovim's mode names.
 local KINDS = { v = "characters", V = "lines", ["\22"] = "block" }
 
---- The ends of a visual selection as |getpos()| has them.
+--- The ends of a visual selection; see |getpos()|.
 ---@class acp.tools.Ends
 ---@field from integer[]
 ---@field to integer[]
 ---@field mode string One of KINDS.
 ---@field is_active boolean
 
---- Returns the ends of the selection that is in a window, else of the last one in its buffer.
+--- Returns the ends of the active selection of a window, else of the last one in its buffer.
 ---@param win integer
----@return any ends An acp.tools.Ends, or nil.
+---@return any ends An acp.tools.Ends or nil.
 local function ends(win)
   local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
   local visual = ({ s = "v", S = "V", ["\19"] = "\22" })[mode] or mode
@@ -39,14 +39,14 @@ local function ends(win)
   end)
 end
 
---- Returns a position that is in the text, whatever has become of it.
+--- Clamps a position to the current text.
 local function clamped(buf, position)
   local line = math.min(position[2], vim.api.nvim_buf_line_count(buf))
   local text = vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
   return { buf, line, math.max(1, math.min(position[3], #text + 1)), position[4] }
 end
 
---- Returns the visual selection of a window, the one that is there or the last one.
+--- Returns the active or last visual selection of a window.
 local function selection_of(win)
   local buf = vim.api.nvim_win_get_buf(win)
   local known = ends(win) ---@type acp.tools.Ends?
@@ -61,7 +61,7 @@ local function selection_of(win)
   if to[2] - from[2] >= MAX_LINES then
     is_cut = true
     bound[2] = from[2] + MAX_LINES - 1
-    -- All of the last line that is told; of a block its columns.
+    -- The complete last reported line; for a block, its columns.
     bound[3] = mode == "v" and vim.v.maxcol or bound[3]
     bound = mode == "v" and clamped(buf, bound) or bound
   end
@@ -118,8 +118,8 @@ local function selection(_, ctx)
   }
 end
 
---- Waits a little until the user rests in normal mode.
----@return string? doing What they do instead, all the time.
+--- Waits a short time until the user is idle in normal mode.
+---@return string? doing The user's activity, if never idle.
 local function wait_for_user(ctx)
   for _ = 1, LOOKS do
     if ctx.is_cancelled() or not windows.busy() then
@@ -160,7 +160,7 @@ local function navigate(args, ctx)
   end
   local win, place = windows.show(buf, function()
     local total = vim.api.nvim_buf_line_count(buf)
-    -- Without a line the buffer is shown where the user has left it.
+    -- Without a line, the buffer is shown at its last position.
     local left_at = vim.api.nvim_buf_get_mark(buf, '"')[1] or 1
     local first = math.max(math.min(line or left_at, total), 1)
     ---@type acp.tools.Place

@@ -1,8 +1,8 @@
---- `confirm`, `choose` and `ask`: what only the user can decide or know.
+--- `confirm`, `choose` and `ask`: questions that only the user can answer.
 ---
---- Invariant: silence is no consent: whatever is not a clear yes is told as what it is.
+--- Invariant: silence is not consent: every answer other than a clear yes is reported as it is.
 
---- Asks the user; raises when the call is over before they have answered.
+--- Asks the user; raises an error if the call ends before the answer.
 ---@return "accept"|"decline"|"cancel" action
 ---@return table? content
 local function put(ctx, message, schema, importance)
@@ -13,7 +13,7 @@ local function put(ctx, message, schema, importance)
   return action, content
 end
 
---- What an answer without content is called.
+--- The names of answers without content.
 local WORDS = { decline = "declined", cancel = "dismissed" }
 
 ---@param args { action: string, details?: string, importance?: string }
@@ -27,7 +27,7 @@ local function confirm(args, ctx)
   return { confirmed = answer == "yes", answer = answer }
 end
 
---- Returns the options as the form has them, and their labels by value.
+--- Returns the options for the form, and their labels by value.
 local function choices(ctx, options)
   local out, labels = {}, {}
   for number, option in ipairs(options) do

@@ -1,15 +1,15 @@
---- `get_quickfix` and `set_quickfix`: Neovim's lists of places.
+--- `get_quickfix` and `set_quickfix`: Neovim's quickfix and location lists.
 ---
---- Invariant: a list of the user's is never written over; a new one goes on top of it.
+--- Invariant: the user's lists are never overwritten; a new list is added after them.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
 local windows = require("acp.tools.builtin.windows")
 
---- How many entries are told unless the agent says more, and how long the text of one may be.
+--- Default number of entries, and maximum length of an entry's text.
 local LIMIT, MAX_TEXT = 200, 1000
 
---- Neovim's letters for types, and the agents' words.
+--- Neovim's type letters and the names for agents.
 local WORDS = { E = "error", W = "warning", I = "info", N = "note", H = "hint" }
 local LETTERS = { error = "E", warning = "W", info = "I", note = "N", hint = "H" }
 
@@ -55,7 +55,7 @@ local function get_quickfix(args, ctx)
   }
 end
 
---- Returns an item as Neovim takes it, or what is wrong with it.
+--- Converts an item to Neovim's format, or returns its error.
 ---@return table? item
 ---@return string? why
 local function taken(item, ctx)
@@ -82,7 +82,7 @@ local function taken(item, ctx)
   }
 end
 
---- Opens the quickfix window; the user stays where they are.
+--- Opens the quickfix window without moving the cursor there.
 local function open_window()
   local here = vim.api.nvim_get_current_win()
   vim.cmd("botright copen")
@@ -96,7 +96,7 @@ local function set_quickfix(args, ctx)
   local items = {}
   for number, item in ipairs(args.items) do
     local it, why = taken(item, ctx)
-    -- Counted from 0, as in the arguments' JSON.
+    -- Counted from 0, like JSON arrays.
     items[number] = it or ctx.fail(("items[%d]: %s. The list was not set."):format(number - 1, why))
   end
   vim.fn.setqflist({}, " ", { title = args.title or "From the agent", items = items })

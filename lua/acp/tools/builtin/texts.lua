@@ -1,10 +1,10 @@
---- Cuts texts to a size that an agent can take, and counts.
+--- Shortens texts for agents, and counts.
 ---
---- Invariant: no character is cut in two.
+--- Invariant: no character is split.
 
 local M = {}
 
---- Returns a text of at most so many bytes, and whether it was cut.
+--- Returns a text of at most this many bytes, and whether it was shortened.
 ---@param text string
 ---@param max integer
 ---@return string text
@@ -13,11 +13,11 @@ function M.cut(text, max)
   if #text <= max then
     return text, false
   end
-  -- The byte after the cut may be in the middle of a character.
+  -- The byte after the cut may be inside a character.
   return text:sub(1, max + vim.str_utf_start(text, max + 1)), true
 end
 
---- Returns "1 line", "2 lines".
+--- Formats "1 line", "2 lines".
 ---@param count integer
 ---@param word string
 ---@return string
@@ -25,7 +25,7 @@ function M.count(count, word)
   return ("%d %s%s"):format(count, word, count == 1 and "" or "s")
 end
 
---- Returns at which line, 1-based, a byte of a text stands.
+--- Returns the 1-based line of a byte position.
 ---@param text string
 ---@param at integer 1-based.
 ---@return integer
@@ -33,7 +33,8 @@ function M.line_of(text, at)
   return 1 + select(2, text:sub(1, at - 1):gsub("\n", ""))
 end
 
---- Returns a text with LF at the line ends, and what was there; of mixed ones nothing is changed.
+--- Normalizes line endings to LF; returns the text and the original ending. Mixed endings are left
+--- unchanged.
 ---@param text string
 ---@return string text
 ---@return "\n"|"\r\n"|"\r" line_end

@@ -1,23 +1,23 @@
---- Finds the window the user works in, and shows files beside it.
+--- Finds the user's window, and shows files beside it.
 ---
---- Invariants: the window the user is in stays as it is, with its cursor and its mode; no window
---- leaves a text that would be lost or asked about; the jumplist of the window that is used leads
---- back. The same holds for following an agent (`editor::follow`).
+--- Invariants: the current window keeps its buffer, cursor and mode; no window abandons a text that
+--- would be lost or prompted about; the jumplist of the used window leads back. The same rules
+--- apply to following an agent (`editor::follow`).
 
 local paths = require("acp.tools.builtin.paths")
 
 local M = {}
 
---- The lines a window must have to be split, and the columns to be split side by side.
+--- Minimum height of a window to split it, and minimum width to split it vertically.
 local MIN_HEIGHT, MIN_WIDTH = 12, 80
 
---- The largest file that is loaded to be shown, in bytes: Neovim stands still meanwhile.
+--- Maximum size of a file to show, in bytes, because loading it blocks Neovim.
 local MAX_LOADED = 1024 * 1024
 
---- How long lines are highlighted, in milliseconds.
+--- Duration of a highlight in milliseconds.
 local MOMENT = 3000
 
---- Returns whether a window shows a file, and is no float.
+--- Returns whether a window shows a file and is not a float.
 ---@param win integer
 ---@return boolean
 local function has_file(win)
@@ -25,7 +25,7 @@ local function has_file(win)
     and paths.is_file(vim.api.nvim_win_get_buf(win))
 end
 
---- Returns which of some windows was used last, as far as Neovim knows; else the largest.
+--- Returns the most recently used of some windows, if known; else the largest.
 ---@param wins integer[]
 ---@return integer? win
 local function latest(wins)
@@ -43,8 +43,8 @@ local function latest(wins)
   return best
 end
 
---- Returns the user's file window: the current one, else the one they were in last. Chats, their
---- inputs, lists, floats and terminals are none.
+--- Returns the user's file window: the current one, else the last one. Windows of the chat, lists,
+--- floats and terminals do not count.
 ---@return integer? win
 function M.of_user()
   local here = vim.api.nvim_get_current_win()
@@ -57,7 +57,7 @@ function M.of_user()
   return latest(vim.api.nvim_tabpage_list_wins(0)) or latest(vim.api.nvim_list_wins())
 end
 
---- Returns what the user is doing that must not be disturbed; nil when they rest in normal mode.
+--- Returns the user's current activity that must not be disturbed; nil if idle in normal mode.
 ---@return string? doing
 function M.busy()
   local now = vim.api.nvim_get_mode()
@@ -82,7 +82,7 @@ function M.busy()
   end
 end
 
---- Returns whether a window can go to a buffer, and nothing is lost or asked.
+--- Returns whether a window can switch to a buffer without loss or prompt.
 ---@param win integer
 ---@param to integer
 ---@return boolean
@@ -98,7 +98,7 @@ local function can_leave(win, to)
   return hidden == "hide" or is_elsewhere
 end
 
---- Returns whether a window is there for nothing but files.
+--- Returns whether a window shows only files.
 ---@param win integer
 ---@return boolean
 local function is_ordinary(win)
@@ -113,8 +113,8 @@ local function is_ordinary(win)
     )
 end
 
---- Returns the window of this tab page that suits a buffer best: one that has it, else the one the
---- user was in before, else the largest.
+--- Returns the best window of this tab page for a buffer: one that shows it, else the previous
+--- window, else the largest.
 ---@param buf integer
 ---@return integer? win
 local function best(buf)
@@ -135,8 +135,7 @@ local function best(buf)
   return found
 end
 
---- Makes a window for a buffer, if there is room: beside the file the user is in, else beside the
---- chat.
+--- Opens a window for a buffer, if it fits: beside the user's file, else beside the chat.
 ---@param buf integer
 ---@return integer? win
 local function split(buf)
@@ -159,9 +158,9 @@ local function split(buf)
   return is_made and win or nil
 end
 
---- Returns whether another Neovim, living or dead, has left a swap file of a file.
+--- Returns whether another Neovim, running or dead, has left a swap file for a file.
 ---
---- |swapfilelist()| gives names that are none where 'directory' ends with two slashes.
+--- |swapfilelist()| returns wrong names if 'directory' ends with two slashes.
 ---@param path string
 ---@return boolean
 local function has_swap_file(path)
@@ -183,7 +182,7 @@ local function has_swap_file(path)
   return false
 end
 
---- Returns the buffer of a file that can be shown, or why there is none.
+--- Returns the buffer of a file to show, or why it cannot be shown.
 ---@param path string An absolute one.
 ---@return integer? buf
 ---@return string? why
@@ -209,7 +208,7 @@ function M.buffer_to_show(path)
   return buf
 end
 
---- Returns whether lines are on the screen in a window.
+--- Returns whether lines are visible in a window.
 local function is_in_view(win, first, last)
   return vim.fn.line("w0", win) <= first and last <= vim.fn.line("w$", win)
 end
@@ -222,7 +221,7 @@ local function run_in(win, command)
   end)
 end
 
---- Puts a window's cursor on a place and brings its lines into view, folds or not.
+--- Moves a window's cursor to a position and makes its lines visible, opening folds.
 local function put_cursor(win, place, is_other)
   if not is_other and vim.api.nvim_win_get_cursor(win)[1] ~= place.first then
     run_in(win, "mark '")
@@ -238,7 +237,7 @@ local function put_cursor(win, place, is_other)
   end
 end
 
---- Runs `body` while Neovim neither asks nor tells anything about files that it opens.
+--- Runs `body` with file prompts and messages suppressed.
 local function quietly(body)
   local before = vim.o.shortmess
   local function set(to)
@@ -253,14 +252,14 @@ local function quietly(body)
   return result
 end
 
---- A place in a buffer: lines and columns 1-based, those of bytes, both lines within the buffer.
+--- A position in a buffer: 1-based lines and byte columns, both lines inside the buffer.
 ---@class acp.tools.Place
 ---@field first integer
 ---@field last integer
 ---@field column integer
 
---- Shows a place of a buffer in a window of this tab page that the user is not in; if it is in
---- view already where they are, that will do.
+--- Shows a position of a buffer in another window of this tab page; does nothing if it is already
+--- visible in the current one.
 ---@param buf integer
 ---@param place_in fun(): acp.tools.Place Called once the buffer is loaded.
 ---@return integer? win
@@ -286,14 +285,14 @@ function M.show(buf, place_in)
     end
     return to
   end)
-  -- The user's own autocommands may have gone elsewhere.
+  -- The user's autocommands may have changed the window.
   if vim.api.nvim_get_current_win() ~= here and vim.api.nvim_win_is_valid(here) then
     vim.api.nvim_set_current_win(here)
   end
   return win, win and place_in()
 end
 
---- Highlights lines of a buffer for a moment.
+--- Highlights lines of a buffer briefly.
 ---@param buf integer
 ---@param first integer
 ---@param last integer

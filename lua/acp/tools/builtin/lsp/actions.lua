@@ -1,4 +1,4 @@
---- What servers offer to do about a range of lines, and doing it.
+--- Code actions of language servers: listing and applying them.
 
 local M = {}
 
@@ -10,21 +10,21 @@ local place = require("acp.tools.builtin.lsp.place")
 local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- How many are listed, and how long a server gets to complain of a file that was loaded just now,
---- in milliseconds.
+--- Maximum number of listed actions, and time limit in milliseconds for diagnostics of a file just
+--- loaded.
 local MAX_LISTED, COMPLAIN_MS = 100, 2000
 
---- Something that can be done.
+--- A code action.
 ---@class acp.lsp.Action
 ---@field client vim.lsp.Client
 ---@field title string
 ---@field kind? string
 ---@field is_preferred boolean
----@field disabled? string Why not.
----@field action table Without `vim.NIL`.
----@field raw table As the server gave it.
+---@field disabled? string The reason.
+---@field action table A copy without `vim.NIL`.
+---@field raw table The server's original.
 
---- The rows that are asked about, and the columns in their first and last line.
+--- The requested rows, and the columns in the first and last one.
 ---@class acp.lsp.Range
 ---@field first acp.lsp.Place
 ---@field last acp.lsp.Place
@@ -50,7 +50,7 @@ local function range_of(ctx, file, args)
   }
 end
 
---- Returns what a server has complained of in a range, as it has said it.
+--- Returns a server's diagnostics in a range, in its own format.
 ---@param buf integer
 ---@param range acp.lsp.Range
 ---@param client vim.lsp.Client
@@ -71,7 +71,7 @@ local function complaints(buf, range, client)
   return list
 end
 
---- Waits until somebody complains of a file that was loaded just now, but not long.
+--- Waits a short time for diagnostics of a file that has just been loaded.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 local function wait_for_complaints(ctx, file)
@@ -83,13 +83,13 @@ local function wait_for_complaints(ctx, file)
   end)
 end
 
---- Returns what can be done about a range: the servers' order, what they prefer first, what cannot be
---- done now last.
+--- Returns the code actions of a range in the servers' order, preferred ones first, disabled ones
+--- last.
 ---@param ctx acp.ToolContext
 ---@param args table
 ---@return acp.lsp.Action[]
 ---@return string[] notes
----@return acp.lsp.Ticks ticks From before the servers were asked.
+---@return acp.lsp.Ticks ticks Recorded before the query.
 local function all(ctx, args)
   local method = "textDocument/codeAction"
   local file = buffers.open(ctx, args.path)
@@ -137,7 +137,7 @@ local function all(ctx, args)
   return vim.list_extend(vim.list_extend(preferred, others), disabled), notes, ticks
 end
 
---- Returns an action as agents read it.
+--- Formats a code action for agents.
 ---@param it acp.lsp.Action
 ---@return string
 local function shown(it)
@@ -182,7 +182,7 @@ function M.code_actions(args, ctx)
   return found.result(head .. shown_all(list), data, notes)
 end
 
---- Returns the action that a title stands for; ends the call if it is not one.
+--- Returns the action with a title; ends the call if it is not unique.
 ---@param ctx acp.ToolContext
 ---@param list acp.lsp.Action[]
 ---@param title string
@@ -208,7 +208,7 @@ local function chosen(ctx, list, title)
   return first
 end
 
---- Lets the server say what an action changes, if it has not yet.
+--- Resolves an action's edit, if the server has not sent it yet.
 ---@param ctx acp.ToolContext
 ---@param it acp.lsp.Action
 ---@return table

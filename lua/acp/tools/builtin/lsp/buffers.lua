@@ -1,8 +1,7 @@
---- Buffers for files that nobody has open: language servers know files by them.
+--- Buffers for files that the user has not opened, because language servers work on buffers.
 ---
---- Invariants: no window, no buffer list, no alternate file and no swap file shows that a file was
---- looked at; nothing is asked. What the user goes to is the user's from then on, swap file
---- included.
+--- Invariants: a query leaves no trace in windows, the buffer list, the alternate file or swap files,
+--- and prompts nothing. A buffer the user enters becomes a normal buffer with a swap file.
 
 local M = {}
 
@@ -10,23 +9,23 @@ local paths = require("acp.tools.builtin.paths")
 
 local uv = vim.uv ---@type any
 
---- The largest file that is loaded, in bytes: Neovim stands still meanwhile.
+--- Maximum size of a loaded file, in bytes, because loading it blocks Neovim.
 local MAX_LOADED = 1024 * 1024
 
---- How many files stay loaded for the next question, at least so long (a call takes no longer).
+--- Number of files that stay loaded, and their minimum time (no call takes longer).
 local MAX_KEPT, KEPT_MS = 16, 60 * 1000
 
---- How long a server may still be getting to know a project, in milliseconds.
+--- Time for which a server may still be loading a project, in milliseconds.
 local YOUNG_MS = 60 * 1000
 
---- A file that is loaded.
+--- A loaded file.
 ---@class acp.lsp.File
 ---@field path string Absolute.
 ---@field buf integer
----@field is_fresh boolean It was loaded for this call: its servers may not be there yet.
----@field is_young boolean It was loaded not long ago: its servers may not know the project yet.
+---@field is_fresh boolean Loaded by this call: its servers may not have attached yet.
+---@field is_young boolean Loaded recently: its servers may still be loading the project.
 
---- Buffers that nobody but agents has asked for, the one used last at the end.
+--- Buffers that only agents use, the most recent last.
 ---@type {buf: integer, used: number, loaded: number}[]
 local kept = {}
 
@@ -41,13 +40,13 @@ local function forget(buf)
 end
 
 ---@param buf integer
----@param loaded number When it was.
+---@param loaded number The time of loading.
 local function keep(buf, loaded)
   forget(buf)
   table.insert(kept, { buf = buf, used = uv.now(), loaded = loaded })
 end
 
---- Wipes out what was not asked for lately, if it is nobody's.
+--- Deletes buffers that were not used recently, unless the user has taken them over.
 local function tidy()
   for _, it in ipairs(vim.list_slice(kept, 1, math.max(#kept - MAX_KEPT, 0))) do
     if not vim.api.nvim_buf_is_valid(it.buf) then
@@ -64,7 +63,7 @@ local function tidy()
   end
 end
 
---- Runs `work` while Neovim tells nothing of files, swap files of other Neovims among it.
+--- Runs `work` without messages about files, such as other Neovims' swap files.
 ---@param work fun()
 ---@return boolean
 ---@return any problem
@@ -76,7 +75,7 @@ local function quietly(work)
   return ok, problem
 end
 
---- Gives a buffer the swap file it would have if the user had opened it.
+--- Enables the swap file that the buffer would have if the user had opened it.
 ---@param buf integer
 local function protect(buf)
   if vim.bo[buf].swapfile or not vim.go.swapfile then
@@ -87,7 +86,7 @@ local function protect(buf)
   end)
 end
 
---- Lets the user have a buffer as soon as it is in a window, or has changes.
+--- Hands a buffer to the user once it is in a window or has changes.
 ---@param buf integer
 local function hand_over(buf)
   vim.api.nvim_create_autocmd("BufModifiedSet", {
@@ -124,7 +123,7 @@ function M.loaded(path)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) or ""
     if name ~= "" and vim.bo[buf].buftype == "" then
-      -- A name is cheap to compare; links are looked up where the last part is the same.
+      -- Compares names first; links are resolved only if the last part is equal.
       local is_it = name == path or name == real
       if
         is_it
@@ -136,7 +135,7 @@ function M.loaded(path)
   end
 end
 
---- Returns why a file is not loaded for a look.
+--- Returns why a file cannot be loaded for a query.
 ---@param path string
 ---@return string?
 local function refusal(path)
@@ -154,9 +153,9 @@ local function refusal(path)
   end
 end
 
---- Returns the buffer of a file; loads it if it is not.
+--- Returns the buffer of a file, loading it if necessary.
 ---@param ctx acp.ToolContext
----@param path string As the agent names it.
+---@param path string The path from the agent.
 ---@return acp.lsp.File
 function M.open(ctx, path)
   path = paths.inside(ctx, path)
@@ -178,7 +177,7 @@ function M.open(ctx, path)
   end
   tidy()
   local name = vim.fn.fnamemodify(path, ":.")
-  -- Neovim takes a name for a whole one if it begins so.
+  -- Neovim expands a name that starts like this.
   name = vim.startswith(name, "~") and path or name
   local is_new = vim.fn.bufexists(name) == 0
   local buf = vim.fn.bufadd(name)
@@ -195,7 +194,7 @@ function M.open(ctx, path)
   return { path = path, buf = buf, is_fresh = true, is_young = true }
 end
 
---- Returns the buffers that are kept for agents alone.
+--- Returns the buffers that are kept for agents only.
 ---@return integer[]
 function M.kept()
   return vim.tbl_map(function(it)

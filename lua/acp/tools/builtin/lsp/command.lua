@@ -1,44 +1,43 @@
---- Commands of servers that are workspace edits in disguise: the server is asked to run one, and
---- asks Neovim to change files.
+--- Server commands that act as workspace edits: the server runs the command and then requests
+--- changes of files.
 ---
---- Invariants: a command that runs in Neovim is not run at all; what a server wants changed
---- meanwhile is written by the call's context or not at all; its handler is as before afterwards.
+--- Invariants: commands that would run in Neovim are refused; changes that a server requests
+--- meanwhile are written by the call's context or not written; its handler is restored afterwards.
 
 local M = {}
 
 local edits = require("acp.tools.builtin.lsp.edits")
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- How long a server may take to ask for a change after it has said that it is done, in
---- milliseconds.
+--- Time limit in milliseconds for changes that a server requests after its answer.
 local LATE_MS = 1000
 
 local APPLY = "workspace/applyEdit"
 
---- The clients that a command is run for.
+--- The clients for which a command is running.
 ---@type table<integer, boolean?>
 local busy = {}
 
---- A command that is being run.
+--- A running command.
 ---@class acp.lsp.Run
 ---@field client vim.lsp.Client
----@field queue acp.lsp.Request[] What the server has asked for.
----@field asked integer How much of that was begun with.
----@field answer? {why: any} What the server has said of the command.
----@field is_late boolean Nothing more is waited for.
----@field resume? fun() Goes on with who waits.
+---@field queue acp.lsp.Request[] The server's requests.
+---@field asked integer The number of requests taken from it.
+---@field answer? {why: any} The server's answer to the command.
+---@field is_late boolean The time limit is over.
+---@field resume? fun() Resumes the waiting coroutine.
 ---@field id? integer The request's number.
 ---@field timer? any
 ---@field handler fun(problem: any, params: table): table
----@field former? function What was there in its place.
+---@field former? function The handler it replaced.
 ---@field is_over boolean
 
---- A change that a server asks for.
+--- A change requested by a server.
 ---@class acp.lsp.Request
 ---@field edit table
 ---@field reply fun(is_applied: boolean, why: string?)
 
---- Returns the command of an action, as the server gave it.
+--- Returns an action's command, as the server sent it.
 ---@param action table
 ---@param raw table
 ---@return {command: string, arguments: any}?
@@ -50,7 +49,7 @@ function M.of(action, raw)
   end
 end
 
---- Returns why a command is not run, or nil.
+--- Returns why a command is refused, or nil.
 ---@param client vim.lsp.Client
 ---@param command {command: string}
 ---@return string?
@@ -94,7 +93,7 @@ local function wake(run)
   end
 end
 
---- Returns a handler that puts what a server asks for into a run's queue.
+--- Returns a handler that queues a server's requests.
 ---@param run acp.lsp.Run
 ---@return fun(problem: any, params: table): table
 local function handler(run)
@@ -103,7 +102,7 @@ local function handler(run)
     local request = { edit = servers.plain(params).edit or {}, reply = function() end }
     table.insert(run.queue, request)
     if not co or is_main then
-      -- Nobody can wait here: that it will be done is all that can be said.
+      -- This handler cannot wait, so it can only confirm that the change will be applied.
       wake(run)
       return { applied = true }
     end
@@ -117,7 +116,7 @@ local function handler(run)
   end
 end
 
---- Ends a run: its client is as before, and whoever waits for an answer gets one.
+--- Ends a run: restores the client, and answers pending requests.
 ---@param run acp.lsp.Run
 local function finish(run)
   if run.is_over then
@@ -139,12 +138,12 @@ local function finish(run)
   end
 end
 
---- Takes note of what the server has said of the command.
+--- Records the server's answer to the command.
 ---@param run acp.lsp.Run
 ---@param problem any
 local function answered(run, problem)
   run.answer = { why = problem }
-  -- One that has asked for nothing yet may be about to.
+  -- A command without requests so far may still send one.
   run.is_late = run.asked > 0 or problem ~= nil or run.is_over
   if not run.is_late then
     run.timer = vim.defer_fn(function()
@@ -155,7 +154,7 @@ local function answered(run, problem)
   wake(run)
 end
 
---- Returns what the server asks for next; nil when there is nothing more.
+--- Returns the server's next request; nil if there are none left.
 ---@param ctx acp.ToolContext
 ---@param run acp.lsp.Run
 ---@return acp.lsp.Request?
@@ -170,7 +169,7 @@ local function next_request(ctx, run)
   return table.remove(run.queue, 1)
 end
 
---- Writes what the server asks for until it has no more to ask for.
+--- Writes the changes the server requests until there are none left.
 ---@param ctx acp.ToolContext
 ---@param run acp.lsp.Run
 ---@param written acp.lsp.Written
@@ -194,7 +193,7 @@ local function carry_out(ctx, run, written)
   end
 end
 
---- Runs a command, and writes what its server asks for meanwhile; adds that to `written`.
+--- Runs a command and writes the changes its server requests; adds them to `written`.
 ---@param ctx acp.ToolContext
 ---@param client vim.lsp.Client
 ---@param command {command: string, arguments: any}

@@ -1,7 +1,7 @@
---- Workspace edits: what servers would change, worked out in memory and written file by file by the
---- call's own context, so that all of it is merged, saved and reviewed.
+--- Workspace edits: computed in memory and written file by file by the call's context, so that all
+--- changes are merged, saved and reviewed.
 ---
---- Invariant: nothing is written before every new text is known; no buffer is touched here.
+--- Invariant: nothing is written before all new texts are computed; no buffer is changed here.
 
 local M = {}
 
@@ -10,23 +10,23 @@ local paths = require("acp.tools.builtin.paths")
 local place = require("acp.tools.builtin.lsp.place")
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- A file that an edit is about.
+--- A file affected by an edit.
 ---@class acp.lsp.Target
 ---@field path string
----@field batches table[][] Lists of text edits; each is about what the former one has left.
----@field is_new? boolean It is to be created, or emptied.
----@field version? integer Of the text that the server means.
----@field text? string As it will be.
+---@field batches table[][] Lists of text edits; each applies to the result of the one before.
+---@field is_new? boolean Whether to create or empty it.
+---@field version? integer The text version that the edit refers to.
+---@field text? string The new text.
 ---@field count integer
 
---- What has been written.
+--- The written files.
 ---@class acp.lsp.Written
 ---@field files {path: string, edits: integer}[]
 ---@field edits integer
 
 ---@alias acp.lsp.Ticks table<integer, integer>
 
---- Returns the state of all loaded texts, to see later whether somebody has changed one.
+--- Records the ticks of all loaded buffers, to detect later changes.
 ---@return acp.lsp.Ticks
 function M.ticks()
   local ticks = {}
@@ -38,9 +38,9 @@ function M.ticks()
   return ticks
 end
 
---- Returns the byte behind which a position lies.
+--- Returns the byte offset of a position.
 ---@param lines string[]
----@param starts integer[] How many bytes lie before each line.
+---@param starts integer[] The byte offset of each line.
 ---@param position {line: integer, character: integer}
 ---@param encoding string
 ---@param size integer
@@ -54,7 +54,7 @@ local function offset(lines, starts, position, encoding, size)
   return (starts[position.line + 1] or 0) + place.from_server(text, position.character, encoding)
 end
 
---- Returns a text with edits in it, all of which are about the text as it is; or nil and why not.
+--- Applies edits, all relative to the original text; returns the new text, or nil and the reason.
 ---@param text string
 ---@param edits table[]
 ---@param encoding string
@@ -86,7 +86,7 @@ function M.apply(text, edits, encoding)
     if a.first ~= b.first then
       return a.first < b.first
     elseif a.last ~= b.last and (a.first == a.last or b.first == b.last) then
-      -- What is put in before something that is replaced.
+      -- Insertions before a replaced range.
       return a.last < b.last
     end
     return a.number < b.number
@@ -117,7 +117,7 @@ local function path_of(ctx, uri)
   return path --[[@as string]]
 end
 
---- What the operations on whole files would do that no write can.
+--- Returns file operations that no write can express.
 ---@type table<string, fun(change: table): string>
 local refused = {
   rename = function(change)
@@ -131,7 +131,7 @@ local refused = {
   end,
 }
 
---- Returns the files of an edit, in the order in which they will be written.
+--- Returns the files of an edit, in the order of writing.
 ---@param ctx acp.ToolContext
 ---@param edit table A WorkspaceEdit.
 ---@return acp.lsp.Target[]
@@ -180,7 +180,7 @@ local function targets(ctx, edit)
   return list
 end
 
---- Ends the call if a server has not seen the text that its edit is about.
+--- Ends the call if the text has changed since the server saw it.
 ---@param ctx acp.ToolContext
 ---@param target acp.lsp.Target
 ---@param client vim.lsp.Client
@@ -206,7 +206,7 @@ local function check(ctx, target, client, ticks)
   end
 end
 
---- Works out the new text of a file.
+--- Computes the new text of a file.
 ---@param ctx acp.ToolContext
 ---@param target acp.lsp.Target
 ---@param client vim.lsp.Client
@@ -229,7 +229,7 @@ local function work_out(ctx, target, client)
   target.text = (text ~= before or target.is_new) and text or nil
 end
 
---- Tells a server of files that it knows from the disk alone.
+--- Notifies a server of changes to files that it reads from the disk.
 ---@param client vim.lsp.Client
 ---@param written acp.lsp.Target[]
 local function tell(client, written)
@@ -260,11 +260,11 @@ local function named(list, first, last)
   return #found == 0 and "none" or table.concat(found, ", ")
 end
 
---- Carries out what a server would change; returns what was written. Ends the call where it cannot.
+--- Applies a workspace edit; returns the written files. Ends the call on failure.
 ---@param ctx acp.ToolContext
 ---@param edit table A WorkspaceEdit, without `vim.NIL`.
----@param client vim.lsp.Client Whose edit it is.
----@param ticks acp.lsp.Ticks From before the server was asked.
+---@param client vim.lsp.Client The edit's server.
+---@param ticks acp.lsp.Ticks Recorded before the request.
 ---@return acp.lsp.Written
 function M.write(ctx, edit, client, ticks)
   local list = targets(ctx, edit)
@@ -303,7 +303,7 @@ function M.write(ctx, edit, client, ticks)
   return written
 end
 
---- Returns what was written, in words.
+--- Describes the written files in words.
 ---@param written acp.lsp.Written
 ---@return string
 function M.summary(written)

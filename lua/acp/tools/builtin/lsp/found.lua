@@ -1,7 +1,8 @@
---- Places that servers name, as agents read them: sorted, each once, with the text of their lines.
+--- Locations returned by servers, as agents read them: sorted, unique, with the text of their
+--- lines.
 ---
---- Invariants: looking at a file leaves no trace, neither in Neovim nor in what the agent is taken to
---- have read; of files outside the session's folders only what the user has open is quoted.
+--- Invariants: reading a file leaves no trace in Neovim or in the record of what the agent has
+--- seen; outside the session's folders, only files the user has open are quoted.
 
 local M = {}
 
@@ -11,16 +12,15 @@ local servers = require("acp.tools.builtin.lsp.servers")
 
 local uv = vim.uv ---@type any
 
---- The largest file that is read for the text of its lines, and how much of a line is shown, in
---- bytes.
+--- Maximum size in bytes of a file whose lines are read, and maximum length of a quoted line.
 local MAX_READ, MAX_LINE = 4 * 1024 * 1024, 300
 
---- A place in a file.
+--- A location in a file.
 ---@class acp.lsp.Found
----@field path string As agents are told of it; an address of what is no file.
+---@field path string The path for agents, or a URI that is not a file.
 ---@field line integer 1-based.
 ---@field column integer Bytes, 1-based.
----@field end_line? integer Where what is defined there ends.
+---@field end_line? integer The last line of the definition.
 ---@field text? string The line.
 
 ---@class acp.lsp.Raw
@@ -31,7 +31,7 @@ local MAX_READ, MAX_LINE = 4 * 1024 * 1024, 300
 ---@field encoding string
 ---@field end_row? integer
 
---- Returns a file's text, or nil. Neovim goes on meanwhile.
+--- Returns a file's text, or nil, without blocking Neovim.
 ---@param ctx acp.ToolContext
 ---@param path string
 ---@return string?
@@ -57,7 +57,7 @@ local function read(ctx, path)
   end)
 end
 
---- Where the lines of a file are.
+--- The source of a file's lines.
 ---@class acp.lsp.Lines
 ---@field buf? integer
 ---@field lines? string[]
@@ -70,13 +70,13 @@ local function lines_of(ctx, path)
   if not (buf and vim.bo[buf].buflisted) and not paths.is_inside(ctx, path) then
     return {}
   end
-  -- Opening what is no file may never end.
+  -- Opening a pipe or a device may block.
   local is_file = not buf and (uv.fs_stat(path) or {}).type == "file"
   local text = is_file and read(ctx, path)
   return { buf = buf, lines = text and vim.split(text:gsub("\r\n", "\n"), "\n") or nil }
 end
 
---- Returns a function that knows the lines of files: of their buffers, else of the disk.
+--- Returns a function that looks up lines of files, in their buffers or on disk.
 ---@param ctx acp.ToolContext
 ---@return fun(path: string, row: integer): string?
 function M.reader(ctx)
@@ -102,7 +102,7 @@ function M.cut(text, max)
   return text:sub(1, place.from_server(text, max, "utf-8")) .. " …"
 end
 
---- Returns the places of an answer: a Location, a list of them, or of LocationLinks.
+--- Returns the locations of an answer: a Location, a list of Locations, or LocationLinks.
 ---@param answer acp.lsp.Answer
 ---@return acp.lsp.Raw[]
 local function raw(answer)
@@ -141,7 +141,7 @@ local function comes_before(a, b)
   return a.units < b.units
 end
 
---- Returns the places that servers have answered, `limit` of them at most; how many there are.
+--- Returns at most `limit` locations from the servers' answers, and their total number.
 ---@param ctx acp.ToolContext
 ---@param answers acp.lsp.Answer[]
 ---@param limit integer
@@ -156,7 +156,7 @@ function M.places(ctx, answers, limit)
   local line_of = M.reader(ctx)
   local found, seen, total = {}, {}, 0
   for _, it in ipairs(all) do
-    -- Behind the limit no file is read: two servers that count differently may be told apart.
+    -- Beyond the limit no file is read, so equal locations in different encodings may count twice.
     local is_shown = total < limit
     local text = is_shown and it.is_file and line_of(it.path, it.row) or nil
     local column = text and place.from_server(text, it.units, it.encoding) or it.units
@@ -178,7 +178,7 @@ function M.places(ctx, answers, limit)
   return found, total
 end
 
---- Returns places as lines of text.
+--- Formats locations as lines of text.
 ---@param found acp.lsp.Found[]
 ---@return string
 function M.list(found)
@@ -191,7 +191,7 @@ function M.list(found)
   return table.concat(lines, "\n")
 end
 
---- Returns a tool's result: a text for the agent to read, and the same as data.
+--- Returns a tool's result: text for the agent, and the same as data.
 ---@param text string
 ---@param data table
 ---@param notes? string[]

@@ -1,13 +1,13 @@
---- Places in files: addresses, and columns as Neovim counts them (bytes) and as servers do.
+--- Positions in files: URIs, and columns in bytes (Neovim) and in the units of servers.
 ---
---- Invariant: a column never lies inside a character, whatever a server or an agent says.
+--- Invariant: a column is never inside a character, for any input.
 
 local M = {}
 
---- How many other lines with a symbol are named.
+--- Maximum number of other lines listed for a symbol.
 local MAX_LINES = 5
 
---- Returns the path of a file's address; nil of what is no file.
+--- Returns the path of a file URI; nil for other URIs.
 ---@param uri string
 ---@return string?
 function M.path(uri)
@@ -18,8 +18,7 @@ function M.path(uri)
   return ok and vim.fs.normalize(path, { expand_env = false }) or nil
 end
 
---- Returns how many bytes and units the character at a byte has; of a byte that is part of none,
---- one.
+--- Returns the number of bytes and units of the character at a byte; one each for an invalid byte.
 ---@param line string
 ---@param at integer 1-based.
 ---@param encoding string
@@ -44,7 +43,7 @@ local function character(line, at, encoding)
   return bytes, encoding == "utf-16" and bytes == 4 and 2 or 1
 end
 
---- Returns what a server calls a column; the beginning of the character it lies in.
+--- Converts a column to a server's units, at the beginning of its character.
 ---@param line string
 ---@param column integer Bytes, 0-based.
 ---@param encoding string "utf-8", "utf-16" or "utf-32".
@@ -61,7 +60,7 @@ function M.to_server(line, column, encoding)
   return units
 end
 
---- Returns the column of what a server says, in bytes and 0-based: never behind the line.
+--- Converts a server's column to 0-based bytes, at most the line's length.
 ---@param line string
 ---@param units integer
 ---@param encoding string
@@ -85,7 +84,7 @@ local function is_word(text, at)
   return text:sub(at, at):find("^[%w_\128-\255]") ~= nil
 end
 
---- Returns where a symbol stands in a line as a word of its own: first bytes, 1-based.
+--- Returns the positions of a symbol as a separate word in a line, in 1-based bytes.
 ---@param line string
 ---@param symbol string
 ---@return integer[]
@@ -105,7 +104,7 @@ local function occurrences(line, symbol)
   end
 end
 
---- Returns the words that say where a symbol stands instead.
+--- Returns a message with the other lines that contain a symbol.
 ---@param lines string[]
 ---@param symbol string
 ---@param line integer
@@ -129,7 +128,7 @@ local function elsewhere(lines, symbol, line)
   return ("It is on line %s%s."):format(table.concat(named, ", "), more)
 end
 
---- Returns the line that an agent names.
+--- Returns the line with this number.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param line integer 1-based.
@@ -143,7 +142,7 @@ function M.line(ctx, file, line)
   return vim.api.nvim_buf_get_lines(file.buf, line - 1, line, false)[1] or ""
 end
 
---- Returns the column of a symbol on a line, 0-based: of its last word, of `a.b` that of `b`.
+--- Returns the 0-based column of a symbol on a line: its last word, `b` in `a.b`.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param args table
@@ -169,14 +168,14 @@ local function column_of(ctx, file, args, text)
   return found[nth] + last_word - 2
 end
 
---- A place in a file.
+--- A position in a file.
 ---@class acp.lsp.Place
 ---@field row integer 0-based.
 ---@field column integer Bytes, 0-based.
 ---@field text string The line.
----@field word string What stands there.
+---@field word string The word at the position.
 
---- Returns the place that an agent names by a line and a column, or a symbol on that line.
+--- Returns the position of a line and a column, or of a symbol on that line.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param args {line: integer, column?: integer, symbol?: string, occurrence?: integer}
@@ -200,7 +199,7 @@ function M.of(ctx, file, args)
   return { row = args.line - 1, column = column, text = text, word = word }
 end
 
---- Returns a place as a server takes it.
+--- Converts a position to the protocol's form.
 ---@param place acp.lsp.Place
 ---@param client vim.lsp.Client
 ---@return {line: integer, character: integer}

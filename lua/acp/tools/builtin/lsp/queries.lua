@@ -1,4 +1,4 @@
---- What is asked about a place: definitions, references, documentation.
+--- Queries about a position: definitions, references, documentation.
 
 local M = {}
 
@@ -8,10 +8,10 @@ local place = require("acp.tools.builtin.lsp.place")
 local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- How many places are told without a limit, and how long a documentation may be, in bytes.
+--- Default number of locations, and maximum length of a documentation in bytes.
 local LIMIT, MAX_HOVER = 100, 30000
 
---- Asks the servers of a file about a place in it.
+--- Queries the servers of a file about a position.
 ---@param ctx acp.ToolContext
 ---@param args table
 ---@param method string
@@ -22,7 +22,7 @@ local LIMIT, MAX_HOVER = 100, 30000
 ---@return acp.lsp.Place
 local function ask(ctx, args, method, what, more)
   local file = buffers.open(ctx, args.path)
-  -- A wrong place is told before anybody is waited for.
+  -- An invalid position is reported before waiting for servers.
   place.of(ctx, file, args)
   local clients = servers.of(ctx, file, method, what)
   local there = place.of(ctx, file, args)
@@ -35,12 +35,12 @@ local function ask(ctx, args, method, what, more)
   return answers, notes, there
 end
 
---- Returns the result that lists places.
+--- Returns a result that lists locations.
 ---@param ctx acp.ToolContext
 ---@param answers acp.lsp.Answer[]
 ---@param notes string[]
 ---@param limit? integer
----@param one string What one of them is called.
+---@param one string The singular name of a result.
 ---@param where acp.lsp.Place
 local function listed(ctx, answers, notes, limit, one, where)
   local places, total = found.places(ctx, answers, limit or LIMIT)
@@ -55,7 +55,7 @@ local function listed(ctx, answers, notes, limit, one, where)
   return found.result(text, { locations = places, total = total }, notes)
 end
 
---- What else than a definition may be asked for: the method's name, and what the answer is called.
+--- Alternatives to a definition: the method and the name of its result.
 ---@type table<string, {method: string, name: string}>
 local kinds = {
   definition = { method = "definition", name = "definition" },

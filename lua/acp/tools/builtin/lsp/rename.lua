@@ -21,7 +21,7 @@ local function params(client, file, there, more)
   }, more or {})
 end
 
---- Returns why a server would not rename what is at a place, or nil.
+--- Returns why a server refuses to rename the symbol at a position, or nil.
 ---@param ctx acp.ToolContext
 ---@param client vim.lsp.Client
 ---@param file acp.lsp.File
@@ -58,7 +58,7 @@ function M.rename(args, ctx)
   local clients = servers.of(ctx, file, "textDocument/rename", "rename symbols")
   local there = place.of(ctx, file, args)
   local problems = {}
-  -- Edits of several servers do not go together: the first one that knows the symbol renames it.
+  -- Edits of several servers cannot be combined: the first server that knows the symbol renames it.
   for _, client in ipairs(clients) do
     local ticks = edits.ticks()
     local why = refusal(ctx, client, file, there)

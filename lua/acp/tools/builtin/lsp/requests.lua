@@ -1,34 +1,34 @@
---- What language servers are asked, and what they say.
+--- Requests to language servers, and their answers.
 ---
---- Invariants: a call that is cancelled leaves no request and no autocmd behind; an answer holds no
---- `vim.NIL`; a server that has ended is no reason to wait.
+--- Invariants: a cancelled call leaves no request and no autocmd behind; answers contain no
+--- `vim.NIL`; a server that has exited is not waited for.
 
 local M = {}
 
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- How long one is waited for that gets to know a project, in milliseconds.
+--- Time limit for a server that is loading a project, in milliseconds.
 local SETTLE_MS = 10000
 
---- How long one that has just turned up is watched for a sign that it gets to know a project.
+--- Time in which a new server is watched for signs of loading a project.
 local BEGIN_MS = 500
 
---- The servers that were asked before.
+--- The servers that were queried before.
 ---@type table<integer, boolean?>
 local met = {}
 
---- How often a server is asked anew that says its state has changed meanwhile, and after how long.
+--- Number and delay of retries for a server whose state has changed.
 local RETRIES, RETRY_MS = 5, 200
 
---- The protocol's errors that mean "ask again": ContentModified, ServerCancelled.
+--- The protocol's errors that ask for a retry: ContentModified, ServerCancelled.
 local again = { [-32801] = true, [-32802] = true }
 
---- What a server said.
+--- A server's answer.
 ---@class acp.lsp.Answer
 ---@field client vim.lsp.Client
----@field result? any Without `vim.NIL`.
----@field raw? any As it came, to be handed back.
----@field why? string What went wrong.
+---@field result? any A copy without `vim.NIL`.
+---@field raw? any The original, to be sent back.
+---@field why? string The error.
 
 ---@param problem any
 ---@return string
@@ -39,7 +39,7 @@ local function words(problem)
   return type(problem) == "string" and problem or vim.inspect(problem)
 end
 
---- Sends one request, again if the server wants to be asked again.
+--- Sends one request, repeatedly if the server asks for it.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
@@ -50,7 +50,7 @@ local function send(client, method, params, got)
   local function try()
     tries = tries + 1
     id = nil
-    -- Without a buffer the changes of all buffers are told first, not only those of one.
+    -- Without a buffer, pending changes of all buffers are sent first.
     local is_sent, request = servers.call(
       client,
       "request",
@@ -91,7 +91,7 @@ local function send(client, method, params, got)
   end
 end
 
---- Asks servers, all at once; returns what each said, in their order.
+--- Queries servers in parallel; returns their answers in order.
 ---@param ctx acp.ToolContext
 ---@param clients vim.lsp.Client[]
 ---@param method string
@@ -111,7 +111,7 @@ function M.ask(ctx, clients, method, params_of)
         end
       end
     end
-    -- A server that has ended answers nothing any more, not even by an error.
+    -- A server that has exited never answers, not even with an error.
     autocmd = vim.api.nvim_create_autocmd("LspDetach", {
       callback = function(event)
         for i, client in ipairs(clients) do
@@ -143,7 +143,7 @@ function M.ask(ctx, clients, method, params_of)
   return answers
 end
 
---- Asks one server.
+--- Queries one server.
 ---@param ctx acp.ToolContext
 ---@param client vim.lsp.Client
 ---@param method string
@@ -156,9 +156,9 @@ function M.ask_one(ctx, client, method, params)
   return answers[1] or { client = client, why = "it has no answer" }
 end
 
---- Returns what servers are at work on.
+--- Returns the current work of servers.
 ---@param clients vim.lsp.Client[]
----@return string[] notes What the agent should know of it.
+---@return string[] notes Notes for the agent.
 function M.at_work(clients)
   local notes = {}
   for _, client in ipairs(clients) do
@@ -171,10 +171,10 @@ function M.at_work(clients)
   return notes
 end
 
---- Waits until what servers are at has come to an end, or has begun, but not long.
+--- Waits a bounded time until the servers' work has ended or started.
 ---@param ctx acp.ToolContext
 ---@param clients vim.lsp.Client[]
----@param is_wanted boolean Whether they shall be at work.
+---@param is_wanted boolean Whether to wait for work to start.
 ---@param ms integer
 local function wait_for_work(ctx, clients, is_wanted, ms)
   servers.wait_for_event(ctx, { "LspProgress", "LspDetach" }, nil, ms, function()
@@ -182,7 +182,7 @@ local function wait_for_work(ctx, clients, is_wanted, ms)
   end)
 end
 
---- Asks servers about a project that they may just be getting to know: once more then, when they do.
+--- Queries servers about a project, and again after they have finished loading it.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param clients vim.lsp.Client[]
@@ -206,11 +206,11 @@ function M.ask_settled(ctx, file, clients, method, params_of)
   return M.ask(ctx, clients, method, params_of)
 end
 
---- Returns the answers that are no errors; ends the call if all of them are.
+--- Returns the successful answers; ends the call if there are none.
 ---@param ctx acp.ToolContext
 ---@param answers acp.lsp.Answer[]
 ---@return acp.lsp.Answer[]
----@return string[] notes What the agent should know about the answers.
+---@return string[] notes Notes for the agent.
 function M.good(ctx, answers)
   local good, clients, problems = {}, {}, {}
   for _, answer in ipairs(answers) do
@@ -228,7 +228,7 @@ function M.good(ctx, answers)
   return good, vim.list_extend(M.at_work(clients), problems)
 end
 
---- Asks servers about a file; returns what `good` does.
+--- Queries servers about a file; returns the result of `good`.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param clients vim.lsp.Client[]

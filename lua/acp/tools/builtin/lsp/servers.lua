@@ -1,15 +1,16 @@
---- Language servers: which can answer for a file, and how their clients are called in each Neovim.
+--- Language servers: which ones support a method for a file, and client calls in each Neovim
+--- version.
 ---
---- Invariant: nothing here holds Neovim up, and a call that is cancelled leaves no autocmd behind.
+--- Invariant: nothing here blocks Neovim, and a cancelled call leaves no autocmd behind.
 
 local M = {}
 
---- How long a server may take to turn up for a file that was loaded just now, and how long one that
---- has turned up may take to be ready, in milliseconds.
+--- Time limits in milliseconds for a server to attach to a file just loaded, and to become ready
+--- after that.
 local TURN_UP_MS, READY_MS = 2000, 30000
 
---- Waits until `start`'s argument is called; `stop` runs once after that, or when the call is
---- cancelled.
+--- Waits until the function passed to `start` is called; runs `stop` once after that or on
+--- cancellation.
 ---@param ctx acp.ToolContext
 ---@param start fun(resume: fun(...: any))
 ---@param stop? fun()
@@ -43,7 +44,7 @@ function M.wait(ctx, start, stop)
   return unpack(got, 1, got.n)
 end
 
---- Waits for an autocommand after which `is_over` returns true, but not longer than `ms`.
+--- Waits at most `ms` for an autocommand after which `is_over` returns true.
 ---@param ctx acp.ToolContext
 ---@param events string|string[]
 ---@param buf? integer Only in this buffer.
@@ -71,7 +72,7 @@ function M.wait_for_event(ctx, events, buf, ms, is_over)
   end)
 end
 
---- Returns a copy without `vim.NIL`, which Neovim 0.12 hands on.
+--- Returns a copy without `vim.NIL`, which Neovim 0.12 passes on.
 ---@param value any
 ---@return any
 function M.plain(value)
@@ -97,7 +98,7 @@ end
 
 local is_old = vim.fn.has("nvim-0.11") == 0
 
---- Calls a method of a client. Neovim 0.10 has them as functions without the client.
+--- Calls a client's method. In Neovim 0.10 methods are functions without the client argument.
 ---@param client vim.lsp.Client
 ---@param name string
 ---@param ... any
@@ -122,7 +123,7 @@ function M.can(client, method, buf)
   return (M.call(client, "supports_method", method, buf))
 end
 
---- Returns the servers that are being started for a buffer.
+--- Returns the servers that are starting for a buffer.
 ---@param buf integer
 ---@return boolean
 local function is_any_starting(buf)
@@ -135,7 +136,7 @@ local function is_any_starting(buf)
   return false
 end
 
---- Waits until one that is able has turned up, or nobody will any more.
+--- Waits until a capable server has attached, or none can any longer.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param able fun(): vim.lsp.Client[]
@@ -151,7 +152,7 @@ local function wait_for_servers(ctx, file, able)
     end
     autocmd = vim.api.nvim_create_autocmd({ "LspAttach", "LspDetach", "BufUnload" }, {
       buffer = file.buf,
-      -- The client that it tells of is not quite there yet, or gone.
+      -- The client of the event may not be registered yet, or be gone.
       callback = function()
         vim.schedule(look)
       end,
@@ -189,9 +190,9 @@ local function names(clients)
   return table.concat(list, ", ")
 end
 
---- Returns the words that say that nobody can answer, and what to do.
+--- Returns a message that no server is capable, and what to do.
 ---@param file acp.lsp.File
----@param what string What is wanted.
+---@param what string The action for the message.
 ---@return string
 local function nobody(file, what)
   local attached = vim.lsp.get_clients({ bufnr = file.buf })
@@ -209,11 +210,11 @@ local function nobody(file, what)
   return text:format(file.path, kind, what, others)
 end
 
---- Returns the servers of a file that can answer; waits for them if they are on their way.
+--- Returns the capable servers of a file; waits for those that are starting.
 ---@param ctx acp.ToolContext
 ---@param file acp.lsp.File
 ---@param method string
----@param what string What is wanted, for the words: "find definitions".
+---@param what string The action for the message: "find definitions".
 ---@return vim.lsp.Client[]
 function M.of(ctx, file, method, what)
   local function able()

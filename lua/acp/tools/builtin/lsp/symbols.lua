@@ -1,4 +1,4 @@
---- The symbols of a file, or those of the workspace that a name fits.
+--- The symbols of a file, or workspace symbols that match a name.
 
 local M = {}
 
@@ -9,13 +9,13 @@ local place = require("acp.tools.builtin.lsp.place")
 local requests = require("acp.tools.builtin.lsp.requests")
 local servers = require("acp.tools.builtin.lsp.servers")
 
---- How many symbols are told without a limit.
+--- Default number of symbols.
 local LIMIT = 300
 
 ---@class acp.lsp.Symbol
 ---@field name string
 ---@field kind string "function", "class" …
----@field path? string Of a symbol of the workspace.
+---@field path? string For a workspace symbol.
 ---@field line integer 1-based.
 ---@field end_line? integer
 ---@field column integer Bytes, 1-based.
@@ -44,7 +44,7 @@ local function comes_before(a, b)
   return a.name < b.name
 end
 
---- Returns the symbols of a file as its buffer has them, each once.
+--- Returns the unique symbols of a file, with positions in its buffer.
 ---@param file acp.lsp.File
 ---@param items any[]
 ---@param encoding string
@@ -79,7 +79,7 @@ local function of_file(file, items, encoding, seen)
   return symbols
 end
 
---- Returns the symbols that a text is part of the name of, and those around them.
+--- Returns the symbols whose names contain a text, with their parents.
 ---@param symbols acp.lsp.Symbol[]
 ---@param query string
 ---@return acp.lsp.Symbol[]
@@ -95,7 +95,7 @@ local function fitting(symbols, query)
   return kept
 end
 
---- Returns the first symbols of a tree, and how many it has.
+--- Returns the first symbols of a tree, and its total number.
 ---@param symbols acp.lsp.Symbol[]
 ---@param left {count: integer}
 ---@return acp.lsp.Symbol[]
@@ -176,7 +176,7 @@ local function in_file(args, ctx)
   return listed(symbols, args, notes, paths.shown(ctx.cwd, file.path))
 end
 
---- Returns whether a server works on what the session is about.
+--- Returns whether a server works on the session's folders.
 ---@param client vim.lsp.Client
 ---@param cwd string
 ---@return boolean
@@ -238,7 +238,7 @@ local function in_workspace(args, ctx)
       end
     end
   end
-  -- The servers' own order is the better one: what fits best comes first.
+  -- The servers' order is kept: the best match comes first.
   return listed(symbols, args, notes, "the workspace")
 end
 
