@@ -1,8 +1,8 @@
--- Writes what follows from lua/acp/schema.lua: sections of doc/acp.txt and lua/acp/types.lua.
+-- Generates these from lua/acp/schema.lua: sections of doc/acp.txt and lua/acp/types.lua.
 --
 --   nvim --clean --headless -l tools/gen-help.lua [--check]
 --
--- The table of highlight groups comes from the library; without one it stays as it is.
+-- The table of highlight groups comes from the library; without a library it stays unchanged.
 local this = assert(arg[0], "it is run as a script")
 local root = vim.fs.normalize(vim.fn.fnamemodify(this, ":p:h:h"))
 vim.opt.runtimepath:prepend(root)
@@ -52,7 +52,7 @@ local function type_of(node, suffix)
   return node.kind
 end
 
---- Calls `visit` with each record and, after it, the records inside.
+--- Calls `visit` with each record, then with the records inside it.
 local function each_record(node, visit)
   if node.kind == "record" then
     visit(node)
@@ -94,7 +94,7 @@ local function types()
   return lines
 end
 
---- Puts `right` at the right edge behind `left`, or on a line of its own above it.
+--- Right-aligns `right` after `left`, or on a separate line above it.
 local function header(left, right)
   local gap = 78 - #left - #right
   if gap >= 2 then
@@ -152,7 +152,7 @@ local function help_keys(node, path, lines)
     elseif field.kind == "map" and field.item and field.item.kind == "record" then
       help_keys(field.item, ("%s.{%s}."):format(at, field.placeholder), lines)
     elseif field.brief then
-      -- Described where the same is found for all.
+      -- Documented once for all of them.
     elseif field.kind == "list" and field.item and field.item.kind == "record" then
       help_keys(field.item, at .. "[].", lines)
     end

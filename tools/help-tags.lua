@@ -1,4 +1,4 @@
---- Checks the help: no tag twice, and each |tag| it refers to exists, here or in Neovim's help.
+--- Checks the help: tags are unique, and each |tag| reference exists here or in Neovim's help.
 ---
 --- Usage: nvim --clean -l tools/help-tags.lua DOC
 
@@ -12,7 +12,7 @@ local function problem(path, row, text)
   table.insert(problems, ("%s:%d: %s"):format(path, row, text))
 end
 
---- Calls `visit` with each line that is no example, as `:help help-writing` defines them.
+--- Calls `visit` with each line outside of examples, as defined by `:help help-writing`.
 ---@param path string
 ---@param visit fun(row: integer, line: string)
 local function each_line(path, visit)
@@ -20,7 +20,7 @@ local function each_line(path, visit)
   local row = 0
   for line in io.lines(path) do
     row = row + 1
-    -- The end of an example may be followed by text on its line.
+    -- Text may follow the end of an example on the same line.
     if in_example and line:find("^[^ \t]") then
       in_example = false
       line = line:gsub("^<", " ")
@@ -50,7 +50,7 @@ end
 local own = {} ---@type table<string, string?>
 for _, path in ipairs(files) do
   each_line(path, function(row, line)
-    -- A tag stands between blanks or at an end of the line.
+    -- A tag is delimited by blanks or an end of the line.
     for tag in (" " .. line .. " "):gmatch("%f[%S]%*([^%s*|]+)%*%f[%s]") do
       if own[tag] then
         problem(path, row, ("the tag *%s* is at %s too"):format(tag, own[tag]))
@@ -71,7 +71,7 @@ for _, path in ipairs(files) do
   end)
 end
 
--- Neovim itself has the last word on what makes a good file.
+-- Neovim itself decides whether a help file is valid.
 local ok, why = pcall(vim.cmd.helptags, { args = { vim.fn.fnameescape(doc) } })
 if not ok then
   problem(doc, 0, tostring(why))

@@ -1,7 +1,7 @@
-//! The two clients that are measured, each in a Neovim with a screen: ours and the floor.
+//! The two measured clients, the plugin and the floor, each in a Neovim with a screen.
 //!
-//! Invariant: nothing is asked of Neovim while something is measured, unless the question is
-//! what is measured: the screen and what agents report are read from outside.
+//! Invariant: Neovim gets no requests during a measurement, unless the request is measured: the
+//! screen and the agents' reports are read from outside.
 
 use std::fs;
 use std::thread;
@@ -12,10 +12,10 @@ use serde_json::{Value as Json, json};
 use crate::harness::{Nvim, Project};
 use crate::probe;
 
-/// How long a measured piece of work may take.
+/// Time limit of a measured piece of work.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Whose figures are taken.
+/// The measured client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
     Ours,
@@ -25,11 +25,11 @@ pub enum Client {
 /// A script of the agent: steps, one JSON object each.
 pub struct Script(Vec<Json>);
 
-/// A Neovim with an open chat, its agent waiting to go on.
+/// A Neovim with an open chat whose agent waits to continue.
 pub struct Chat {
     pub nvim: Nvim,
     client: Client,
-    /// Where callbacks of ours were timed.
+    /// The file with the timings of the plugin's callbacks.
     trace: String,
 }
 
@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    /// Starts a Neovim that has the client, without a chat; `project` has its agent.
+    /// Starts a Neovim with the client but without a chat; `project` contains its agent.
     pub fn start(self, project: Project) -> Chat {
         let trace = project.root().join("trace.jsonl");
         let trace = trace.to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ fn floor() -> &'static str {
 }
 
 impl Script {
-    /// Returns a script that takes the prompt, waits for [`Chat::go`], and then does `steps`.
+    /// Returns a script that accepts the prompt, waits for [`Chat::go`], and then runs `steps`.
     pub fn new(steps: impl IntoIterator<Item = Json>) -> Self {
         let start = [json!({"expect": "session/prompt", "as": "p"}), gate("go")];
         let mut all = Vec::from(start);
@@ -98,13 +98,13 @@ pub fn gate(name: &str) -> Json {
     json!({ "wait_file": format!("${{cwd}}/{name}"), "within": 600_000 })
 }
 
-/// Returns steps that end a text with a line to wait for.
+/// Returns steps that end a text with a recognizable line.
 pub fn end(name: &str) -> Json {
     json!({ "say": format!("\n\nEND-OF-{name}\n") })
 }
 
 impl Chat {
-    /// Opens the chat and waits until its session is there; returns how long that took.
+    /// Opens the chat and returns the time until its session is ready.
     pub fn open(&self) -> Duration {
         let start = Instant::now();
         self.nvim.lua(self.client.open(), ());
@@ -123,7 +123,7 @@ impl Chat {
         events.iter().any(|event| event.name == name)
     }
 
-    /// Lets the agent go on.
+    /// Lets the agent continue.
     pub fn go(&self) {
         self.signal("go");
     }
@@ -134,7 +134,7 @@ impl Chat {
         fs::write(path, "").expect("the project's folder is there");
     }
 
-    /// Waits until the text that [`end`] says stands on the screen.
+    /// Waits until the text of [`end`] is on the screen.
     pub fn wait_end(&self, name: &str) {
         self.wait_text(&format!("END-OF-{name}"));
     }
@@ -143,7 +143,7 @@ impl Chat {
         self.wait(text, || self.nvim.screen().has(text));
     }
 
-    /// Waits without using much of the processor that the client may need.
+    /// Waits without using much of the CPU that the client may need.
     pub fn wait(&self, what: &str, mut condition: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !condition() {
@@ -158,28 +158,28 @@ impl Chat {
         }
     }
 
-    /// Returns the milliseconds of the main thread that `work` costs, until Neovim is at rest.
+    /// Returns the main thread's CPU time in milliseconds for `work`, until Neovim is idle.
     pub fn cost(&self, work: impl FnOnce()) -> f64 {
         let before = probe::rest(self.nvim.pid());
         work();
         probe::rest(self.nvim.pid()) - before
     }
 
-    /// Returns the value an agent's report has under `key`.
+    /// Returns the value of `key` in an agent's report.
     pub fn reported(&self, key: &str) -> Option<f64> {
         let report = self.nvim.project.report("bench").into_iter();
         let mut values = report.filter_map(|line| serde_json::from_str::<Json>(&line).ok());
         values.find_map(|value| value.get(key)?.as_f64())
     }
 
-    /// Returns when an agent has passed a mark, in microseconds since 1970.
+    /// Returns the time when an agent passed a mark, in microseconds since 1970.
     pub fn marked(&self, name: &str) -> Option<f64> {
         let report = self.nvim.project.report("bench").into_iter();
         let mut values = report.filter_map(|line| serde_json::from_str::<Json>(&line).ok());
         values.find(|value| value["mark"] == name)?["unix_us"].as_f64()
     }
 
-    /// Quits, and returns what the library's own trace says.
+    /// Quits and returns the library's trace.
     pub fn quit(self) -> Vec<Json> {
         let project = std::rc::Rc::clone(&self.nvim.project);
         self.nvim.quit();

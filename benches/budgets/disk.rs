@@ -1,6 +1,6 @@
-//! Rows of the third door: checkpoints, and changes that an agent makes on disk by itself.
+//! Rows of changes on disk: checkpoints, and changes that an agent writes straight to disk.
 //!
-//! The floor has neither: its figures are 0.
+//! The floor supports neither; its figures are 0.
 
 use std::fs;
 use std::thread;
@@ -18,8 +18,8 @@ const FILES: usize = 100;
 const LINES: usize = 5000;
 const HUNKS: usize = 50;
 
-/// Returns the time from a prompt until the agent has it, in a project of 20,000 files: the first
-/// time with the session's start and with reading every file, then with looking at every file.
+/// Returns the time from a prompt until the agent receives it, in a project of 20,000 files: first
+/// with starting the session and reading all files, then with examining all files.
 pub fn checkpoint(client: Client) -> Measured {
     if client == Client::Floor {
         return Measured::none(2);
@@ -47,7 +47,7 @@ pub fn checkpoint(client: Client) -> Measured {
     chat.open();
     let first = prompt(&chat, "first", start);
     chat.wait("the end of the turn", || chat.has_event("AcpTurnEnded"));
-    // The checkpoint that ended the turn is not the one that is measured.
+    // The turn's final checkpoint is not measured.
     crate::probe::all_rest(chat.nvim.pid());
     let again = prompt(&chat, "again", unix_us());
     chat.wait("the end of the turns", || {
@@ -57,7 +57,7 @@ pub fn checkpoint(client: Client) -> Measured {
     chat.measured([first, again])
 }
 
-/// Prompts, and returns the milliseconds from `start` until the agent had the prompt.
+/// Sends a prompt, and returns the milliseconds from `start` until the agent received it.
 fn prompt(chat: &Chat, mark: &str, start: f64) -> f64 {
     chat.nvim.lua("require('acp').prompt('go')", ());
     let mut at = None;
@@ -73,8 +73,8 @@ fn unix_us() -> f64 {
     now.expect("the clock is right").as_micros() as f64
 }
 
-/// Returns the time from a write to an open file, in a turn, until its hunks are on the screen,
-/// and the longest of our callbacks, those of the start among them.
+/// Returns the time from a write to an open file, in a turn, until its hunks are on the screen, and
+/// the longest callback of the plugin, including startup.
 pub fn change(client: Client) -> Measured {
     if client == Client::Floor {
         return Measured::none(2);
@@ -95,7 +95,7 @@ pub fn change(client: Client) -> Measured {
     fs::write(chat.nvim.project.path("big.rs"), new).expect("the file can be written");
     let is_shown = || {
         let screen = chat.nvim.screen();
-        // The old line is there as a virtual one only.
+        // The old line only remains as a virtual line.
         screen.has("// changed") && screen.has("compute(5,")
     };
     while !is_shown() {

@@ -1,8 +1,8 @@
--- The floor: the least a client written in Lua can do, to measure against.
+-- The floor: a minimal client in Lua to compare with.
 --
--- A transcript and an input window; an edit for each chunk, a cursor for each piece that was read;
--- no highlighting, no review, no checks. It speaks as much of the protocol as the benchmark's
--- agent does.
+-- It has a transcript and an input window, with an edit per chunk and a cursor update per read; no
+-- highlighting, no review, no checks. It supports only as much of the protocol as the benchmark's
+-- agent uses.
 
 local api = vim.api
 local M = {}
@@ -61,7 +61,7 @@ local function tool(update)
   end
   known.fields = vim.tbl_extend("force", known.fields, update)
   local lines = tool_lines(known.fields)
-  -- Only the last tool call grows: the rows of those above it stay.
+  -- Only the last tool call grows; the rows of earlier ones stay.
   api.nvim_buf_set_lines(buf, known.row, known.row + known.count, true, lines)
   known.count = #lines
 end
@@ -116,7 +116,7 @@ end
 
 local queue = {}
 
---- Handles what has come in, and lets the window follow.
+--- Handles received data, and scrolls the window.
 local function drain()
   local messages = queue
   queue = {}

@@ -1,6 +1,6 @@
-//! The row of a load: an agent tells 100 MB of conversation again.
+//! The row of loading a session: an agent replays 100 MB of conversation.
 //!
-//! The floor, which loads nothing, is given the same as the answer to a prompt.
+//! The floor cannot load sessions; it gets the same data as the answer to a prompt.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::harness::Project;
 use crate::probe;
 use crate::rows::Measured;
 
-/// How many times something is asked, and answered by [`ANSWER`] bytes.
+/// Number of prompts, each answered by [`ANSWER`] bytes.
 const TURNS: usize = 1600;
 
 const ANSWER: usize = 64 << 10;
@@ -24,8 +24,8 @@ fn conversation() -> Json {
     json!({"repeat": TURNS, "do": [{"echo": "ask ${i}"}, answer, tool]})
 }
 
-/// Returns what it costs the main thread, how long it is busy at most, and the memory that Neovim
-/// has more than before.
+/// Returns the main thread's CPU time, its longest busy period, and the additional memory of
+/// Neovim.
 pub fn load(client: Client) -> Measured {
     let chat = match client {
         Client::Ours => {

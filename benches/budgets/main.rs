@@ -1,12 +1,11 @@
-//! `make bench`: what the plugin costs, next to the least a client in Lua can cost.
+//! `make bench`: the costs of the plugin, compared to those of a minimal client in Lua.
 //!
-//! Each row is measured on the same replayed agent in a Neovim with a screen, three times for
-//! each client, one after the other; the middle figure counts, and how far the others lie apart
-//! says how much the machine disturbs. Milliseconds are CPU time of Neovim's main thread, except
-//! latencies, stalls and "until ready", which are by the clock. Nothing fails: these are figures
-//! to read.
+//! Each row is measured with the same replayed agent in a Neovim with a screen, three times per
+//! client, alternating. The median counts, and the spread shows the noise of the machine.
+//! Milliseconds are CPU time of Neovim's main thread, except latencies, stalls and "until ready",
+//! which are wall time. Nothing fails: these are figures to read.
 //!
-//! `make bench ARGS='burst read'` measures some rows only; `-n 5` says how often.
+//! `make bench ARGS='burst read'` measures only some rows; `-n 5` sets the number of runs.
 
 mod client;
 mod disk;
@@ -30,7 +29,7 @@ fn main() {
     while let Some(word) = words.next() {
         match word.as_str() {
             "-n" => runs = words.next().and_then(|n| n.parse().ok()).unwrap_or(runs),
-            // Cargo's own.
+            // Cargo's own argument.
             "--bench" => {}
             _ => chosen.push(word),
         }

@@ -1,19 +1,19 @@
-//! What the system says of a process: time, memory, wake-ups.
+//! The system's data on a process: time, memory, wake-ups.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a thread's time is looked at, and how many looks without a change are rest.
+/// Polling interval of a thread's time, and the number of unchanged polls that mean idle.
 const LOOK: Duration = Duration::from_millis(20);
 const QUIET_LOOKS: u32 = 6;
 
-/// How long a process may take to come to rest.
+/// Time limit for a process to become idle.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the milliseconds of CPU the main thread of a process has used.
 pub fn main_thread_ms(pid: u32) -> f64 {
-    // The first field is in nanoseconds; `/proc/PID/schedstat` is that of the first thread.
+    // The first field is in nanoseconds; `/proc/PID/schedstat` describes the first thread.
     let text = read(&format!("/proc/{pid}/schedstat"));
     let field = text.split_whitespace().next();
     let nanoseconds: u64 = field.and_then(|n| n.parse().ok()).unwrap_or_else(|| {
@@ -22,7 +22,7 @@ pub fn main_thread_ms(pid: u32) -> f64 {
     nanoseconds as f64 / 1e6
 }
 
-/// Waits until the main thread has done nothing for a while, and returns its time.
+/// Waits until the main thread is idle, and returns its time.
 pub fn rest(pid: u32) -> f64 {
     let deadline = Instant::now() + PATIENCE;
     let (mut last, mut quiet) = (main_thread_ms(pid), 0);
@@ -36,13 +36,13 @@ pub fn rest(pid: u32) -> f64 {
     last
 }
 
-/// Returns the most memory a process ever had, in MB.
+/// Returns the peak memory of a process in MB.
 pub fn peak_memory_mb(pid: u32) -> f64 {
     field(&format!("/proc/{pid}/status"), "VmHWM:") as f64 * 1024.0 / 1e6
 }
 
-/// Returns how often threads of a process went to sleep by themselves so far: each time one was
-/// woken before. And how many threads it has.
+/// Returns the number of voluntary context switches of a process (each follows a wake-up) and of
+/// its threads.
 pub fn wakeups(pid: u32) -> (u64, usize) {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
     let each: Vec<u64> = tasks
@@ -55,7 +55,7 @@ pub fn wakeups(pid: u32) -> (u64, usize) {
     (each.iter().sum(), each.len())
 }
 
-/// Waits until no thread of a process was woken for a while: what a turn leaves to do is done.
+/// Waits until no thread of a process is woken for a while, so that the work after a turn is done.
 pub fn all_rest(pid: u32) {
     let deadline = Instant::now() + PATIENCE;
     let mut last = wakeups(pid).0;
@@ -73,7 +73,7 @@ pub fn all_rest(pid: u32) {
     }
 }
 
-/// Returns the load of the machine over the last minute, and its processors.
+/// Returns the machine's load over the last minute and its number of processors.
 pub fn load() -> (String, usize) {
     let load = read("/proc/loadavg");
     let load = load.split_whitespace().next().unwrap_or("?").to_owned();

@@ -1,4 +1,4 @@
-//! What is measured: each row is some work, and one figure or two of what it costs.
+//! The measured rows: each runs some work and has one or two figures.
 
 use std::process::Command;
 use std::thread;
@@ -13,9 +13,9 @@ use crate::load;
 use crate::probe;
 use crate::terminal;
 
-/// A row of the table, or several that one piece of work gives.
+/// A row of the table, or several measured together.
 pub struct Row {
-    /// By which it is chosen on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     pub figures: &'static [Figure],
     pub measure: fn(Client) -> Measured,
@@ -24,11 +24,11 @@ pub struct Row {
 pub struct Figure {
     pub label: &'static str,
     pub unit: &'static str,
-    /// Our own figure should be below.
+    /// The target of the plugin's figure.
     pub budget: f64,
 }
 
-/// One run: a value for each figure, and the trace of the library.
+/// One run: a value per figure, and the library's trace.
 pub struct Measured {
     pub values: Vec<f64>,
     pub trace: Vec<Json>,
@@ -174,7 +174,7 @@ const fn figure(label: &'static str, unit: &'static str, budget: f64) -> Figure 
 }
 
 impl Measured {
-    /// Of a client that has nothing of the kind.
+    /// For a client without the feature.
     pub fn none(figures: usize) -> Self {
         Self {
             values: vec![0.0; figures],
@@ -192,7 +192,7 @@ impl Chat {
     }
 }
 
-/// Returns the step that says `bytes` of markdown, prose and code, in chunks.
+/// Returns the step that sends `bytes` of markdown, prose and code, in chunks.
 fn say(bytes: usize, chunk: usize, every_us: u64) -> Json {
     json!({"big_say": {"bytes": bytes, "kind": "mixed", "chunk": chunk, "every_us": every_us}})
 }
@@ -215,7 +215,7 @@ fn stream(client: Client) -> Measured {
         chat.wait_end("stream");
     });
     let trace = chat.quit();
-    // Keys cost too, so they are pressed in a run of their own.
+    // Keys have a cost too, so they are measured in a separate run.
     let chat = client.chat(Project::new(), &Script::new(steps));
     chat.nvim.keys("iabc");
     probe::rest(chat.nvim.pid());
@@ -230,14 +230,14 @@ fn stream(client: Client) -> Measured {
     }
 }
 
-/// Presses a key again and again, and returns how many milliseconds each took to be seen.
+/// Presses a key repeatedly, and returns the milliseconds until each was visible.
 pub fn key_latencies(nvim: &Nvim, time: Duration) -> Vec<f64> {
     let end = Instant::now() + time;
     let column = nvim.screen().cursor.1;
     let mut latencies = Vec::new();
     while Instant::now() < end {
         for (key, column) in [("x", column + 1), ("<BS>", column)] {
-            // Not in step with the frames.
+            // Out of step with the frames.
             thread::sleep(Duration::from_micros(7_300));
             let seen = nvim.flushes(0).len();
             let pressed = Instant::now();
@@ -324,7 +324,7 @@ fn read_at_prompt(client: Client) -> Measured {
         json!({"await": "r"}),
         json!({"signal_file": "${cwd}/answered"}),
     ];
-    // Which file is there first: the answer's comes after the delay, so the prompt ends then.
+    // Waits for the first file: the answer's is created after the delay, when the prompt ends.
     let chat = with_modified_file(client, steps);
     chat.nvim.keys(":echo \"one\\ntwo\"<CR>");
     chat.wait("the prompt", || chat.nvim.blocked());
@@ -447,7 +447,7 @@ fn idle(client: Client) -> Measured {
     chat.measured(values)
 }
 
-/// Starts Neovim again and again, with and without the plugin, and compares the middle ones.
+/// Starts Neovim repeatedly, with and without the plugin, and compares the medians.
 fn startup(client: Client) -> Measured {
     const PAIRS: usize = 25;
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
@@ -483,7 +483,7 @@ fn startup(client: Client) -> Measured {
     }
 }
 
-/// Returns the milliseconds after which Neovim had started, by its own log.
+/// Returns Neovim's startup time in milliseconds, from its own log.
 fn started_after(log: &str) -> f64 {
     let line = log.lines().rfind(|line| line.contains("NVIM STARTED"));
     let clock = line.and_then(|line| line.split_whitespace().next()?.parse().ok());

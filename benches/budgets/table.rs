@@ -1,4 +1,4 @@
-//! The table as it is printed.
+//! The printed table.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::rows::Figure;
 #[derive(Default)]
 pub struct Runs(Vec<Vec<f64>>);
 
-/// One figure of several runs.
+/// One figure over several runs.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub least: f64,
@@ -87,7 +87,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// How long our callbacks took, over all runs.
+/// Durations of the plugin's callbacks over all runs.
 #[derive(Default)]
 pub struct Trace(BTreeMap<String, Place>);
 

@@ -1,5 +1,5 @@
-//! Rows of terminals: what it costs to show a command that prints 10 MB with colours, and what keys
-//! cost meanwhile.
+//! Rows of terminals: the cost of showing a command that prints 10 MB in colour, and of keys typed
+//! during that.
 //!
 //! The floor is Neovim's own `:terminal` with the same command.
 
@@ -14,10 +14,10 @@ use crate::rows::{Measured, key_latencies, percentile};
 
 const LINES: usize = 100_000;
 
-/// How long keys are pressed for a figure.
+/// Duration of typing per figure.
 const PRESSING: Duration = Duration::from_secs(4);
 
-/// Returns what a build might print: [`LINES`] lines, 10 MB, each with three colours.
+/// Returns output like that of a build: [`LINES`] lines, 10 MB, each with three colours.
 fn output() -> String {
     let line = |n: usize| {
         let module = format!("module_{:04}", n % 997);
@@ -29,13 +29,13 @@ fn output() -> String {
     (0..LINES).map(line).collect()
 }
 
-/// A command, in a terminal that a window shows, that waits for [`Chat::signal`] `run`.
+/// A command in a visible terminal that waits for [`Chat::signal`] `run`.
 struct Shown {
     chat: Chat,
 }
 
 impl Shown {
-    /// Starts a script of the shell, `$OUTPUT` in it a file with [`output`].
+    /// Starts a shell script; `$OUTPUT` is a file with [`output`].
     fn start(client: Client, script: &str) -> Self {
         let project = Project::new();
         let file = project.root().join("output.txt");
@@ -63,7 +63,7 @@ impl Shown {
                 chat.nvim.lua(open, [command]);
             }
         }
-        // The keys are for a text.
+        // Keys are typed into a text.
         chat.nvim.cmd("topleft 5new");
         chat.nvim.keys("iabc");
         probe::rest(chat.nvim.pid());
@@ -75,14 +75,14 @@ impl Shown {
     }
 
     fn wait_end(&self) {
-        // Neovim's own terminal may lose the last of what a fast command prints.
+        // Neovim's own terminal may lose the end of a fast command's output.
         self.chat.wait("the end of the command", || {
             let screen = self.chat.nvim.screen();
             screen.has("END-OF-command") || screen.has("Process exited")
         });
     }
 
-    /// Returns how long the middle one of many keys takes, and p99.
+    /// Returns the median and p99 latency of many keys.
     fn keys(&self) -> [f64; 2] {
         let mut latencies = key_latencies(&self.chat.nvim, PRESSING);
         [50, 99].map(|percent| percentile(&mut latencies, percent))
@@ -108,8 +108,8 @@ fn in_terminal(command: &str) -> Vec<serde_json::Value> {
     ]
 }
 
-/// Returns what 10 MB cost the main thread, the longest of our callbacks, those of the start among
-/// them, and the memory that Neovim has more than before.
+/// Returns the main thread's CPU time for 10 MB, the longest callback of the plugin, including
+/// startup, and the additional memory of Neovim.
 pub fn print(client: Client) -> Measured {
     let shown = Shown::start(client, "cat $OUTPUT");
     let pid = shown.chat.nvim.pid();
@@ -128,7 +128,7 @@ pub fn print(client: Client) -> Measured {
     }
 }
 
-/// Returns how long a key takes while 10 MB are printed in about five seconds, while a command
+/// Returns the latency of a key while 10 MB are printed in about five seconds, while a command
 /// prints without a pause, and while nothing happens.
 pub fn keys(client: Client) -> Measured {
     let slowly = "awk '{ print } NR % 200 == 0 { fflush(); system(\"sleep 0.005\") }' $OUTPUT";

@@ -4,7 +4,7 @@ local same, contains, raises = support.same, support.contains, support.raises
 local IDLE = { phase = "idle", session = 3, agent = "mine" }
 local NONE = { phase = "none" }
 
---- Fails unless the library was told just this (questions left out).
+--- Fails unless the library received exactly these calls (queries ignored).
 local function check(expected, calls)
   local deeds = vim.tbl_filter(function(call)
     return call[1] ~= "status" and call[1] ~= "setup"
@@ -199,7 +199,7 @@ return function(test)
     check({ { "follow", nil, true }, { "follow", 2, "edits" }, { "follow" } }, calls)
   end)
 
-  test("a bad argument is named where it was given, and nothing happens", function()
+  test("a bad argument is reported at the call, and nothing happens", function()
     local calls = support.fake({ status = IDLE })
     local acp = require("acp")
     for _, case in ipairs({

@@ -49,7 +49,7 @@ function M.call(name, args, opts)
   return outcome.value
 end
 
---- Calls a tool that fails; returns what the agent is told.
+--- Calls a tool that fails; returns the agent's error.
 function M.fails(name, args, opts)
   local outcome = M.run(name, args, opts)
   if not outcome.error then

@@ -9,7 +9,7 @@ local function numbered(count)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Returns the names of the buffers a tool has told of.
+--- Returns the names of the buffers in a result.
 local function names(result)
   return vim.tbl_map(function(buffer)
     return buffer.name
@@ -17,7 +17,7 @@ local function names(result)
 end
 
 return function(test)
-  test("buffers: what is open, the user's own first, not the chat", function()
+  test("buffers: the open files, the user's first, without the chat", function()
     local cwd = tools.project({ ["a.lua"] = "one\ntwo\n", ["b.txt"] = "b\n", ["c.txt"] = "c\n" })
     tools.edit("c.txt")
     tools.edit("b.txt")
@@ -117,7 +117,7 @@ return function(test)
     )
   end)
 
-  test("read_buffer: line ends are LF, and told", function()
+  test("read_buffer: line endings are LF and reported", function()
     tools.project({ ["dos.txt"] = "a\r\nb\r\n" })
     local result = tools.call("read_buffer", { path = "dos.txt" }).content
     contains("its lines end with CR", result[1].text)

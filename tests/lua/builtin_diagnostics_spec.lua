@@ -65,7 +65,7 @@ return function(test)
     same(2, result.counts.warning)
   end)
 
-  test("diagnostics: none is not the same as nothing wrong", function()
+  test("diagnostics: an empty list does not mean that there are no errors", function()
     world()
     contains("c.lua is not open in Neovim", tools.call("diagnostics", { path = "c.lua" }).note)
     contains("There is no file x.lua", tools.call("diagnostics", { path = "x.lua" }).note)

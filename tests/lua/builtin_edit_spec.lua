@@ -1,7 +1,7 @@
 local support, tools = require("support"), require("builtin")
 local same, contains = support.same, support.contains
 
---- Edits a.txt, which has this text; returns the result and what is written.
+--- Edits a.txt with this text; returns the result and the written text.
 local function edited(text, edits)
   tools.project({ ["a.txt"] = text })
   local outcome = tools.run("edit", { path = "a.txt", edits = edits })
@@ -86,7 +86,7 @@ return function(test)
     same({ [tools.cwd .. "/new.txt"] = "" }, outcome.written)
   end)
 
-  test("edit: a text that is there several times is told with its lines", function()
+  test("edit: a repeated text is reported with its lines", function()
     local edits = { { old_text = "x", new_text = "y" } }
     refused("x\na\nx\nx\n", edits, "edits[0]: old_text is 3 times in a.txt, at lines 1, 3 and 4.")
     refused(("x\n"):rep(30), edits, "30 times", "9, 10 and 20 more", "Nothing was written.")
@@ -134,7 +134,7 @@ return function(test)
     )
   end)
 
-  test("edit: what cannot be is told", function()
+  test("edit: impossible edits are reported", function()
     tools.project({ ["a.txt"] = "a\n" })
     local edits = { { old_text = "a", new_text = "b" } }
     contains("Give either edits or content", tools.fails("edit", { path = "a.txt" }))

@@ -5,7 +5,7 @@ local function help(query, limit)
   return tools.call("help", { query = query, limit = limit })
 end
 
---- Returns the tags whose topics are told, in their order.
+--- Returns the tags of the returned topics, in order.
 local function told(text)
   local tags = {}
   for tag in ("\n\n" .. text):gmatch("\n\n%*(%S+)%* %(") do

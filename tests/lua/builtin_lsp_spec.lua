@@ -17,7 +17,7 @@ end
 --- The folder of the newest project, which is the session's.
 local cwd
 
---- Runs a tool; returns what has come of it.
+--- Runs a tool; returns its outcome.
 local function run(name, args, opts)
   opts = vim.tbl_extend("keep", opts or {}, { cwd = cwd })
   return require("acp.tools.fake").run(spec(name), args, opts)
@@ -192,7 +192,7 @@ return function(add)
     same(5, place.from_server(line, 3, "utf-16"))
   end)
 
-  test("what is wrong with a place is told, with what is there", function()
+  test("an invalid position is reported with the actual text", function()
     local _, path = served({})
     local function problem(args)
       args.path = path
@@ -227,7 +227,7 @@ return function(add)
     local heard = lsp_server.heard(server, "textDocument/hover")
     same(9, heard[1].position.character)
     same(14, heard[2].position.character)
-    -- What is not saved has been told before.
+    -- Unsaved changes were sent to the server before.
     local change = lsp_server.heard(server, "textDocument/didChange")[1]
     contains("xs.x = é.xy + x", change.contentChanges[1].text)
   end)
@@ -383,7 +383,7 @@ return function(add)
     contains("One.\n\n---\n\nAnother word.", text)
   end)
 
-  test("a server that is still at work is told of", function()
+  test("a server that is still working is mentioned", function()
     local server, path = served({ ["textDocument/definition"] = {} })
     server.dispatchers.notification(
       "$/progress",
@@ -475,7 +475,7 @@ return function(add)
     same("The language server fake has failed: it has ended", outcome.error)
   end)
 
-  test("without a server it is told which file type it is and which servers run", function()
+  test("without a server, the file type and the running servers are reported", function()
     local _, _, _, dir = served({})
     vim.fn.writefile({ "x" }, dir .. "/c.txt")
     local buf = load(dir .. "/c.txt")
@@ -491,7 +491,7 @@ return function(add)
     assert(vim.uv.now() - began < 1500)
   end)
 
-  test("a file that nobody has open is loaded unseen, and its server waited for", function()
+  test("a closed file is loaded in the background, and its server waited for", function()
     local dir = project({ ["a.lua"] = TEXT })
     local path = dir .. "/a.lua"
     local server, go
@@ -897,14 +897,14 @@ return function(add)
     end
   )
 
-  test("edits are applied to the text as it was, whatever their order", function()
+  test("edits are applied to the original text in any order", function()
     local apply = require("acp.tools.builtin.lsp.edits").apply
     local function check(expected, text, edits, encoding)
       local got, why = apply(text, edits, encoding or "utf-16")
       same(expected, got or why)
     end
     check("AbC\n", "abc\n", { edit(0, 2, 3, "C"), edit(0, 0, 1, "A") })
-    -- Several at one place come in their order, before what is replaced there.
+    -- Several insertions at one position keep their order and precede a replacement there.
     check("12Xbc", "abc", { edit(0, 0, 0, "1"), edit(0, 0, 1, "X"), edit(0, 0, 0, "2") })
     check("a\nb\nend\n", "a\nb\n", { edit(2, 0, 0, "end\n") })
     check("all", "a\nb", { edit(0, 0, 0, "all", 99) })
@@ -923,7 +923,7 @@ return function(add)
     )
   end)
 
-  test("code actions are listed with what is to be known, preferred ones first", function()
+  test("code actions are listed with details, preferred ones first", function()
     local server, path, buf = served({
       ["textDocument/codeAction"] = {
         {
@@ -1006,7 +1006,7 @@ return function(add)
     same({ 1, vim.NIL, 3 }, lsp_server.heard(server, "codeAction/resolve")[1].data)
   end)
 
-  test("a title that is none, several or disabled is told", function()
+  test("an unknown, ambiguous or disabled title is reported", function()
     local path
     local _
     _, path = served({
@@ -1091,7 +1091,7 @@ return function(add)
     end
   )
 
-  test("a command that asks for nothing, fails or asks for too much is told", function()
+  test("a command that requests nothing, fails or requests too much is reported", function()
     local silent = commanded(function(_, _, reply)
       reply(vim.NIL)
     end)
@@ -1115,7 +1115,7 @@ return function(add)
     same(nil, server.client.handlers["workspace/applyEdit"])
   end)
 
-  test("a command that runs in Neovim, or that nobody knows, is refused", function()
+  test("a command that runs in Neovim or is unknown is refused", function()
     local ran = false
     vim.lsp.commands["client.fix"] = function()
       ran = true
@@ -1138,7 +1138,7 @@ return function(add)
     contains("What should follow was not done", text_of(both))
   end)
 
-  test("a command behind an edit may ask for nothing; if it fails, the edit is told of", function()
+  test("a command after an edit may request nothing; if it fails, the edit is reported", function()
     local dir = project({ ["c.lua"] = { "c" } })
     local action = { edit = { changes = { [uri(dir .. "/c.lua")] = { edit(0, 0, 1, "C") } } } }
     local quiet = commanded(function(_, _, reply)

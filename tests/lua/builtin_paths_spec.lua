@@ -80,7 +80,7 @@ return function(test)
     same(known, names)
   end)
 
-  test("paths: no tool looks at what is outside the session's folders", function()
+  test("paths: no tool accesses files outside the session's folders", function()
     local cwd = tools.project({ ["a.txt"] = "zzz\n" })
     all_refuse("/etc/passwd", "/etc/passwd is " .. OUTSIDE)
     same(0, vim.fn.bufexists("/etc/passwd"))
@@ -117,7 +117,7 @@ return function(test)
     same("zzz\n", tools.call("read_buffer", { path = "out/../d/a.txt" }).content[2].text)
   end)
 
-  test("paths: what is not the path that the user is shown is refused", function()
+  test("paths: a path that differs from the one shown to the user is refused", function()
     local cwd = tools.project({ ["a.txt"] = "zzz\n", ["~/a.txt"] = "zzz\n" })
     for _, path in ipairs({
       "~",
@@ -166,7 +166,7 @@ return function(test)
     same({ [cwd .. "/new/er/a.txt"] = "x\n" }, outcome.written)
   end)
 
-  test("paths: the size that a file of the system's has is not believed", function()
+  test("paths: the reported size of a system file is not trusted", function()
     tools.project({ ["a.txt"] = "" })
     if not vim.uv.fs_stat("/proc/self/pagemap") then
       return
@@ -183,7 +183,7 @@ return function(test)
     contains("is a directory", tools.fails("read_buffer", { path = "." }))
   end)
 
-  test("paths: what is no text is not loaded for a look", function()
+  test("paths: binary files are not loaded", function()
     local cwd = tools.project({
       ["a.txt.gz"] = "zzz\n",
       ["b.TGZ"] = "zzz\n",

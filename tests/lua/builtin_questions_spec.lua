@@ -21,7 +21,7 @@ return function(test)
     contains("The user has not answered: nobody is there", tools.fails("confirm", args))
   end)
 
-  test("confirm: the importance and the details are told", function()
+  test("confirm: the importance and the details are shown", function()
     local _, asked = answered("confirm", { action = "Deploy" }, "accept")
     same("Deploy", asked.message)
     _, asked = answered("confirm", {
@@ -33,7 +33,7 @@ return function(test)
     same("critical", asked.schema["x-importance"])
   end)
 
-  test("choose: one of texts or of what is told of them", function()
+  test("choose: from strings or from labelled options", function()
     local args = {
       question = "Which?",
       options = { "a", { value = "b", label = "B", description = "the better one" } },
@@ -74,7 +74,7 @@ return function(test)
     contains("nothing ticked", result.note)
   end)
 
-  test("choose: a value that is there twice is told, and nobody is asked", function()
+  test("choose: a duplicate value is reported without asking", function()
     local outcome = tools.run("choose", { question = "?", options = { "a", { value = "a" } } })
     contains('options[1]: the value "a" is there twice', outcome.error)
     same({}, outcome.asked)

@@ -103,7 +103,7 @@ return function(test)
     vim.cmd("normal! \27")
   end)
 
-  test("set_quickfix: what is wrong with an item is told, and the list stays", function()
+  test("set_quickfix: an invalid item is reported, and the list stays", function()
     fresh()
     local function check(item, why)
       local items = { { path = "a.txt" }, item }

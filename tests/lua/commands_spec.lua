@@ -3,7 +3,7 @@ local same, contains = support.same, support.contains
 
 local IDLE = { phase = "idle", session = 3, agent = "mine" }
 
---- Runs a command and fails unless the library was told just this (questions left out).
+--- Runs a command and fails unless the library received exactly these calls (queries ignored).
 local function check(command, expected)
   local calls = support.fake({ status = IDLE, open = 3, hunks = { {}, {} } })
   vim.cmd(command)
@@ -50,7 +50,7 @@ return function(test)
     check([[Acp prompt  say  "a | b"  ]], { { "prompt", nil, [[say  "a | b"]] } })
   end)
 
-  test("a range goes along as lines with rows and text", function()
+  test("a range is attached as lines with rows and text", function()
     local path = vim.fs.normalize(vim.fn.tempname())
     vim.fn.writefile({ "one", "two", "three" }, path)
     vim.cmd.edit(path)
@@ -94,7 +94,7 @@ return function(test)
     same({ "mine", true }, { calls[4][2].agent, calls[4][2].new })
   end)
 
-  test("follow takes on, off or edits, and nothing for the other way round", function()
+  test("follow accepts on, off or edits, and toggles without an argument", function()
     check("Acp follow on", { { "follow", nil, true } })
     check("Acp follow off", { { "follow", nil, false } })
     check("Acp follow edits", { { "follow", nil, "edits" } })
@@ -106,7 +106,7 @@ return function(test)
     same({}, complete("Acp follow on "))
   end)
 
-  test("mistakes are one message without a traceback", function()
+  test("an error is one message without a traceback", function()
     check("Acp foo", {})
     check("Acp accept line", {})
     check("Acp next many", {})
@@ -225,7 +225,7 @@ return function(test)
     local text = vim.api.nvim_exec2("Acp agents", { output = true }).output
     contains(("* mine       %s/my-agent"):format(dir), text)
     contains("  claude     not found: npm install -g @agentclientprotocol/", text)
-    -- Those that are there come first.
+    -- Installed agents come first.
     same(true, text:find("mine", 1, true) < text:find("auggie", 1, true))
   end)
 

@@ -3,7 +3,7 @@ local same, contains, raises = support.same, support.contains, support.raises
 
 local IDLE = { phase = "idle", session = 3, agent = "mine", attached = { "a.txt", "b.txt" } }
 
---- Runs a command and fails unless the library was told just this (questions left out).
+--- Runs a command and fails unless the library received exactly these calls (queries ignored).
 local function check(command, expected)
   local calls = support.fake({ status = IDLE })
   vim.cmd(command)
@@ -41,7 +41,7 @@ return function(test)
     same({ "README.md" }, vim.fn.getcompletion("Acp attach READ", "cmdline"))
   end)
 
-  test("a bad argument is named where it was given, and nothing happens", function()
+  test("a bad argument is reported at the call, and nothing happens", function()
     local calls = support.fake({ status = IDLE })
     local acp = require("acp")
     raises("acp.attach: what: expected a path, a table or nil, got 5", function()

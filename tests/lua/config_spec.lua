@@ -28,7 +28,7 @@ return function(test)
     same({}, again.permissions.allowed_dirs)
   end)
 
-  test("a wrong type is named by its full path, and the default stays", function()
+  test("a wrong type is reported with its full path, and the default stays", function()
     local opts = { agents = { claude = { command = 5 } } }
     local config = check({ opts }, { "agents.claude.command: expected string, got number" })
     same("claude-agent-acp", config.agents.claude.command)
@@ -56,7 +56,7 @@ return function(test)
     })
   end)
 
-  test("an empty key, which the editor cannot map, is a mistake", function()
+  test("an empty key cannot be mapped and is an error", function()
     local config = check({ { keymaps = { input = { send = "", close = { "q", "" } } } } }, {
       'keymaps.input.send: expected string, list of strings or false, got ""',
       "keymaps.input.close: expected string, list of strings or false, got table",
@@ -65,7 +65,7 @@ return function(test)
     same({ "q" }, config.keymaps.input.close)
   end)
 
-  test("what is right beside a mistake is kept", function()
+  test("valid values beside an error are kept", function()
     local config = check(
       { { chat = { layout = "top", width = 80 } } },
       { 'chat.layout: expected "right", "left", "bottom" or "tab", got "top"' }
@@ -165,7 +165,7 @@ return function(test)
     same({ home .. "/notes", vim.fn.getcwd() .. "/sub" }, config.permissions.allowed_dirs)
   end)
 
-  --- Checks what is wrong with a rule; then none of the list holds.
+  --- Checks the error of a rule, which disables the whole list.
   local function check_rule(rule, expected)
     local good = { action = "reject", path = "a" }
     local config = check({ { permissions = { rules = { good, rule } } } }, expected)
@@ -182,7 +182,7 @@ return function(test)
     same({ vim.fs.normalize("~") .. "/x/", "y" }, rule.path)
   end)
 
-  test("a mistake in a rule is named by the rule's number and its key", function()
+  test("an error in a rule is reported with the rule's number and key", function()
     local at = "permissions.rules[2]"
     check_rule({ path = "a" }, {
       at .. '.action: expected "allow", "reject" or "ask", got nil',
@@ -220,7 +220,7 @@ return function(test)
     check_rule("allow", { at .. ": expected table, got string" })
   end)
 
-  test("with rules of a wrong type none holds, not even those before", function()
+  test("rules of a wrong type disable all rules, including earlier ones", function()
     local good = { permissions = { rules = { { action = "allow", path = "**" } } } }
     for _, case in ipairs({
       { { permissions = { rules = "off" } }, "permissions.rules: expected list, got string" },

@@ -20,7 +20,7 @@ end
 return function(test)
   local version = require("acp.version")
 
-  test("all is well", function()
+  test("a healthy setup has no warnings", function()
     local dir = support.program("my-agent")
     vim.g.acp = { agents = { mine = { command = dir .. "/my-agent" } } }
     support.fake({ log_path = "/state/acp.log" })
@@ -49,7 +49,7 @@ return function(test)
     same({}, support.notices)
   end)
 
-  test("each mistake has its line with the full key", function()
+  test("each error has a line with the full key", function()
     vim.g.acp = {
       agents = { claude = { command = "/nowhere/claude", comand = 1 } },
       chat = { width = "wide" },
@@ -82,7 +82,7 @@ return function(test)
     contains("info: `:AcpChat` starts tutor", report)
   end)
 
-  test("an old Neovim is all that is told", function()
+  test("an old Neovim is the only report", function()
     local has = vim.fn.has
     vim.fn.has = function(name)
       return name == "nvim-0.10" and 0 or has(name)

@@ -84,7 +84,7 @@ return function(test)
     )
   end)
 
-  test("what is generated is up to date", function()
+  test("generated sections are up to date", function()
     local done = vim
       .system(
         { support.neovim, "--clean", "--headless", "-l", "tools/gen-help.lua", "--check" },

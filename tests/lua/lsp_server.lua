@@ -1,5 +1,4 @@
---- A language server inside Neovim, for the specs: it answers as it is told, and writes down what it
---- hears.
+--- A language server inside Neovim for the specs: it returns given answers and records its requests.
 local M = {}
 
 ---@class acp.test.Server
@@ -9,10 +8,10 @@ local M = {}
 ---@field dispatchers table
 ---@field end_it fun()
 
---- Starts one for buffers.
+--- Starts a server for buffers.
 ---
---- `answers` are by method: a value, or a function that gets the parameters, and `reply(result,
---- problem)` to call now or later; what it returns is the answer unless it is nil.
+--- `answers` maps methods to a value or a function, which receives the parameters and `reply(result,
+--- problem)` to call now or later; a non-nil return value is the answer.
 ---@param opts {name?: string, encoding?: string, answers?: table, capabilities?: table, commands?: table, root?: string, bufs?: integer[], starts?: fun(go: fun())}
 ---@return acp.test.Server
 function M.start(opts)

@@ -40,7 +40,7 @@ return function(test)
     same({}, support.notices)
   end)
 
-  test("a function gives each folder its own, and its mistakes are told", function()
+  test("a function returns servers per folder, and its errors are reported", function()
     local function by_folder(cwd)
       return cwd == "/" and { { name = "p", command = "p" } } or { { name = "q" } }
     end
@@ -67,7 +67,7 @@ return function(test)
     contains("mcp_servers: expected list or a function", support.notices[3].text)
   end)
 
-  test("a server that cannot be is named with what is wrong", function()
+  test("an invalid server is reported with its error", function()
     local _, report = require("acp.config").resolve({
       {
         mcp_servers = { { name = "a" } },

@@ -53,7 +53,7 @@ local function with_feature(feature, answer, body)
 end
 
 return function(test)
-  test("a configured library that is not there is named", function()
+  test("a configured library that does not exist is named", function()
     vim.g.acp = { library = "/nowhere/libacp_nvim.so" }
     check({ "/nowhere/libacp_nvim.so", "which does not exist", "make release" })
   end)

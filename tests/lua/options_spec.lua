@@ -17,7 +17,7 @@ local OPTIONS = {
   { id = "web", name = "Web", type = "boolean", value = false, values = {} },
 }
 
---- Runs a command, choosing these items of the pickers; returns what was set and what was shown.
+--- Runs a command, choosing these items in the pickers; returns the option set and the texts shown.
 local function run(command, choices, options)
   local calls = support.fake({
     status = { phase = "idle", session = 3, agent = "mine" },
@@ -57,7 +57,7 @@ return function(test)
     check("Acp config nope", { { "set_option", 3, "nope", "" } })
   end)
 
-  test("a mode is chosen of a list that says which one it is", function()
+  test("a mode is chosen from a list that marks the current one", function()
     local deeds, pickers = run("Acp mode", { 1 })
     same({ { "set_option", 3, "mode", "ask" } }, deeds)
     same({ { "acp-mode", "Mode", "  Ask — Asks first.", "● Plan (Safe)" } }, pickers)

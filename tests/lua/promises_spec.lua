@@ -79,7 +79,7 @@ return function(test)
     )
   end)
 
-  test("every <Plug> mapping the README and the help name is there", function()
+  test("every <Plug> mapping in the README and the help exists", function()
     dofile(support.root .. "/plugin/acp.lua")
     check(readme .. help, "<Plug>%(acp%-[%l-]+%)", function(name)
       return vim.fn.maparg(name, "n") ~= ""
@@ -153,14 +153,14 @@ return function(test)
     end
   end)
 
-  test("every make target that is named is there", function()
+  test("every named make target exists", function()
     local makefile = read("Makefile")
     check(readme .. architecture .. help, "[`\n]make (%l+)", function(target)
       return makefile:find(("\n%s:"):format(target), 1, true)
     end)
   end)
 
-  test("every file the architecture names is there", function()
+  test("every file the architecture names exists", function()
     local count = 0
     for folder in ("agents benches crates doc lua plugin src tests tools"):gmatch("%l+") do
       count = count
@@ -171,7 +171,7 @@ return function(test)
     same(true, count > 20)
   end)
 
-  test("every test the architecture names is there", function()
+  test("every test the architecture names exists", function()
     local part = assert(architecture:match("## Invariants(.-)\n## "))
     local count = check(part, "`(%l[%l%d_]+_[%l%d_]+)`", function(name)
       return all_tests:find(("fn %s("):format(name), 1, true)

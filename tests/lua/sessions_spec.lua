@@ -9,7 +9,7 @@ local function past(fields)
   return vim.tbl_extend("force", item, fields or {})
 end
 
---- Answers lists with these sessions; returns the calls, and what is offered.
+--- Answers list requests with these sessions; returns the calls and the offered items.
 ---@param sessions acp.PastSession[]
 ---@param answers? table<string, any>
 local function world(sessions, answers)
@@ -38,7 +38,7 @@ return function(test)
     contains("1970-01-0", ago(43200, 40 * 86400))
   end)
 
-  test("a label says what it is, whose, when and where", function()
+  test("a label shows title, agent, time and folder", function()
     local label = require("acp.sessions").label
     same("T · bot", label(past(), false, 0))
     same("a b · bot · 1 hour ago", label(past({ title = " a\n b ", updated = 0 }), false, 3600))
@@ -63,7 +63,7 @@ return function(test)
     contains("There is no session", support.notices[1].text)
   end)
 
-  test("nothing is deleted without a yes, and what is open is not offered", function()
+  test("nothing is deleted without a yes, and open sessions are not offered", function()
     local calls, offered = world({ past({ session = 3 }), past({ id = "s2" }) }, {
       past_delete = function(number)
         require("acp.sessions").granted(number, true)
@@ -84,7 +84,7 @@ return function(test)
     vim.ui.select = select
   end)
 
-  test("who wants the list gets it", function()
+  test("a callback receives the list", function()
     world({ past() })
     local got
     require("acp").sessions({ all = true }, function(sessions)

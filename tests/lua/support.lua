@@ -10,7 +10,7 @@ M.neovim = given and given ~= "" and given or vim.v.progpath
 
 local path = vim.env.PATH
 
---- What `vim.notify` was told since the test began.
+--- The messages of `vim.notify` since the test began.
 ---@type {text: string, level: integer}[]
 M.notices = {}
 

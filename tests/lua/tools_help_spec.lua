@@ -1,7 +1,7 @@
 local support = require("support")
 local same, contains = support.same, support.contains
 
---- Takes in the tools of the help's and the README's examples, and returns one of them.
+--- Defines the tools of the examples in the help and the README, and returns one of them.
 local function example(name)
   for _, path in ipairs({ "doc/acp.txt", "README.md" }) do
     local text = table.concat(vim.fn.readfile(support.root .. "/" .. path), "\n")

@@ -6,7 +6,7 @@ local function run(handler, args, opts)
   return require("acp.tools.run").fake({ name = "mine", handler = handler }, args, opts)
 end
 
---- Fails unless a handler comes to just this.
+--- Fails unless a handler has exactly this outcome.
 local function check(value, problem, handler, args, opts)
   local outcome = run(handler, args, opts)
   same({ value, problem }, { outcome.value, outcome.error })
@@ -113,7 +113,7 @@ return function(test)
     end)
   end)
 
-  test("a callback cannot wait, and is told what to do", function()
+  test("a callback cannot wait; the error says what to do", function()
     check(nil, nil, function(_, ctx, done)
       vim.schedule(function()
         raises("ctx.read: only the handler itself can wait", function()
@@ -201,7 +201,7 @@ return function(test)
     }, outcome.asked)
   end)
 
-  test("wrong arguments of the context are named", function()
+  test("invalid arguments of the context are named", function()
     for text, body in pairs({
       ["ctx.read: path: expected a path, got nil"] = function(ctx)
         ctx.read()
@@ -231,7 +231,7 @@ return function(test)
     end
   end)
 
-  test("progress is told at once, then not more often than anybody can see", function()
+  test("progress is reported immediately, then at a limited rate", function()
     local outcome = run(function(_, ctx)
       for i = 1, 1000 do
         ctx.progress(i, 1000)
@@ -245,7 +245,7 @@ return function(test)
     same(true, #told < 50)
   end)
 
-  test("a cancelled call is told, goes on with nothing, and its end is nobody's", function()
+  test("a cancelled call is notified, resumes with nil, and its result is dropped", function()
     local heard, is_waiting, read, again = {}, false, nil, nil
     local outcome = begin(function(_, ctx)
       ctx.on_cancel(function()
@@ -293,7 +293,7 @@ return function(test)
     same(false, began)
   end)
 
-  test("a handler that asks for ever is ended when nobody answers any more", function()
+  test("a handler that asks forever is ended after its call", function()
     local times, problem = 0, nil
     local outcome = begin(function(_, ctx)
       local ok
@@ -341,7 +341,7 @@ return function(test)
         vim.api.nvim_buf_set_lines(0, 0, -1, false, { "changed" })
         return "changed"
       end)
-      -- What is scheduled runs in here, where no text may be changed.
+      -- Scheduled functions run in here, under textlock.
       vim.wait(100, function()
         return outcome.is_done
       end, 1)

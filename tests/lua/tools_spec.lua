@@ -35,7 +35,7 @@ local function told(calls, name)
   return found
 end
 
---- Runs a command, choosing this item of the picker; returns what was shown and told.
+--- Runs a command, choosing this item in the picker; returns the items and the messages shown.
 local function run(command, choice)
   local shown = {}
   vim.ui.select = function(items, opts, on_choice)
@@ -53,7 +53,7 @@ return function(test)
   vim.g.loaded_acp = nil
   dofile(support.root .. "/plugin/acp.lua")
 
-  test("what is wrong with a spec is named by its field", function()
+  test("an invalid spec is reported with its field", function()
     for field, case in pairs({
       name = { "Run Tests", 'expected 1 to 64 of the characters a-z, 0-9, _ and -, got "Run Tests"' },
       title = { "", "expected a text or nil" },
@@ -83,7 +83,7 @@ return function(test)
     same(nil, package.loaded["acp.native"])
   end)
 
-  test("a tool is there until it is taken out, and no library is loaded for it", function()
+  test("a tool exists until it is removed, without loading the library", function()
     builtin({})
     local remove = require("acp").tool(spec({ title = "Mine", read_only = true }))
     same({
@@ -103,7 +103,7 @@ return function(test)
     same(nil, package.loaded["acp.native"])
   end)
 
-  test("a tool takes the place of one with its name, which comes back", function()
+  test("a tool replaces one of the same name, which comes back", function()
     builtin({ spec({ name = "buffers" }), spec({ name = "edit" }) })
     local first = require("acp").tool(spec({ name = "edit", title = "first" }))
     local second = require("acp").tool(spec({ name = "edit", title = "second" }))
@@ -148,7 +148,7 @@ return function(test)
     }, seen)
   end)
 
-  test("mistakes in the configuration are told, names that mean nothing by health", function()
+  test("errors in the configuration are reported, unknown names by health", function()
     builtin({})
     vim.g.acp = {
       tools = { permissions = { a = "always", b = "ask" }, disabled = { "c" }, time_limit = 0 },
@@ -203,7 +203,7 @@ return function(test)
     same({ { "buffers", false }, { "buffers", true } }, told(calls, "tool_switch"))
   end)
 
-  test("a schema that the library does not take is told, and the tool is not there", function()
+  test("a schema rejected by the library is reported, and the tool is not added", function()
     builtin({})
     local why = { { name = "mine", why = "properties.a.type: 7 is no type" } }
     require("acp").tool(spec())
@@ -240,7 +240,7 @@ return function(test)
     same(3, count)
   end)
 
-  test("what is in a spec afterwards is of no account", function()
+  test("later changes to a spec have no effect", function()
     builtin({})
     local mine = spec({ parameters = { properties = { a = { type = "string" } } } })
     require("acp").tool(mine)
