@@ -41,8 +41,6 @@ const UPWARD: &[(&str, &str)] = &[
     ("spine", "tools"),
     ("spine", "view"),
     ("spine", "workspace"),
-    ("terminals", "conversation"),
-    ("terminals", "model"),
     ("terminals", "view"),
     ("text", "workspace"),
     ("tools", "model"),

@@ -18,13 +18,15 @@ use super::outside;
 use super::state::{self, send};
 use acp_core::spine::effect::Save;
 use acp_core::spine::event::{EditDone, EditError, Event, SaveError, Stamp};
-use acp_core::spine::ids::{BufId, Token};
+use acp_core::spine::ids::BufId;
+use acp_core::spine::pending::Token;
+use acp_core::spine::pending::reply::Edited;
 use acp_core::text::{LineEdit, moved};
 
 /// An edit as the core wants it.
 #[derive(Debug)]
 pub struct Edit {
-    pub token: Token,
+    pub token: Token<Edited>,
     pub buf: BufId,
     pub tick: u64,
     pub edits: Vec<LineEdit>,
@@ -74,7 +76,7 @@ impl From<mlua::Error> for Failure {
 /// The edit that is being carried out, until this is dropped. Then the one before goes on: a save
 /// hook that waits lets others in between.
 struct Applying {
-    before: Option<(i32, Token)>,
+    before: Option<(i32, Token<Edited>)>,
 }
 
 impl Applying {

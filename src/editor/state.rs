@@ -16,7 +16,8 @@ use super::review::Marks;
 use super::reviewlist::List;
 use super::terminal::Terminals;
 use super::wake::Outbox;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::Token;
+use acp_core::spine::pending::reply::Edited;
 use acp_core::view::snapshot::Snapshot;
 use acp_edge::inbox::Inbox;
 
@@ -40,7 +41,7 @@ pub struct Editor {
     /// The user is in another program.
     pub is_away: Cell<bool>,
     /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
-    pub applying: Cell<Option<(i32, Token)>>,
+    pub applying: Cell<Option<(i32, Token<Edited>)>>,
     pub refresh_environment: fn(),
 }
 

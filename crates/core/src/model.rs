@@ -29,9 +29,8 @@ use crate::render::markdown::Languages;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{AgentSpec, Origin, Prompt};
-use crate::spine::ids::{AgentKey, SessionKey, Token};
-pub use crate::spine::jobs::Job;
-use crate::spine::jobs::Jobs;
+use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::jobs::{Jobs, TimerJob};
 use crate::view::chat::ChatView;
 use crate::view::follow::Following;
 use crate::view::frame::FrameState;
@@ -79,7 +78,6 @@ pub struct Model {
     /// Where a plan is shown while its turn runs.
     pub plan_place: Place,
     next_agent: u32,
-    next_token: u64,
 }
 
 /// How long an agent may take to answer a control request.
@@ -326,13 +324,6 @@ impl Session {
 }
 
 impl Model {
-    pub fn token(&mut self, job: Job) -> Token {
-        self.next_token += 1;
-        let token = Token(self.next_token);
-        self.jobs.insert(token, job);
-        token
-    }
-
     pub(crate) fn new_agent_key(&mut self) -> AgentKey {
         self.next_agent += 1;
         AgentKey(self.next_agent)
@@ -400,7 +391,7 @@ impl Model {
     /// Limits the time that the answer to a request may take, from now on.
     pub(crate) fn limit(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
         let ms = self.limits.control_ms;
-        let token = self.token(Job::ControlTimeout { agent, id });
+        let token = self.jobs.timers.add(TimerJob::Control { agent, id });
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
     }
 

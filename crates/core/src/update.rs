@@ -2,16 +2,16 @@
 //!
 //! Invariant: `update` never fails; whatever an event says, the model stays whole.
 
-use super::model::{Call, Job, Model, Question, Session};
+use super::model::{Call, Model, Question, Session};
 use super::text::Text;
-use crate::conversation::history::HistoryJob;
 use crate::conversation::queue::When;
 use crate::questions::elicitation::Asked;
 use crate::questions::permission::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::Event;
-use crate::spine::ids::{AgentKey, Token};
+use crate::spine::event::{EditError, Event};
+use crate::spine::ids::AgentKey;
+use crate::spine::jobs::{ReadJob, TimerJob};
 use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::window::Limit;
 use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
@@ -207,7 +207,6 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::WatchLimited { root, why } => {
             model.project_is_limited(&root, Limit::Watch, &why, fx);
         }
-        Event::History { token: None, news } => model.history_news(None, news, fx),
         Event::KeepSessions(bounds) => model.keep_sessions(bounds, fx),
         Event::Wish { number, wish } => model.wish(number, wish, fx),
         Event::Committed { files } => model.committed(files),
@@ -216,80 +215,64 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
-        Event::Edited { token, .. }
-        | Event::DiskRead { token, .. }
-        | Event::DiskWritten { token, .. }
-        | Event::Resolved { token, .. }
-        | Event::CheckpointTaken { token, .. }
-        | Event::ImageRead { token, .. }
-        | Event::DiffRead { token, .. }
-        | Event::History {
-            token: Some(token), ..
+        Event::Edited { buf, token, result } => {
+            if let Err(EditError::Stale { tick }) = result {
+                model.documents.catch_up(buf, tick);
+            }
+            model.edit_is_over(buf, token);
+            if let Some(lane) = model.jobs.edits.take(token) {
+                model.file_was_edited(lane, result, fx);
+            }
         }
-        | Event::Timer { token } => job_done(model, token, event, fx),
-    }
-}
-
-/// Goes on with the job an effect was for.
-fn job_done(model: &mut Model, token: Token, event: Event, fx: &mut Effects) {
-    if let Event::Edited {
-        buf,
-        result: Err(crate::spine::event::EditError::Stale { tick }),
-        ..
-    } = &event
-    {
-        model.documents.catch_up(*buf, *tick);
-    }
-    if let Event::Edited { buf, .. } = &event {
-        model.edit_is_over(*buf, token);
-    }
-    match (model.jobs.remove(token), event) {
-        (Some(Job::File(lane)), Event::DiskRead { result, .. }) => {
-            model.file_was_read(lane, result, fx);
+        Event::DiskRead { token, result } => match model.jobs.reads.take(token) {
+            Some(ReadJob::Operation(lane)) => model.file_was_read(lane, result, fx),
+            Some(ReadJob::Kept { session, kept }) => {
+                model.kept_was_read(session, kept, result, fx);
+            }
+            Some(ReadJob::Proposal(path)) => model.proposal_read(&path, result, fx),
+            Some(ReadJob::Content(id)) => model.content_read(id, result, fx),
+            Some(ReadJob::Saved(buf)) => model.saved_text_read(buf, result),
+            None => {}
+        },
+        Event::DiskWritten { token, result } => {
+            if let Some(lane) = model.jobs.writes.take(token) {
+                model.file_was_written(lane, result, fx);
+            }
         }
-        (Some(Job::File(lane)), Event::Edited { result, .. }) => {
-            model.file_was_edited(lane, result, fx);
+        Event::Resolved { token, paths } => {
+            if let Some(check) = model.jobs.rules.take(token) {
+                model.rules_checked(token, check, paths, fx);
+            }
         }
-        (Some(Job::File(lane)), Event::DiskWritten { result, .. }) => {
-            model.file_was_written(lane, result, fx);
+        Event::CheckpointTaken { token, result } => {
+            if let Some(job) = model.jobs.checkpoints.take(token) {
+                model.checkpoint_taken(job.session, &job.root, result, fx);
+            }
         }
-        (Some(Job::Kept { session, kept }), Event::DiskRead { result, .. }) => {
-            model.kept_was_read(session, kept, result, fx);
+        Event::ImageRead { token, result } => {
+            if let Some(id) = model.jobs.images.take(token) {
+                model.image_read(id, result, fx);
+            }
         }
-        (Some(Job::Proposed(path)), Event::DiskRead { result, .. }) => {
-            model.proposal_read(&path, result, fx);
+        Event::DiffRead { token, result } => {
+            if let Some(id) = model.jobs.diffs.take(token) {
+                model.diff_read(id, result, fx);
+            }
         }
-        (Some(Job::Content), Event::DiskRead { result, .. }) => {
-            model.content_read(token, result, fx);
+        Event::History { token, news } => {
+            let job = token.and_then(|token| model.jobs.history.take(token));
+            model.history_news(job, news, fx);
         }
-        (Some(Job::Content), Event::ImageRead { result, .. }) => {
-            model.image_read(token, result, fx);
-        }
-        (Some(Job::Content), Event::DiffRead { result, .. }) => model.diff_read(token, result, fx),
-        (Some(Job::Saved(buf)), Event::DiskRead { result, .. }) => {
-            model.saved_text_read(buf, result);
-        }
-        (Some(Job::Rules(check)), Event::Resolved { paths, .. }) => {
-            model.rules_checked(token, check, paths, fx);
-        }
-        (Some(Job::Checkpoint { session, root }), Event::CheckpointTaken { result, .. }) => {
-            model.checkpoint_taken(session, &root, result, fx);
-        }
-        (Some(Job::OptionChosen(session)), _) => {
-            model.ask_chosen_option(session, Some(token), fx);
-        }
-        (Some(Job::History(job)), Event::History { news, .. }) => {
-            model.history_news(Some(job), news, fx);
-        }
-        (Some(Job::History(HistoryJob::Deadline(number))), _) => model.list_is_due(number, fx),
-        (Some(Job::Tool(job)), _) => model.tool_timer(job, fx),
-        (Some(Job::ControlTimeout { agent, id }), _) => model.control_timeout(agent, id, fx),
-        // What it was to limit is done.
-        (None, Event::Timer { .. }) => {}
-        (job, event) => {
-            let line = format!("no job for {event:?} (found {job:?})");
-            fx.push(log(Level::Error, line));
-        }
+        Event::Timer { token } => match model.jobs.timers.take(token) {
+            Some(TimerJob::Control { agent, id }) => model.control_timeout(agent, id, fx),
+            Some(TimerJob::OptionChosen(session)) => {
+                model.ask_chosen_option(session, Some(token), fx);
+            }
+            Some(TimerJob::Listing(number)) => model.list_is_due(number, fx),
+            Some(TimerJob::Tool(job)) => model.tool_timer(job, fx),
+            // What it limited is done.
+            None => {}
+        },
     }
 }
 

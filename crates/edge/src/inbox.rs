@@ -252,10 +252,12 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use acp_core::spine::ids::Token;
+    use acp_core::spine::pending::Token;
 
     fn timer(n: u64) -> Event {
-        Event::Timer { token: Token(n) }
+        Event::Timer {
+            token: Token::new(n),
+        }
     }
 
     /// Takes a permit that must be available.
@@ -274,8 +276,9 @@ mod tests {
     fn check(outlet: &Outlet, expected: &[u64]) {
         let mut got = Vec::new();
         while let Some(Event::Timer { token }) = outlet.try_recv() {
-            got.push(token.0);
+            got.push(token);
         }
+        let expected: Vec<_> = expected.iter().map(|number| Token::new(*number)).collect();
         assert_eq!(got, expected);
     }
 

@@ -23,7 +23,7 @@ use super::project::{self, Store};
 use super::quiescence::Quiescence;
 use super::write::write;
 use acp_core::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
 use acp_core::text::format::Format;
@@ -32,23 +32,23 @@ use acp_core::text::format::Format;
 #[derive(Debug)]
 pub(super) enum Operation {
     Read {
-        token: Token,
+        token: Token<reply::DiskRead>,
     },
     Write {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         over: Option<Stamp>,
         text: Text,
         format: Format,
     },
     Delete {
-        token: Token,
+        token: Token<reply::DiskWritten>,
     },
     Restore {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         state: FileState,
     },
     Move {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         to: PathBuf,
     },
 }

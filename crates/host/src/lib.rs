@@ -55,7 +55,8 @@ use self::terminal::Terminals;
 use acp_core::render::markdown;
 use acp_core::spine::effect::{HostEffect, Level};
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::{AgentKey, Token};
+use acp_core::spine::ids::AgentKey;
+use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
 
 /// Configuration of the host.
@@ -348,7 +349,7 @@ impl Host {
     }
 
     /// Resolves links in paths; if that fails, returns empty paths, which no rule allows.
-    fn resolve(&self, token: Token, paths: Vec<PathBuf>) {
+    fn resolve(&self, token: Token<reply::Resolved>, paths: Vec<PathBuf>) {
         let kit = self.kit.clone();
         self.kit.spawn("where paths lead", async move {
             let count = paths.len();

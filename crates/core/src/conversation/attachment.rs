@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::spine::event::{Context, Prompt};
-use crate::spine::ids::Token;
+use crate::spine::ids::ContentId;
 use crate::text::Text;
 use crate::text::format::Format;
 use acp::client::{self, Initialized, PromptBlock};
@@ -50,8 +50,8 @@ pub enum Attachment {
 pub enum Content<T> {
     /// It is fetched when the prompt goes out.
     Later,
-    /// The job that fetches it.
-    Asked(Token),
+    /// It is being fetched.
+    Asked(ContentId),
     Here(T),
     /// It could not be fetched, or shall not be.
     Nothing,
@@ -83,9 +83,9 @@ impl<T> Content<T> {
         }
     }
 
-    fn asked(&self) -> Option<Token> {
+    fn asked(&self) -> Option<ContentId> {
         match self {
-            Content::Asked(token) => Some(*token),
+            Content::Asked(id) => Some(*id),
             _ => None,
         }
     }
@@ -121,8 +121,8 @@ impl Attachment {
         label.replace('\n', " ")
     }
 
-    /// Returns the job that fetches its content.
-    pub fn asked(&self) -> Option<Token> {
+    /// Returns the id under which its content is being fetched.
+    pub fn asked(&self) -> Option<ContentId> {
         match self {
             Attachment::File { text, .. } | Attachment::Diff { text, .. } => text.asked(),
             Attachment::Image { image, .. } => image.asked(),
@@ -150,13 +150,13 @@ impl Attachment {
         }
     }
 
-    /// Says that a job fetches its content.
-    pub fn ask(&mut self, token: Token) {
+    /// Notes that its content is being fetched.
+    pub fn ask(&mut self, id: ContentId) {
         match self {
             Attachment::File { text, .. } | Attachment::Diff { text, .. } => {
-                *text = Content::Asked(token);
+                *text = Content::Asked(id);
             }
-            Attachment::Image { image, .. } => *image = Content::Asked(token),
+            Attachment::Image { image, .. } => *image = Content::Asked(id),
             Attachment::Lines(_)
             | Attachment::Text { .. }
             | Attachment::Link { .. }

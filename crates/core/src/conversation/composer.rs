@@ -14,8 +14,8 @@ use crate::render::view::{Frame, Patch};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt};
-use crate::spine::ids::{AgentKey, SessionKey, Token};
-use crate::spine::jobs::Job;
+use crate::spine::ids::{AgentKey, ContentId, SessionKey};
+use crate::spine::jobs::ReadJob;
 use crate::text::plural;
 
 /// The files of projects, by their folders.
@@ -97,12 +97,12 @@ impl Model {
             );
             return fx.push(notify(Level::Warn, text));
         }
-        let token = self.token(Job::Content);
+        let id = self.jobs.content();
         fx.push(Effect::Host(HostEffect::ReadImage {
-            token,
+            token: self.jobs.images.add(id),
             path: path.clone(),
         }));
-        let image = Content::Asked(token);
+        let image = Content::Asked(id);
         self.attach(key, vec![Attachment::Image { path, image }]);
     }
 
@@ -164,22 +164,29 @@ impl Model {
                 }
                 Fetch::Diff(_) | Fetch::Image(_) => None,
             };
-            let token = text.is_none().then(|| self.token(Job::Content));
+            let is_here = text.is_some();
             let session = self.sessions.get_mut(&key);
             let item = session.and_then(outgoing_mut);
             let Some(item) = item.and_then(|prompt| prompt.along_mut().nth(at)) else {
                 continue;
             };
-            let Some(token) = token else {
+            if is_here {
                 item.set_text(text);
                 continue;
-            };
-            item.ask(token);
+            }
+            let id = self.jobs.content();
+            item.ask(id);
             fx.push(Effect::Host(match fetch {
-                Fetch::File(path) => HostEffect::ReadDisk { token, path },
-                Fetch::Diff(folder) => HostEffect::Diff { token, folder },
+                Fetch::File(path) => HostEffect::ReadDisk {
+                    token: self.jobs.reads.add(ReadJob::Content(id)),
+                    path,
+                },
+                Fetch::Diff(folder) => HostEffect::Diff {
+                    token: self.jobs.diffs.add(id),
+                    folder,
+                },
                 Fetch::Image(path) => HostEffect::ReadImage {
-                    token,
+                    token: self.jobs.images.add(id),
                     path: Some(path),
                 },
             }));
@@ -189,7 +196,7 @@ impl Model {
         let mut is_complete = true;
         for item in prompt.into_iter().flat_map(Prompt::along_mut) {
             match item.asked() {
-                Some(token) if jobs.get(token).is_some() => is_complete = false,
+                Some(id) if jobs.is_fetching(id) => is_complete = false,
                 // Nobody fetches it any more.
                 Some(_) => item.give_up(),
                 None => {}
@@ -213,51 +220,56 @@ impl Model {
 
     pub(crate) fn content_read(
         &mut self,
-        token: Token,
+        id: ContentId,
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) {
         let content = result.ok().and_then(|file| file.content);
         let text = content.map(|content| whole(&content.text, content.format));
-        self.content_came(token, fx, |item| item.set_text(text));
+        self.content_came(id, fx, |item| item.set_text(text));
     }
 
     pub(crate) fn diff_read(
         &mut self,
-        token: Token,
+        id: ContentId,
         result: Result<String, String>,
         fx: &mut Effects,
     ) {
         if let Err(why) = &result {
             fx.push(notify(Level::Warn, why.clone()));
         }
-        self.content_came(token, fx, |item| item.set_text(result.ok()));
+        self.content_came(id, fx, |item| item.set_text(result.ok()));
     }
 
     pub(crate) fn image_read(
         &mut self,
-        token: Token,
+        id: ContentId,
         result: Result<Image, String>,
         fx: &mut Effects,
     ) {
         match result {
-            Ok(image) => self.content_came(token, fx, |item| item.set_image(image)),
+            Ok(image) => self.content_came(id, fx, |item| item.set_image(image)),
             Err(why) => {
                 fx.push(notify(Level::Warn, why));
                 for session in self.sessions.values_mut() {
                     let attached = &mut session.attached;
-                    attached.items.retain(|item| item.asked() != Some(token));
+                    attached.items.retain(|item| item.asked() != Some(id));
                     attached.is_dirty = true;
                 }
-                self.content_came(token, fx, Attachment::give_up);
+                self.content_came(id, fx, Attachment::give_up);
             }
         }
     }
 
     /// Gives what was fetched to the attachment that waits for it, wherever it is by now, and
     /// lets a prompt go out that has waited.
-    fn content_came(&mut self, token: Token, fx: &mut Effects, take: impl FnOnce(&mut Attachment)) {
-        let waits = |item: &&mut Attachment| item.asked() == Some(token);
+    fn content_came(
+        &mut self,
+        id: ContentId,
+        fx: &mut Effects,
+        take: impl FnOnce(&mut Attachment),
+    ) {
+        let waits = |item: &&mut Attachment| item.asked() == Some(id);
         let mut sender = None;
         let mut take = Some(take);
         for (key, session) in &mut self.sessions {

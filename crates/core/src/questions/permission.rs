@@ -15,7 +15,9 @@ use crate::render::view::{Group, Line, OptionView, PermissionView};
 use crate::spine::asker::Asker;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Level};
-use crate::spine::ids::{AgentKey, PermissionId, SessionKey, Token};
+use crate::spine::ids::{AgentKey, PermissionId, SessionKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Resolved;
 use crate::tools;
 use acp::{
     OptionKind, PermissionOption, RequestId, RpcError, SessionId, ToolCallId, ToolContent, client,
@@ -51,7 +53,7 @@ pub struct Permission {
     /// The user has been shown a command or a path: no rule allows it any more.
     has_shown_something: bool,
     /// What a rule waits for before it allows this.
-    checking: Option<Token>,
+    checking: Option<Token<Resolved>>,
     /// What this request has shown by itself, where its id has stood for something else before.
     alone: Option<Box<ToolCall>>,
 }
@@ -132,13 +134,13 @@ impl Permissions {
     }
 
     /// Notes what a rule waits for before it allows a request.
-    pub(crate) fn is_checked(&mut self, id: PermissionId, token: Option<Token>) {
+    pub(crate) fn is_checked(&mut self, id: PermissionId, token: Option<Token<Resolved>>) {
         if let Some(open) = self.queue.iter_mut().find(|open| open.id == id) {
             open.checking = token;
         }
     }
 
-    pub(crate) fn is_checked_by(&self, id: PermissionId, token: Token) -> bool {
+    pub(crate) fn is_checked_by(&self, id: PermissionId, token: Token<Resolved>) -> bool {
         let mut open = self.queue.iter();
         open.any(|open| open.id == id && open.checking == Some(token))
     }

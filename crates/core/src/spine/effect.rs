@@ -6,8 +6,9 @@ use crate::conversation::history::{Granted, HistoryOrder};
 use crate::render::view::{Frame, UndoView, WholeView};
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use crate::spine::ids::{
-    AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token, ToolUseId, TurnKey,
+    AgentKey, BufId, PermissionId, SessionKey, TerminalKey, ToolUseId, TurnKey,
 };
+use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
@@ -31,20 +32,29 @@ pub enum HostEffect {
     /// Closes stdin, then SIGTERM, then SIGKILL to the process group; answered by `AgentExited`.
     Shutdown { agent: AgentKey },
     /// Answered by `DiskRead`.
-    ReadDisk { token: Token, path: PathBuf },
+    ReadDisk {
+        token: Token<reply::DiskRead>,
+        path: PathBuf,
+    },
     /// Replaces a file atomically, if it still has the stamp `over` (`None`: if there still is
     /// none); answered by `DiskWritten`.
     WriteDisk {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         path: PathBuf,
         over: Option<Stamp>,
         text: Text,
         format: Format,
     },
     /// Looks where paths lead, symbolic links followed; answered by `Resolved`.
-    Resolve { token: Token, paths: Vec<PathBuf> },
+    Resolve {
+        token: Token<reply::Resolved>,
+        paths: Vec<PathBuf>,
+    },
     /// Deletes a file; answered by `DiskWritten`.
-    DeleteDisk { token: Token, path: PathBuf },
+    DeleteDisk {
+        token: Token<reply::DiskWritten>,
+        path: PathBuf,
+    },
     /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
     /// reports what changes by `DiskChanged`. Once more: nothing.
     OpenProject { root: PathBuf },
@@ -53,7 +63,7 @@ pub enum HostEffect {
     /// Looks at every file of an open project, reports what has changed, and keeps the state of
     /// all; answered by `CheckpointTaken`.
     Checkpoint {
-        token: Token,
+        token: Token<reply::CheckpointTaken>,
         root: PathBuf,
         /// What holds from now on, over all sessions of the project.
         turns: Turns,
@@ -76,13 +86,13 @@ pub enum HostEffect {
     History(HistoryOrder),
     /// Puts back what was at a path: content, kind and mode; answered by `DiskWritten`.
     Restore {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         path: PathBuf,
         state: FileState,
     },
     /// Moves a file where nothing is; answered by `DiskWritten`.
     MoveDisk {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         from: PathBuf,
         to: PathBuf,
     },
@@ -106,9 +116,12 @@ pub enum HostEffect {
     /// has ended already is left alone.
     KillTerminal { terminal: TerminalKey },
     /// Answered by `Timer` after `ms` milliseconds.
-    Timer { token: Token, ms: u64 },
+    Timer { token: Token<reply::Timer>, ms: u64 },
     /// Reads an image for a prompt: from a file, or from the clipboard; answered by `ImageRead`.
-    ReadImage { token: Token, path: Option<PathBuf> },
+    ReadImage {
+        token: Token<reply::ImageRead>,
+        path: Option<PathBuf>,
+    },
     /// Reads the prompts that were written in a folder; answered by `PromptsRecalled`.
     RecallPrompts { folder: PathBuf },
     /// Keeps a prompt that was written there.
@@ -116,7 +129,10 @@ pub enum HostEffect {
     /// Lists the files of a folder that `.gitignore` lets through; answered by `FilesListed`.
     ListFiles { folder: PathBuf },
     /// Asks git what has changed in a folder since the last commit; answered by `DiffRead`.
-    Diff { token: Token, folder: PathBuf },
+    Diff {
+        token: Token<reply::DiffRead>,
+        folder: PathBuf,
+    },
     /// Runs [`crate::render::markdown::preload`] for a language; answered by `LanguageReady`.
     Preload { language: String },
     /// Agents are offered these tools from now on; those that are connected are told.
@@ -145,7 +161,7 @@ pub enum EditorEffect {
     Frame(Frame),
     /// Changes a buffer if its lines still are those of `tick`; answered by `Edited`.
     Edit {
-        token: Token,
+        token: Token<reply::Edited>,
         buf: BufId,
         tick: u64,
         /// Disjoint, from the top down, in rows of the text at `tick`.

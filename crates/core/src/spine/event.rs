@@ -15,9 +15,9 @@ use crate::questions::rules::Rules;
 use crate::render::view::Whole;
 use crate::spine::effect::Level;
 use crate::spine::ids::{
-    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, Token, ToolUseId,
-    TurnKey,
+    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, ToolUseId, TurnKey,
 };
+use crate::spine::pending::{Token, reply};
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
 use crate::terminals::{Output, TerminalEvent};
 use crate::text::format::Format;
@@ -276,7 +276,7 @@ pub enum Event {
         edit: LineEdit,
         /// The edit of this client's that it is part of, save hooks included; `None` for the user's,
         /// or a plugin's.
-        made_for: Option<Token>,
+        made_for: Option<Token<reply::Edited>>,
     },
     /// Options of an attached buffer changed, or it was saved (then `modified` is false).
     BufChanged {
@@ -296,7 +296,7 @@ pub enum Event {
     },
     /// An `Effect::Edit` was carried out, or not.
     Edited {
-        token: Token,
+        token: Token<reply::Edited>,
         buf: BufId,
         result: Result<EditDone, EditError>,
     },
@@ -322,17 +322,17 @@ pub enum Event {
         stderr: Vec<String>,
     },
     DiskRead {
-        token: Token,
+        token: Token<reply::DiskRead>,
         result: Result<DiskFile, String>,
     },
     /// The stamp is that of what is there now.
     DiskWritten {
-        token: Token,
+        token: Token<reply::DiskWritten>,
         result: Result<Option<Stamp>, WriteError>,
     },
     /// Where the paths of a `Resolve` lead, in their order.
     Resolved {
-        token: Token,
+        token: Token<reply::Resolved>,
         paths: Vec<PathBuf>,
     },
     /// Files of a project have changed on disk, whoever did it.
@@ -342,7 +342,7 @@ pub enum Event {
     },
     /// The answer to `Checkpoint`; all that had changed before has been told by `DiskChanged`.
     CheckpointTaken {
-        token: Token,
+        token: Token<reply::CheckpointTaken>,
         result: Result<Checkpoint, String>,
     },
     /// The user's repository has other versions of files under review than before.
@@ -357,7 +357,7 @@ pub enum Event {
     /// Something was done about what is kept of sessions.
     History {
         /// That of the order; none where nobody waits for it.
-        token: Option<Token>,
+        token: Option<Token<reply::History>>,
         news: HistoryNews,
     },
     /// The files of a project can no longer be watched; the words say why and what to do.
@@ -368,11 +368,11 @@ pub enum Event {
     /// Something happened to a terminal, or the user wants something of one.
     Terminal(TerminalEvent),
     Timer {
-        token: Token,
+        token: Token<reply::Timer>,
     },
     /// The answer to `ReadImage`.
     ImageRead {
-        token: Token,
+        token: Token<reply::ImageRead>,
         result: Result<Image, String>,
     },
     /// The answer to `RecallPrompts`, oldest first.
@@ -387,7 +387,7 @@ pub enum Event {
     },
     /// The answer to `Diff`.
     DiffRead {
-        token: Token,
+        token: Token<reply::DiffRead>,
         result: Result<String, String>,
     },
     /// A language was loaded; if that failed, code in it stays plain.

@@ -12,9 +12,9 @@ pub struct SessionKey(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufId(pub i32);
 
-/// Ties an effect to the event that reports its result.
+/// Something that is fetched for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Token(pub u64);
+pub struct ContentId(pub u64);
 
 /// A terminal, one that a command of an agent's runs in or one that only shows what the agent tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,72 +1,106 @@
-//! Work that goes on when an effect reports back.
+//! The work that goes on when an effect reports back, by the kind of its reply.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::conversation::history::HistoryJob;
 use crate::questions::rules::Check;
-use crate::spine::ids::{AgentKey, BufId, SessionKey, Token};
+use crate::spine::ids::{AgentKey, BufId, ContentId, SessionKey};
+use crate::spine::pending::{Pending, reply};
 use crate::spine::project::KeptReview;
 use crate::tools::ToolJob;
 use crate::workspace::fileops::LaneId;
 
-/// Work that goes on when an effect reports back.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    pub reads: Pending<reply::DiskRead, ReadJob>,
+    /// The lanes whose operations change a buffer or the disk.
+    pub edits: Pending<reply::Edited, LaneId>,
+    pub writes: Pending<reply::DiskWritten, LaneId>,
+    /// The rules that wait to know where paths lead.
+    pub rules: Pending<reply::Resolved, Check>,
+    pub checkpoints: Pending<reply::CheckpointTaken, CheckpointJob>,
+    pub images: Pending<reply::ImageRead, ContentId>,
+    pub diffs: Pending<reply::DiffRead, ContentId>,
+    pub history: Pending<reply::History, HistoryJob>,
+    pub timers: Pending<reply::Timer, TimerJob>,
+    contents: u64,
+}
+
+/// What a file is read for.
 #[derive(Debug)]
-pub enum Job {
-    /// A control request must have been answered by now.
-    ControlTimeout { agent: AgentKey, id: u64 },
-    /// The operation that is being carried out on a file.
-    File(LaneId),
-    /// The disk is read for what is proposed for a file.
-    Proposed(PathBuf),
-    /// A rule waits to know where paths lead.
-    Rules(Check),
-    /// The checkpoint before or after a session's turn.
-    Checkpoint { session: SessionKey, root: PathBuf },
-    /// The user has had time to go on to another mode.
-    OptionChosen(SessionKey),
-    /// Something about sessions of the past.
-    History(HistoryJob),
-    /// A file of a review that a Neovim before this one has left.
+pub enum ReadJob {
+    /// The operation its lane carries out.
+    Operation(LaneId),
+    /// A proposal for the file.
+    Proposal(PathBuf),
+    /// A review that an earlier Neovim left.
     Kept {
         session: SessionKey,
         kept: KeptReview,
     },
-    /// The time of a call of one of Neovim's tools.
-    Tool(ToolJob),
-    /// Something that goes along with a prompt is fetched; the attachment knows by the token.
-    Content,
+    /// A prompt.
+    Content(ContentId),
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
 }
 
-/// All jobs, by the token of the effect that each waits for.
-#[derive(Debug, Default)]
-pub struct Jobs {
-    all: HashMap<Token, Job>,
+/// The checkpoint before or after a session's turn.
+#[derive(Debug)]
+pub struct CheckpointJob {
+    pub session: SessionKey,
+    pub root: PathBuf,
+}
+
+/// What a timer is for.
+#[derive(Debug)]
+pub enum TimerJob {
+    /// The time limit of a control request.
+    Control { agent: AgentKey, id: u64 },
+    /// The user has had time to go on to another mode.
+    OptionChosen(SessionKey),
+    /// The agents asked for their sessions have had time to answer.
+    Listing(u32),
+    /// The time of a call of one of Neovim's tools.
+    Tool(ToolJob),
 }
 
 impl Jobs {
-    pub fn insert(&mut self, token: Token, job: Job) {
-        self.all.insert(token, job);
+    /// Returns an id for something that is fetched for a prompt.
+    pub fn content(&mut self) -> ContentId {
+        self.contents += 1;
+        ContentId(self.contents)
     }
 
-    /// Takes out the job that waits for an effect.
-    pub fn remove(&mut self, token: Token) -> Option<Job> {
-        self.all.remove(&token)
+    /// Returns whether something is being fetched.
+    pub fn is_fetching(&self, id: ContentId) -> bool {
+        let is_read = |job: &ReadJob| matches!(job, ReadJob::Content(read) if *read == id);
+        self.reads.values().any(is_read)
+            || self.images.values().any(|image| *image == id)
+            || self.diffs.values().any(|diff| *diff == id)
     }
 
-    pub fn get(&self, token: Token) -> Option<&Job> {
-        self.all.get(&token)
+    /// Returns the jobs, as text, that are to be resumed yet; time limits are not.
+    #[cfg(test)]
+    pub fn left(&self) -> Vec<String> {
+        let is_due =
+            |job: &&TimerJob| matches!(job, TimerJob::OptionChosen(_) | TimerJob::Listing(_));
+        let text = |job: &dyn std::fmt::Debug| format!("{job:?}");
+        let mut left: Vec<String> = self.reads.values().map(|job| text(job)).collect();
+        left.extend(self.edits.values().map(|job| text(job)));
+        left.extend(self.writes.values().map(|job| text(job)));
+        left.extend(self.rules.values().map(|job| text(job)));
+        left.extend(self.checkpoints.values().map(|job| text(job)));
+        left.extend(self.images.values().map(|job| text(job)));
+        left.extend(self.diffs.values().map(|job| text(job)));
+        left.extend(self.history.values().map(|job| text(job)));
+        left.extend(self.timers.values().filter(is_due).map(|job| text(job)));
+        left
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &Job> {
-        self.all.values()
-    }
-
-    /// Forgets what limits the time of an agent that is gone.
+    /// Gives up the time limits of an agent that is gone.
     pub fn forget_timeouts(&mut self, gone: AgentKey) {
-        self.all
-            .retain(|_, job| !matches!(job, Job::ControlTimeout { agent, .. } if *agent == gone));
+        let is_its =
+            |job: &TimerJob| matches!(job, TimerJob::Control { agent, .. } if *agent == gone);
+        self.timers.retain(|job| !is_its(job));
     }
 }

@@ -23,7 +23,7 @@ fn attach_image(w: &mut World, path: &str) {
 
 /// Lets the image that is being fetched arrive, or not.
 fn image_comes(w: &mut World, result: Result<&str, &str>) {
-    let token = w.fetching.remove(0);
+    let token = w.images.remove(0);
     let image = |data: &str| Image {
         mime: "image/png",
         data: data.into(),
@@ -178,7 +178,7 @@ fn an_agent_that_takes_no_images_gets_none() {
     let mut w = taking(&json!({}));
     attach_image(&mut w, "/p/shot.png");
     w.saw(&["Warn: The agent \"bot\" takes no images: nothing was attached."]);
-    assert!(w.fetching.is_empty());
+    assert!(w.images.is_empty());
     // One that came before the agent had said so.
     let image = Attachment::Image {
         path: None,
@@ -214,7 +214,7 @@ fn a_diff_is_asked_for_when_the_prompt_goes_out() {
     ] {
         attach(&mut w, diff.clone());
         w.prompts("look");
-        let token = w.fetching.remove(0);
+        let token = w.diffs.remove(0);
         w.happens(Event::DiffRead { token, result });
         assert_eq!(sent(&w)[0]["text"], want);
         w.ends_turn("end_turn");

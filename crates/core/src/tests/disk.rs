@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::effect::HostEffect;
 use crate::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
-use crate::spine::ids::Token;
 use crate::spine::project::{Blob, Body, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
@@ -146,16 +145,9 @@ impl Disk {
         self.waiting.keys().cloned().collect()
     }
 
-    /// Returns the token of the next operation on a path.
-    pub fn next(&self, path: &Path) -> Option<Token> {
-        match self.waiting.get(path)?.front()? {
-            HostEffect::ReadDisk { token, .. }
-            | HostEffect::WriteDisk { token, .. }
-            | HostEffect::DeleteDisk { token, .. }
-            | HostEffect::Restore { token, .. }
-            | HostEffect::MoveDisk { token, .. } => Some(*token),
-            _ => None,
-        }
+    /// Returns the next operation on a path.
+    pub fn next(&self, path: &Path) -> Option<&HostEffect> {
+        self.waiting.get(path)?.front()
     }
 
     /// Carries out the next operation on a path.

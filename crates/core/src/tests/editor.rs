@@ -13,7 +13,9 @@ use crate::render::view::{
 };
 use crate::spine::effect::Save;
 use crate::spine::event::{BufState, EditDone, EditError, Event, Prompt, SaveError};
-use crate::spine::ids::{BufId, SessionKey, TerminalKey, Token, TurnKey};
+use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Edited;
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 
@@ -88,7 +90,7 @@ impl Buffer {
         &mut self,
         buf: BufId,
         edit: &LineEdit,
-        made_for: Option<Token>,
+        made_for: Option<Token<Edited>>,
         out: &mut Vec<Event>,
     ) -> (LineEdit, LineEdit) {
         let rows = edit.start..edit.start + edit.removed;
@@ -120,7 +122,7 @@ impl Buffer {
         &mut self,
         buf: BufId,
         edits: &[LineEdit],
-        made_for: Option<Token>,
+        made_for: Option<Token<Edited>>,
         out: &mut Vec<Event>,
     ) {
         let edits = edits.iter().rev();
@@ -297,7 +299,7 @@ impl Editor {
     /// Carries out `EditorEffect::Edit`.
     pub fn edit(
         &mut self,
-        job: (Token, BufId, u64),
+        job: (Token<Edited>, BufId, u64),
         edits: &[LineEdit],
         save: Save,
         disk: &mut Disk,
@@ -310,7 +312,7 @@ impl Editor {
 
     fn try_edit(
         &mut self,
-        (token, buf, tick): (Token, BufId, u64),
+        (token, buf, tick): (Token<Edited>, BufId, u64),
         edits: &[LineEdit],
         save: Save,
         disk: &mut Disk,

@@ -4,12 +4,13 @@ use super::agent::Life;
 use super::screen::{Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::attachment::Attachment;
-use crate::model::{AgentState, Job, Model, Phase, Stage};
+use crate::model::{AgentState, Model, Phase, Stage};
 use crate::spine::asker::Asker;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
+use crate::spine::jobs::TimerJob;
 use crate::text::LineEdit;
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
@@ -46,7 +47,7 @@ pub fn check_model(model: &Model) {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
                     session.awaits_checkpoint
                         || agent.state == AgentState::Leaving
-                        || fetched.any(|token| model.jobs.get(token).is_some())
+                        || fetched.any(|id| model.jobs.is_fetching(id))
                 }
                 Stage::Answer(request) => agent.pending.contains_key(request),
             });
@@ -214,9 +215,8 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 /// Holds when nothing is under way any more.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
-    let waits = |job: &&Job| !matches!(job, Job::ControlTimeout { .. } | Job::Tool(_));
-    let left: Vec<&Job> = world.model.jobs.values().filter(waits).collect();
-    assert!(left.is_empty(), "jobs nobody goes on with: {left:?}");
+    let left = world.model.jobs.left();
+    assert!(left.is_empty(), "jobs without a reply: {left:?}");
     assert!(
         world.model.fileops.is_empty(),
         "operations left: {:?}",
@@ -231,11 +231,8 @@ pub fn check_rest(world: &mut World) {
     }
     check_answered(world, "when all is closed");
     world.calls.check(&world.model, "when all is closed");
-    let is_timed = world
-        .model
-        .jobs
-        .values()
-        .any(|job| matches!(job, Job::Tool(_)));
+    let mut timers = world.model.jobs.timers.values();
+    let is_timed = timers.any(|job| matches!(job, TimerJob::Tool(_)));
     assert!(!is_timed, "a call that is over is timed");
     assert!(
         world.model.agents.is_empty(),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use crate::spine::event::Event;
-use crate::spine::ids::Token;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Checkpoint, FileChange, FileState};
 
 #[derive(Debug, Default)]
@@ -18,7 +19,7 @@ pub struct Shadow {
     open: Vec<PathBuf>,
     known: BTreeMap<PathBuf, FileState>,
     /// Checkpoints that were asked for.
-    asked: VecDeque<Token>,
+    asked: VecDeque<Token<CheckpointTaken>>,
     /// What was seen and has not been told.
     outbox: VecDeque<Event>,
     /// It has not seen all: the project was closed for a while.
@@ -46,7 +47,7 @@ impl Shadow {
         self.has_slept |= self.open.is_empty();
     }
 
-    pub fn is_asked(&mut self, token: Token, root: &Path) {
+    pub fn is_asked(&mut self, token: Token<CheckpointTaken>, root: &Path) {
         assert!(self.open.iter().any(|open| open == root), "it is not open");
         self.asked.push_back(token);
     }

@@ -28,7 +28,8 @@ use crate::render::markdown;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::{AgentSpec, Event};
-use crate::spine::ids::{AgentKey, SessionKey, Token};
+use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::pending::{Token, reply};
 use crate::spine::project::KeptReview;
 use crate::terminals::Output;
 use crate::update::update;
@@ -71,15 +72,16 @@ pub struct World {
     pub agents: BTreeMap<AgentKey, Agent>,
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
-    pub timers: VecDeque<Token>,
+    pub timers: VecDeque<Token<reply::Timer>>,
     /// What agents say they take in prompts.
     pub capabilities: Value,
     /// What is fetched for prompts; a test tells what comes of it.
-    pub fetching: Vec<Token>,
+    pub images: Vec<Token<reply::ImageRead>>,
+    pub diffs: Vec<Token<reply::DiffRead>>,
     /// Languages that were asked for.
     pub to_load: VecDeque<String>,
     /// Paths that were asked about.
-    to_resolve: VecDeque<(Token, Vec<PathBuf>)>,
+    to_resolve: VecDeque<(Token<reply::Resolved>, Vec<PathBuf>)>,
     held: Vec<Part>,
     pub log: Vec<String>,
     /// All that was announced.
@@ -132,7 +134,8 @@ impl World {
             to_editor: VecDeque::new(),
             timers: VecDeque::new(),
             capabilities: json!({ "embeddedContext": true }),
-            fetching: Vec::new(),
+            images: Vec::new(),
+            diffs: Vec::new(),
             to_load: VecDeque::new(),
             to_resolve: VecDeque::new(),
             held: Vec::new(),
@@ -498,9 +501,8 @@ impl World {
             }
             HostEffect::History(order) => self.to_core.extend(self.records.does(order)),
             HostEffect::Track { paths, .. } => self.tracked.extend(paths),
-            HostEffect::ReadImage { token, .. } | HostEffect::Diff { token, .. } => {
-                self.fetching.push(token);
-            }
+            HostEffect::ReadImage { token, .. } => self.images.push(token),
+            HostEffect::Diff { token, .. } => self.diffs.push(token),
             HostEffect::ListFiles { folder } => {
                 let paths = self.disk.states().into_keys();
                 let inside =

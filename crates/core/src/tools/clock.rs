@@ -7,8 +7,10 @@ use super::{Progress, ToolResult};
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::ids::{Token, ToolUseId};
-use crate::spine::jobs::Job;
+use crate::spine::ids::ToolUseId;
+use crate::spine::jobs::TimerJob;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Timer;
 
 /// How far a limit may be passed, as a part of it.
 const SLICES: u64 = 10;
@@ -22,9 +24,9 @@ pub(super) struct Clock {
     limit: Option<u64>,
     spent: u64,
     /// The slice that is being counted, and how long it is.
-    slice: Option<(Token, u64)>,
+    slice: Option<(Token<Timer>, u64)>,
     /// The next sign of life.
-    sign: Option<Token>,
+    sign: Option<Token<Timer>>,
     /// What the caller has heard last.
     told: Option<Progress>,
 }
@@ -63,7 +65,7 @@ impl Clock {
     }
 
     /// Returns the timers that nobody waits for any more.
-    pub fn stop(&mut self) -> impl Iterator<Item = Token> + use<> {
+    pub fn stop(&mut self) -> impl Iterator<Item = Token<Timer>> + use<> {
         let slice = self.slice.take().map(|(token, _)| token);
         slice.into_iter().chain(self.sign.take())
     }
@@ -86,7 +88,7 @@ impl Model {
         };
         let is_right = slice.is_some() == clock.slice.is_some();
         if !is_right && let Some((token, _)) = clock.slice.take() {
-            self.jobs.remove(token);
+            self.jobs.timers.take(token);
         } else if !is_right && let Some(ms) = slice {
             let token = self.timer(ToolJob::Slice(id), ms, fx);
             if let Some(of) = self.tools.uses.get_mut(&id) {
@@ -97,7 +99,7 @@ impl Model {
         let sign = match (sign, is_asking) {
             (None, true) => Some(self.timer(ToolJob::Sign(id), SIGN_MS, fx)),
             (Some(token), false) => {
-                self.jobs.remove(token);
+                self.jobs.timers.take(token);
                 None
             }
             (same, _) => same,
@@ -107,8 +109,8 @@ impl Model {
         }
     }
 
-    fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token {
-        let token = self.token(Job::Tool(job));
+    fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token<Timer> {
+        let token = self.jobs.timers.add(TimerJob::Tool(job));
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
         token
     }

@@ -319,7 +319,7 @@ impl Model {
             return;
         };
         for token in of.clock.stop() {
-            self.jobs.remove(token);
+            self.jobs.timers.take(token);
         }
         self.remember_use(of);
     }

@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::conversation::transcript::Entry;
-use crate::model::{Job, Model, Session};
+use crate::model::{Model, Session};
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level, Turns};
 use crate::spine::ids::SessionKey;
+use crate::spine::jobs::CheckpointJob;
 use crate::spine::project::Checkpoint;
 use acp::ToolContent;
 
@@ -69,8 +70,7 @@ impl Model {
 
     /// Closes a project that no session works in any more, once its last window is closed.
     pub(crate) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
-        let is_asked = |job: &Job| matches!(job, Job::Checkpoint { root: r, .. } if r == root);
-        let is_asked = self.jobs.values().any(is_asked);
+        let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.project == root) {
             self.untrack_project(root);
@@ -95,11 +95,11 @@ impl Model {
         let mut here = self.sessions.values();
         let runs = here.any(|session| session.project == root && session.turn.is_some());
         let turns = if runs { Turns::Running } else { Turns::Over };
-        let job = Job::Checkpoint {
+        let job = CheckpointJob {
             session,
             root: root.clone(),
         };
-        let token = self.token(job);
+        let token = self.jobs.checkpoints.add(job);
         fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
     }
 

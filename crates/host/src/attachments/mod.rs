@@ -18,7 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 
 /// Time limit for a tool.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MAX_DIFF: usize = 512 << 10;
 
 /// Reads an image from a file, or from the clipboard.
-pub(super) fn image(token: Token, path: Option<PathBuf>, kit: &Kit) {
+pub(super) fn image(token: Token<reply::ImageRead>, path: Option<PathBuf>, kit: &Kit) {
     let (kit, environment) = (kit.clone(), kit.environment.clone());
     kit.clone().spawn("an image", async move {
         let work = move || match path {
@@ -84,7 +84,7 @@ pub(super) fn list(folder: PathBuf, kit: &Kit) {
 }
 
 /// Runs `git diff` against the last commit of a folder.
-pub(super) fn diff(token: Token, folder: PathBuf, kit: &Kit) {
+pub(super) fn diff(token: Token<reply::DiffRead>, folder: PathBuf, kit: &Kit) {
     let (kit, environment) = (kit.clone(), kit.environment.clone());
     kit.clone().spawn("a diff", async move {
         let done = kit.blocking("a diff", move || git_diff(&folder, &environment));

@@ -16,7 +16,7 @@ use self::writers::RecordWriters;
 use super::guard::guarded_call;
 use acp_core::conversation::history::{HistoryNews, HistoryOrder};
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
 
 /// A sender to the history thread, which ends when this is dropped.
@@ -88,7 +88,7 @@ fn carry_out(
     writers: &mut RecordWriters,
     inbox: &Inbox,
 ) {
-    let answer = |token: Token, reply| {
+    let answer = |token: Token<reply::History>, reply| {
         let token = Some(token);
         inbox.send(Event::History { token, news: reply });
     };

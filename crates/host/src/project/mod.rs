@@ -49,7 +49,7 @@ pub(super) use self::store::Store;
 use super::Kit;
 use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
 
 /// The open projects.
@@ -84,7 +84,7 @@ enum Operation {
     Track(Vec<PathBuf>),
     /// These files are under review.
     Review(Vec<PathBuf>),
-    Checkpoint(Token, Turns),
+    Checkpoint(Token<reply::CheckpointTaken>, Turns),
 }
 
 impl Project {
@@ -138,7 +138,13 @@ impl Projects {
     }
 
     /// Takes a checkpoint; a root that is not open is answered with an error.
-    pub(super) fn checkpoint(&self, token: Token, root: &Path, turns: Turns, kit: &Kit) {
+    pub(super) fn checkpoint(
+        &self,
+        token: Token<reply::CheckpointTaken>,
+        root: &Path,
+        turns: Turns,
+        kit: &Kit,
+    ) {
         match self.lock().get(root) {
             Some(project) => project.send(Operation::Checkpoint(token, turns)),
             None => answer(kit, token, Err(not_open(root))),
@@ -221,7 +227,7 @@ async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
     }
 }
 
-fn answer(kit: &Kit, token: Token, result: Result<Checkpoint, String>) {
+fn answer(kit: &Kit, token: Token<reply::CheckpointTaken>, result: Result<Checkpoint, String>) {
     kit.inbox.send(Event::CheckpointTaken { token, result });
 }
 

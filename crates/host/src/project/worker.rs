@@ -22,7 +22,7 @@ use crate::Kit;
 use crate::guard::guarded;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::Checkpoint;
 
 /// The place named in panic reports.
@@ -257,7 +257,7 @@ impl Worker {
         Some(limited)
     }
 
-    async fn checkpoint(&mut self, token: Token) {
+    async fn checkpoint(&mut self, token: Token<reply::CheckpointTaken>) {
         let start = Instant::now();
         let result = match self.look_until_still().await {
             Some(limited) => {

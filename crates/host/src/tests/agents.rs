@@ -4,6 +4,8 @@ use super::super::agent::spawn_guarded;
 use super::super::command::{Program, command};
 use super::*;
 
+const TIMER: Token<reply::Timer> = Token::new(1);
+
 /// Runs a script that ends by itself, and compares its output and exit.
 fn check(script: &str, lines: &[&str], status: &str, stderr: &[&str]) {
     let life = Run::new().whole_life(script);
@@ -213,8 +215,8 @@ fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
     };
     assert!(written() < 70, "{}", written());
     // The editor's lane is free.
-    run.host.kit.inbox.send(Event::Timer { token: Token(1) });
-    assert!(matches!(run.next(), Event::Timer { token: Token(1) }));
+    run.host.kit.inbox.send(Event::Timer { token: TIMER });
+    assert!(matches!(run.next(), Event::Timer { token: TIMER }));
     for n in 0..LINES {
         assert!(run.outlet.agent_messages() <= 64);
         let line = run.line();

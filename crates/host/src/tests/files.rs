@@ -8,15 +8,16 @@ use acp_core::spine::event::{DiskText, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 
-const TOKEN: Token = Token(7);
+const READ: Token<reply::DiskRead> = Token::new(7);
+const WRITTEN: Token<reply::DiskWritten> = Token::new(7);
 
 impl Run {
     fn read(&self, name: &str) -> Result<Option<DiskText>, String> {
         let path = self.path(name);
-        self.host.run(HostEffect::ReadDisk { token: TOKEN, path });
+        self.host.run(HostEffect::ReadDisk { token: READ, path });
         match self.next() {
             Event::DiskRead {
-                token: TOKEN,
+                token: READ,
                 result,
             } => result
                 .map(|file| file.content)
@@ -31,7 +32,7 @@ impl Run {
 
     fn write_as(&self, name: &str, text: &str, format: Format) -> Result<(), String> {
         self.host.run(HostEffect::WriteDisk {
-            token: TOKEN,
+            token: WRITTEN,
             path: self.path(name),
             over: acp_edge::paths::stamp(&self.path(name)),
             text: Text::from_text(text),
@@ -42,14 +43,17 @@ impl Run {
 
     fn delete(&self, name: &str) -> Result<(), String> {
         let path = self.path(name);
-        self.host.run(HostEffect::DeleteDisk { token: TOKEN, path });
+        self.host.run(HostEffect::DeleteDisk {
+            token: WRITTEN,
+            path,
+        });
         self.written()
     }
 
     fn written(&self) -> Result<(), String> {
         match self.next() {
             Event::DiskWritten {
-                token: TOKEN,
+                token: WRITTEN,
                 result,
             } => match result {
                 Ok(_) => Ok(()),
@@ -293,25 +297,25 @@ fn operations_on_a_path_keep_their_order() {
     for n in 0..40 {
         let path = run.path("file");
         run.host.run(HostEffect::WriteDisk {
-            token: Token(n),
+            token: Token::new(n),
             path: path.clone(),
             over: None,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
         run.host.run(HostEffect::ReadDisk {
-            token: Token(n),
+            token: Token::new(n),
             path: path.clone(),
         });
         run.host.run(HostEffect::DeleteDisk {
-            token: Token(n),
+            token: Token::new(n),
             path,
         });
     }
     let written = |n, is_there| match run.next() {
         Event::DiskWritten { token, result } => {
             let stamp = result.expect("written");
-            assert_eq!((token, stamp.is_some()), (Token(n), is_there));
+            assert_eq!((token, stamp.is_some()), (Token::new(n), is_there));
         }
         other => panic!("{other:?}"),
     };
@@ -320,7 +324,7 @@ fn operations_on_a_path_keep_their_order() {
         match run.next() {
             Event::DiskRead { token, result } => {
                 let text = result.expect("readable").content.expect("there").text;
-                assert_eq!((token, text.to_string()), (Token(n), format!("{n}\n")));
+                assert_eq!((token, text.to_string()), (Token::new(n), format!("{n}\n")));
             }
             other => panic!("{other:?}"),
         }
@@ -357,7 +361,7 @@ fn a_file_changed_by_another_program_is_not_overwritten() {
     run.file("file", b"theirs\n", 0o644);
     let over = |over| {
         run.host.run(HostEffect::WriteDisk {
-            token: TOKEN,
+            token: WRITTEN,
             path: run.path("file"),
             over,
             text: Text::from_text("ours\n"),
@@ -381,14 +385,17 @@ fn pending_writes_are_finished_at_shutdown() {
     for n in 0..20 {
         let path = run.path("file");
         run.host.run(HostEffect::WriteDisk {
-            token: TOKEN,
+            token: WRITTEN,
             path: path.clone(),
             over: None,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
         if n < 19 {
-            run.host.run(HostEffect::DeleteDisk { token: TOKEN, path });
+            run.host.run(HostEffect::DeleteDisk {
+                token: WRITTEN,
+                path,
+            });
         }
     }
     run.host.shutdown(DEADLINE);
@@ -403,7 +410,7 @@ fn a_panic_is_reported_and_ends_one_operation_only() {
     });
     run.file("file", b"x\n", 0o644);
     let path = run.path("file");
-    run.host.run(HostEffect::ReadDisk { token: TOKEN, path });
+    run.host.run(HostEffect::ReadDisk { token: READ, path });
     match run.next() {
         Event::Panicked { place, message } => {
             assert_eq!(place, "reading a file");

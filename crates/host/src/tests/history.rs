@@ -13,7 +13,7 @@ use acp_core::spine::ids::SessionKey;
 
 const ONE: SessionKey = SessionKey(1);
 const TWO: SessionKey = SessionKey(2);
-const TOKEN: Token = Token(7);
+const TOKEN: Token<reply::History> = Token::new(7);
 
 /// A Neovim that stores its sessions in a folder.
 struct Keeper {

@@ -22,11 +22,11 @@ use tempfile::TempDir;
 use super::*;
 use acp::Message;
 use acp_core::spine::event::AgentSpec;
-use acp_core::spine::ids::Token;
+use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::{Outlet, inbox};
 
 const DEADLINE: Duration = Duration::from_secs(30);
-const DEADLINE_TOKEN: Token = Token(u64::MAX);
+const DEADLINE_TOKEN: Token<reply::Timer> = Token::new(u64::MAX);
 const AGENT: AgentKey = AgentKey(1);
 
 /// A host, the core's end of the inbox, and a folder to work in.

@@ -63,8 +63,9 @@ impl Project {
 
     /// Takes a checkpoint; applies the changes reported before its answer.
     fn checkpoint(&self, turns: Turns) -> Checkpoint {
-        let token = Token(self.token.get());
-        self.token.set(token.0 + 1);
+        let number = self.token.get();
+        let token = Token::new(number);
+        self.token.set(number + 1);
         let root = self.root.clone();
         self.run
             .host
@@ -332,7 +333,7 @@ fn the_log_wakes_nobody() {
         .host
         .run(HostEffect::OpenProject { root: own.clone() });
     project.run.host.run(HostEffect::CloseProject { root });
-    let (token, turns) = (Token(77), Turns::Over);
+    let (token, turns) = (Token::new(77), Turns::Over);
     project.run.host.run(HostEffect::Checkpoint {
         token,
         root: own,
@@ -429,7 +430,7 @@ fn a_checkpoint_waits_for_writers() {
     let project = Project::new(&[("a", "one\n")]);
     let mut file = project.half("a");
     let before = project.looks_at("everything");
-    let (token, turns) = (Token(99), Turns::Over);
+    let (token, turns) = (Token::new(99), Turns::Over);
     let root = project.root.clone();
     let checkpoint = HostEffect::Checkpoint { token, root, turns };
     project.run.host.run(checkpoint);
@@ -471,7 +472,7 @@ fn a_file_written_without_end_is_still_reported() {
 fn a_file_is_read_after_its_writer_has_finished() {
     let project = Project::new(&[("a", "one\n")]);
     let mut file = project.half("a");
-    let (token, path) = (Token(99), project.root.join("a"));
+    let (token, path) = (Token::new(99), project.root.join("a"));
     project.run.host.run(HostEffect::ReadDisk { token, path });
     file.write_all(b" whole\n").expect("written");
     drop(file);

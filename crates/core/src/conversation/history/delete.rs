@@ -6,7 +6,7 @@
 use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, RecordName};
-use crate::model::{Job, Model, Session};
+use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use acp::SessionId;
 
@@ -43,7 +43,7 @@ impl Model {
         };
         self.past.deletions.insert(number, deletion);
         if let Some(name) = name {
-            let token = self.token(Job::History(HistoryJob::Delete(number)));
+            let token = self.jobs.history.add(HistoryJob::Delete(number));
             fx.push(order(HistoryOrder::Delete { token, name }));
         }
         self.tell_deletions(fx);

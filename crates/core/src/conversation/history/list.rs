@@ -10,11 +10,12 @@ use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, Kept, PastSession, Query, time};
 use crate::conversation::transcript::Entry;
-use crate::model::{Job, Model, Session};
+use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::jobs::TimerJob;
 use acp::SessionId;
 use acp::client::ListedSession;
 
@@ -43,10 +44,10 @@ impl Model {
         };
         let project = listing.query.project.clone();
         self.past.listings.insert(number, listing);
-        let token = self.token(Job::History(HistoryJob::List(number)));
+        let token = self.jobs.history.add(HistoryJob::List(number));
         fx.push(order(HistoryOrder::List { token, project }));
         if is_asked {
-            let token = self.token(Job::History(HistoryJob::Deadline(number)));
+            let token = self.jobs.timers.add(TimerJob::Listing(number));
             let ms = LIST_MS;
             fx.push(Effect::Host(HostEffect::Timer { token, ms }));
         }

@@ -27,7 +27,8 @@ pub(crate) use self::keep::restore;
 pub use self::lines::Past;
 pub(crate) use self::news::News;
 pub use self::past::{Granted, HistoryJob, PastSession, Pasts, Query, Source, Wish};
-use crate::spine::ids::{SessionKey, Token};
+use crate::spine::ids::SessionKey;
+use crate::spine::pending::{Token, reply};
 
 /// The version of records that is written.
 pub const VERSION: u32 = 1;
@@ -144,19 +145,25 @@ pub enum HistoryOrder {
     End { session: SessionKey },
     /// Answered by `Listed`: the records of a project, or all.
     List {
-        token: Token,
+        token: Token<reply::History>,
         project: Option<PathBuf>,
     },
     /// Answered by `Found`: the record of what its agent calls so.
     Find {
-        token: Token,
+        token: Token<reply::History>,
         agent: String,
         id: String,
     },
     /// Answered by `Read`.
-    Read { token: Token, name: RecordName },
+    Read {
+        token: Token<reply::History>,
+        name: RecordName,
+    },
     /// Answered by `Deleted`.
-    Delete { token: Token, name: RecordName },
+    Delete {
+        token: Token<reply::History>,
+        name: RecordName,
+    },
 }
 
 /// What becomes of a record that there is already of a session.

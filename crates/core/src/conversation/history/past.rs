@@ -9,7 +9,7 @@ use super::delete::Deletion;
 use super::keep::order;
 use super::list::Listing;
 use super::{Bounds, HistoryNews, HistoryOrder, RecordName};
-use crate::model::{Job, Model};
+use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
@@ -79,7 +79,6 @@ pub enum HistoryJob {
     /// A session waits to know what is kept of it.
     Find(SessionKey),
     List(u32),
-    Deadline(u32),
     Export(u32),
     Delete(u32),
 }
@@ -114,7 +113,7 @@ impl Model {
                 grant(number, Granted::Exported(text), fx);
             }
             Wish::Export(Source::Kept(name)) => {
-                let token = self.token(Job::History(HistoryJob::Export(number)));
+                let token = self.jobs.history.add(HistoryJob::Export(number));
                 fx.push(order(HistoryOrder::Read { token, name }));
             }
         }

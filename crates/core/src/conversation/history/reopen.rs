@@ -8,7 +8,7 @@ use super::entry::KeptEntry;
 use super::keep::order;
 use super::{HistoryJob, HistoryOrder, On, Past, RecordName};
 use crate::conversation::transcript::Entry;
-use crate::model::{Job, Model, Session};
+use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
@@ -28,7 +28,7 @@ impl Model {
         };
         let (agent, id) = (session.spec.name.clone(), id.0.to_string());
         session.history.is_looked_for = true;
-        let token = self.token(Job::History(HistoryJob::Find(key)));
+        let token = self.jobs.history.add(HistoryJob::Find(key));
         fx.push(order(HistoryOrder::Find { token, agent, id }));
         true
     }

@@ -11,7 +11,8 @@ mod wire;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::spine::ids::Token;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Timer;
 use acp::client::ConfigValue;
 use acp::{self, Purpose, SessionOption};
 
@@ -38,7 +39,7 @@ pub struct Options {
     /// What the agent was asked for and has not answered, oldest first.
     asked: Vec<Change>,
     /// What the user is still choosing, and the timer after which it is asked for.
-    choosing: Option<(Change, Token)>,
+    choosing: Option<(Change, Token<Timer>)>,
     /// What is to be asked for once the session is there.
     wishes: Vec<Setting>,
     /// What the user has set, by id: kept when the agent starts again.
@@ -210,15 +211,15 @@ impl Options {
     }
 
     /// Notes what the user is choosing.
-    fn choose(&mut self, option: &str, value: ConfigValue, token: Token) {
+    fn choose(&mut self, option: &str, value: ConfigValue, token: Token<Timer>) {
         let change = self.change(option, value);
         self.choosing = Some((change, token));
         self.refresh();
     }
 
     /// Takes what the user has chosen: at this timer, or at once.
-    fn take_chosen(&mut self, timer: Option<Token>) -> Option<(SessionOption, ConfigValue)> {
-        let due = |of: &mut (Change, Token)| timer.is_none_or(|timer| of.1 == timer);
+    fn take_chosen(&mut self, timer: Option<Token<Timer>>) -> Option<(SessionOption, ConfigValue)> {
+        let due = |of: &mut (Change, Token<Timer>)| timer.is_none_or(|timer| of.1 == timer);
         let (change, _) = self.choosing.take_if(due)?;
         self.refresh();
         let option = self.held.iter().find(|option| option.id == change.option)?;

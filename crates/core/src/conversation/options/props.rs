@@ -81,7 +81,7 @@ fn live(options_now: &mut Options, step: Step, tokens: &mut u64) {
             };
             if let Step::Choose(..) = step {
                 *tokens += 1;
-                options_now.choose(&meant.id, value, Token(*tokens));
+                options_now.choose(&meant.id, value, Token::new(*tokens));
             } else {
                 options_now.ask(&meant.id, value);
             }

@@ -6,10 +6,13 @@
 use serde_json::Value;
 
 use super::Setting;
-use crate::model::{Call, Job, Model};
+use crate::model::{Call, Model};
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
-use crate::spine::ids::{AgentKey, SessionKey, Token};
+use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::jobs::TimerJob;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Timer;
 use acp::client::{self, ConfigValue};
 use acp::{SessionOption, Way};
 
@@ -38,7 +41,7 @@ impl Model {
         match session.options.meant(&wish) {
             Err(why) => fx.push(notify(Level::Warn, why)),
             Ok((option, value)) if wish == Setting::NextMode => {
-                let token = self.token(Job::OptionChosen(key));
+                let token = self.jobs.timers.add(TimerJob::OptionChosen(key));
                 let ms = CHOOSING_MS;
                 fx.push(Effect::Host(HostEffect::Timer { token, ms }));
                 if let Some(session) = self.sessions.get_mut(&key) {
@@ -54,7 +57,7 @@ impl Model {
     pub(crate) fn ask_chosen_option(
         &mut self,
         key: SessionKey,
-        timer: Option<Token>,
+        timer: Option<Token<Timer>>,
         fx: &mut Effects,
     ) {
         let session = self.sessions.get_mut(&key);

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 
 use super::asked::Asked;
 use super::{Rules, Verdict};
-use crate::model::{Job, Model};
+use crate::model::Model;
 use crate::render::toolview;
 use crate::spine::cx::{Effects, emit, log};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::{PermissionId, SessionKey, Token};
+use crate::spine::ids::{PermissionId, SessionKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Resolved;
 use acp::{OptionKind, PermissionOption, ToolCallId};
 
 /// A look at where paths lead that a rule waits for.
@@ -48,7 +50,7 @@ impl Model {
                     permission: id,
                     paths: paths.clone(),
                 };
-                let token = self.token(Job::Rules(check));
+                let token = self.jobs.rules.add(check);
                 self.permissions.is_checked(id, Some(token));
                 fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
             }
@@ -59,7 +61,7 @@ impl Model {
     /// Goes on when it is known where paths lead.
     pub(crate) fn rules_checked(
         &mut self,
-        token: Token,
+        token: Token<Resolved>,
         check: Check,
         real: Vec<PathBuf>,
         fx: &mut Effects,

@@ -10,15 +10,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::model::Job;
-use crate::spine::effect::EditorEffect;
+use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
-use crate::spine::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey, Token};
+use crate::spine::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey};
+use crate::spine::jobs::ReadJob;
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;
 use crate::tests::steps::{Can, Step};
 use crate::tests::world::{FRAME, Part, S1, World};
 use crate::text::LineEdit;
+use crate::workspace::fileops::LaneId;
 use crate::workspace::reviews::FileReview;
 
 /// The files of a random life; the last one does not exist at first.
@@ -193,16 +194,32 @@ impl Story {
         typed.extend(after.difference(&before).filter(is_users).cloned());
     }
 
-    fn is_review(&self, token: Token) -> bool {
-        match self.w.model.jobs.get(token) {
-            Some(Job::File(lane)) => self.w.model.fileops.is_review(*lane),
-            _ => false,
+    fn is_review(&self, lane: Option<LaneId>) -> bool {
+        lane.is_some_and(|lane| self.w.model.fileops.is_review(lane))
+    }
+
+    /// Returns the lane an operation on disk belongs to.
+    fn lane_of(&self, operation: &HostEffect) -> Option<LaneId> {
+        let jobs = &self.w.model.jobs;
+        match operation {
+            HostEffect::ReadDisk { token, .. } => match jobs.reads.get(*token)? {
+                ReadJob::Operation(lane) => Some(*lane),
+                _ => None,
+            },
+            HostEffect::WriteDisk { token, .. }
+            | HostEffect::DeleteDisk { token, .. }
+            | HostEffect::Restore { token, .. }
+            | HostEffect::MoveDisk { token, .. } => jobs.writes.get(*token).copied(),
+            _ => None,
         }
     }
 
     pub fn editor_moves(&mut self) {
         let next = match self.w.to_editor.front() {
-            Some(EditorEffect::Edit { token, buf, .. }) if self.is_review(*token) => Some(*buf),
+            Some(EditorEffect::Edit { token, buf, .. }) => {
+                let lane = self.w.model.jobs.edits.get(*token).copied();
+                self.is_review(lane).then_some(*buf)
+            }
             _ => None,
         };
         let path = next.and_then(|buf| self.w.editor.buffers.get(&buf));
@@ -231,12 +248,8 @@ impl Story {
             let event = life.w.disk.work(&path);
             event.into_iter().for_each(|event| life.w.happens(event));
         };
-        match self
-            .w
-            .disk
-            .next(&path)
-            .is_some_and(|token| self.is_review(token))
-        {
+        let next = self.w.disk.next(&path);
+        match self.is_review(next.and_then(|next| self.lane_of(next))) {
             true => self.willed(file, Self::disk_lines, work),
             false => work(self),
         }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Save};
 use crate::spine::event::{DiskFile, EditDone, Stamp};
-use crate::spine::ids::{BufId, SessionKey, Token};
+use crate::spine::ids::{BufId, SessionKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::{DiskWritten, Edited};
 use crate::spine::project::{Body, FileState};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
@@ -150,7 +152,7 @@ impl BufferEdit {
         }
     }
 
-    pub(super) fn into_effect(self, token: Token) -> Effect {
+    pub(super) fn into_effect(self, token: Token<Edited>) -> Effect {
         Effect::Editor(EditorEffect::Edit {
             token,
             buf: self.buf,
@@ -162,7 +164,7 @@ impl BufferEdit {
 }
 
 impl Change {
-    pub(super) fn into_effect(self, token: Token, path: PathBuf) -> Effect {
+    pub(super) fn into_effect(self, token: Token<DiskWritten>, path: PathBuf) -> Effect {
         Effect::Host(match self {
             Change::Write { over, text, format } => HostEffect::WriteDisk {
                 token,

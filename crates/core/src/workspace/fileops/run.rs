@@ -9,13 +9,15 @@ use super::intent::{Intent, Operation};
 use super::lane::LaneId;
 use super::plan::{Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
-use crate::model::{Job, Model};
+use crate::model::Model;
 use crate::questions::permission::was_cancelled;
 use crate::spine::asker::Asker;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
-use crate::spine::ids::Token;
+use crate::spine::jobs::ReadJob;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Edited;
 
 /// Why a change was not made.
 enum Why {
@@ -88,7 +90,7 @@ impl Model {
     /// Plans an operation and starts its effect.
     fn go_on(&mut self, lane: LaneId, mut op: Operation, disk: Option<DiskFile>, fx: &mut Effects) {
         if disk.is_none() && self.reads_disk(&mut op, fx) {
-            let token = self.token(Job::File(lane));
+            let token = self.jobs.reads.add(ReadJob::Operation(lane));
             let path = op.path.clone();
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
             return self.fileops.waits(lane, op, None, None);
@@ -101,12 +103,12 @@ impl Model {
                 landing,
             } => {
                 self.open_review(opens);
-                let token = self.token(Job::File(lane));
+                let token = self.jobs.edits.add(lane);
                 fx.push(edit.into_effect(token));
                 self.fileops.waits(lane, op, Some(landing), Some(author));
             }
             Plan::Disk(change, landing) => {
-                let token = self.token(Job::File(lane));
+                let token = self.jobs.writes.add(lane);
                 fx.push(change.into_effect(token, op.path.clone()));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
@@ -249,11 +251,9 @@ impl Model {
     }
 
     /// Returns the author of the lines that the editor reports for an edit of this client.
-    pub(crate) fn author_of(&self, token: Token) -> Author {
-        let author = match self.jobs.get(token) {
-            Some(Job::File(lane)) => self.fileops.author(*lane),
-            _ => None,
-        };
+    pub(crate) fn author_of(&self, token: Token<Edited>) -> Author {
+        let lane = self.jobs.edits.get(token);
+        let author = lane.and_then(|lane| self.fileops.author(*lane));
         author.unwrap_or(Author::Others)
     }
 

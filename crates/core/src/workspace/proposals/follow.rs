@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
-use crate::model::{Job, Model, Session};
+use crate::model::{Model, Session};
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{PermissionId, SessionKey};
+use crate::spine::jobs::ReadJob;
 use crate::text::paths::normalized;
 use crate::text::{Text, moved};
 use crate::workspace::ledger::diff;
@@ -135,7 +136,7 @@ impl Model {
         }
         self.proposals.all = all;
         for path in to_read {
-            let token = self.token(Job::Proposed(path.clone()));
+            let token = self.jobs.reads.add(ReadJob::Proposal(path.clone()));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
     }

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Job, Model};
+use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{BufState, DiskFile};
-use crate::spine::ids::{BufId, Token};
+use crate::spine::ids::BufId;
+use crate::spine::jobs::ReadJob;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Edited;
 use crate::spine::project::FileState;
 use crate::text::LineEdit;
 use crate::workspace::documents::Document;
@@ -46,7 +49,7 @@ impl Model {
         // Without a review as well: the buffer may show that of another name it had.
         self.reviews.touch(&path);
         if !is_saved_known {
-            let token = self.token(Job::Saved(buf));
+            let token = self.jobs.reads.add(ReadJob::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
     }
@@ -72,7 +75,7 @@ impl Model {
         buf: BufId,
         tick: u64,
         edit: LineEdit,
-        made_for: Option<Token>,
+        made_for: Option<Token<Edited>>,
     ) {
         let Some(edit) = self.documents.edit(buf, tick, edit) else {
             return;
@@ -111,7 +114,7 @@ impl Model {
     }
 
     /// All lines of an edit of the client's have come back from the editor.
-    pub(crate) fn edit_is_over(&mut self, buf: BufId, token: Token) {
+    pub(crate) fn edit_is_over(&mut self, buf: BufId, token: Token<Edited>) {
         let author = self.author_of(token);
         if let Some(path) = self.path_of(buf)
             && let Some(review) = self.reviews.get_mut(&path)

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{FileReview, Reviews};
-use crate::model::{Job, Model};
+use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
+use crate::spine::jobs::ReadJob;
 use crate::spine::project::{Body, FileState, KeptReview};
 use crate::text::Text;
 use crate::text::plural;
@@ -120,7 +121,7 @@ impl Model {
         }
         for kept in files {
             let path = kept.path.clone();
-            let token = self.token(Job::Kept { session, kept });
+            let token = self.jobs.reads.add(ReadJob::Kept { session, kept });
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
     }

@@ -19,7 +19,7 @@ use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, Checkpoint, FileChange, FileState};
 use acp_core::text::format::Format;
 
-pub(super) const CHECKPOINT: Token = Token(11);
+pub(super) const CHECKPOINT: Token<reply::CheckpointTaken> = Token::new(11);
 
 /// A host and a user's folder.
 pub(super) struct Work {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use super::*;
 use acp_core::spine::event::WriteError;
 
-const TOKEN: Token = Token(12);
+const TOKEN: Token<reply::DiskWritten> = Token::new(12);
 
 impl Work {
     fn restore(&self, name: &str, state: FileState) -> Result<(), String> {

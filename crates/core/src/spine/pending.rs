@@ -1,0 +1,90 @@
+//! Effects that are answered by an event, and what goes on then.
+//!
+//! Invariant: the type of a token names the reply it stands for, so a reply of one kind never
+//! resumes the work that waits for another.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::marker::PhantomData;
+
+/// Correlates an effect with the event that reports its result, a reply of kind `R`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token<R> {
+    number: u64,
+    reply: PhantomData<fn() -> R>,
+}
+
+/// The kinds of replies.
+pub mod reply {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Edited {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DiskRead {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DiskWritten {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Resolved {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CheckpointTaken {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ImageRead {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DiffRead {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum History {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Timer {}
+}
+
+impl<R> Token<R> {
+    pub const fn new(number: u64) -> Self {
+        Self {
+            number,
+            reply: PhantomData,
+        }
+    }
+}
+
+/// The work that waits for replies of one kind.
+#[derive(Debug)]
+pub struct Pending<R, J> {
+    all: HashMap<Token<R>, J>,
+    next: u64,
+}
+
+impl<R, J> Default for Pending<R, J> {
+    fn default() -> Self {
+        Self {
+            all: HashMap::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<R: Copy + Eq + Hash, J> Pending<R, J> {
+    /// Returns the token for an effect whose reply resumes `job`.
+    pub fn add(&mut self, job: J) -> Token<R> {
+        self.next += 1;
+        let token = Token::new(self.next);
+        self.all.insert(token, job);
+        token
+    }
+
+    /// Takes out the work a reply resumes; `None` if it was given up.
+    pub fn take(&mut self, token: Token<R>) -> Option<J> {
+        self.all.remove(&token)
+    }
+
+    pub fn get(&self, token: Token<R>) -> Option<&J> {
+        self.all.get(&token)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &J> {
+        self.all.values()
+    }
+
+    /// Gives up the work that is not to be resumed.
+    pub fn retain(&mut self, is_kept: impl Fn(&J) -> bool) {
+        self.all.retain(|_, job| is_kept(job));
+    }
+}
