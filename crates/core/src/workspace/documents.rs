@@ -1,7 +1,7 @@
-//! Mirrors of the file buffers Neovim has loaded: what an agent reads without the main thread.
+//! Mirrors of the file buffers Neovim has loaded, so that agents read without the main thread.
 //!
-//! Invariant: a document's text is the buffer's text at `state.tick`, kept so by `on_lines`; but
-//! a buffer with one empty line alone is an empty file, and a text without lines.
+//! Invariant: a document's text is the buffer's text at `state.tick`; `on_lines` keeps it so. A
+//! buffer with a single empty line is an empty file, and its text has no lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -12,8 +12,8 @@ use crate::spine::ids::BufId;
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text};
 
-/// More edits than this are made as one, from the first to the last: each one costs Neovim and
-/// the ledger a step of its own.
+/// Above this number, edits are joined into one: each edit costs Neovim and the ledger a separate
+/// step.
 const MAX_EDITS: usize = 500;
 
 /// A loaded file buffer.
@@ -23,10 +23,10 @@ pub struct Document {
     /// `path` with symbolic links resolved.
     pub real: PathBuf,
     pub text: Text,
-    /// The text as Neovim last read or wrote it; `None` when it was modified before it was seen,
-    /// or got another name since.
+    /// The text as Neovim last read or wrote it; `None` when the buffer was already modified when
+    /// it was first reported, or has been renamed since.
     pub saved: Option<Text>,
-    /// The file on disk that `saved` is the text of, where that is known for sure.
+    /// The file on disk that has the text `saved`, if that is certain.
     pub stamp: Option<Stamp>,
     pub state: BufState,
 }
@@ -39,8 +39,8 @@ impl Document {
 
     /// Returns edits of the text as edits of the buffer.
     ///
-    /// They are those of the text but where it is empty, or becomes so: a buffer that all lines
-    /// are deleted from is saved as a file without a byte, one with an empty line is not.
+    /// They differ only where the text is empty or becomes empty: a buffer from which all lines are
+    /// deleted is saved as a file of zero bytes, one with an empty line is not.
     pub fn to_buffer(&self, edits: Vec<LineEdit>) -> Vec<LineEdit> {
         if edits.is_empty() {
             return edits;
@@ -63,11 +63,11 @@ impl Document {
         }
     }
 
-    /// Returns a file as it was found on disk the way a buffer like this one reads it: what
-    /// leaves its format open is of this buffer's.
+    /// Returns a file on disk as a buffer like this one reads it. The buffer's format settles what
+    /// the file leaves open.
     ///
-    /// ASCII is the same in every encoding here, and lines that end with CR are known by the
-    /// buffer alone.
+    /// ASCII is the same in every encoding here, and only the buffer knows about lines that end
+    /// with CR.
     pub fn reads(&self, disk: &DiskText) -> DiskText {
         let mut read = disk.clone();
         if disk.text.is_ascii() {
@@ -81,7 +81,7 @@ impl Document {
         read
     }
 
-    /// Makes an edit of the buffer's, and returns what it does to the text.
+    /// Applies an edit of the buffer, and returns the matching edit of the text.
     fn edit(&mut self, edit: LineEdit) -> LineEdit {
         let removed = self.text.len();
         let was_empty = self.text.is_empty();
@@ -104,7 +104,7 @@ impl Document {
     }
 }
 
-/// Returns whether a buffer with this text is an empty file: it always has a line.
+/// Returns whether a buffer with this text is an empty file; a buffer always has a line.
 fn is_blank(text: &Text) -> bool {
     text.len_bytes() <= 1
 }
@@ -118,7 +118,7 @@ pub struct Documents {
     loading: BTreeMap<BufId, Loading>,
 }
 
-/// A buffer whose text comes in slices: what has come so far.
+/// A buffer whose text arrives in slices, and the lines received so far.
 #[derive(Debug)]
 struct Loading {
     path: PathBuf,
@@ -127,7 +127,7 @@ struct Loading {
 }
 
 impl Documents {
-    /// Takes in lines of a large buffer, from `row` on.
+    /// Adds a slice of a large buffer, from `row` on.
     pub fn load(&mut self, buf: BufId, path: PathBuf, real: PathBuf, row: usize, text: Text) {
         match self.loading.get_mut(&buf).filter(|_| row > 0) {
             Some(loading) => loading.text.append(text),
@@ -138,13 +138,13 @@ impl Documents {
         }
     }
 
-    /// Returns whether the text of a file's buffer is still coming in.
+    /// Returns whether slices of a file's buffer are still missing.
     pub fn is_loading(&self, path: &Path) -> bool {
         let mut all = self.loading.values();
         all.any(|loading| loading.path == path || loading.real == path)
     }
 
-    /// Takes in a buffer; `text` begins at `row`, the lines above have been loaded.
+    /// Adds a buffer; `text` begins at `row`, the lines above have been loaded.
     pub fn attach(
         &mut self,
         buf: BufId,
@@ -169,7 +169,7 @@ impl Documents {
         };
         let known = self.by_buf.get(&buf);
         let saved = match known {
-            // It was never read or written by this name.
+            // The buffer was never read or written under this name.
             Some(known) if known.path != path => None,
             Some(known) if state.modified => known.saved.clone(),
             None if state.modified => None,
@@ -212,8 +212,8 @@ impl Documents {
         Some(document)
     }
 
-    /// Makes an edit as Neovim reports it, and returns what it does to the document's text;
-    /// `None` if the document is not there as yet.
+    /// Applies an edit reported by Neovim, and returns the matching edit of the document's text;
+    /// `None` if the document is not loaded yet.
     pub fn edit(&mut self, buf: BufId, tick: u64, edit: LineEdit) -> Option<LineEdit> {
         if let Some(loading) = self.loading.get_mut(&buf) {
             loading.text.apply(&edit);
@@ -239,14 +239,14 @@ impl Documents {
         }
     }
 
-    /// Notes the last tick of the buffer, all changes up to which have been reported.
+    /// Records the buffer's tick after all changes up to it have been reported.
     pub fn catch_up(&mut self, buf: BufId, tick: u64) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.state.tick = tick;
         }
     }
 
-    /// Gives a document the name that its file has been moved to.
+    /// Renames a document after its file was moved.
     pub fn rename(&mut self, buf: BufId, path: &Path) {
         if let Some(document) = self.take(buf) {
             let (path, real) = (path.to_owned(), path.to_owned());
@@ -259,7 +259,7 @@ impl Documents {
         }
     }
 
-    /// Notes what others have written to the file.
+    /// Records the text that another program has written to the file.
     pub fn set_disk(&mut self, buf: BufId, text: Text, stamp: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(text);
@@ -267,8 +267,8 @@ impl Documents {
         }
     }
 
-    /// Notes which file a buffer was read from, before it was attached, if what is there now is
-    /// what was read.
+    /// Records the file that a buffer was read from before it was attached, if the file's present
+    /// text is the text that was read.
     pub fn recognise(&mut self, buf: BufId, disk: &DiskFile) {
         if let Some(document) = self.by_buf.get_mut(&buf)
             && document.stamp.is_none()
@@ -287,18 +287,18 @@ impl Documents {
         self.by_buf.values()
     }
 
-    /// Returns the document of a file, whichever of its names is given.
+    /// Returns the document of a file, under any of the file's names.
     pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
         let buf = *self.by_name.get(path)?.first()?;
         Some((buf, self.by_buf.get(&buf)?))
     }
 }
 
-/// Returns one edit that does what all of them do to a text of `len` lines; `after` is the result.
+/// Joins edits of a text of `len` lines into one; `after` is the result.
 fn in_one(edits: &[LineEdit], len: usize, after: &Text) -> LineEdit {
     let start = edits.first().map_or(0, |edit| edit.start);
     let end = edits.last().map_or(len, |edit| edit.start + edit.removed);
-    // What lies below the last edit is the same in both texts.
+    // Below the last edit both texts are the same.
     let below = len.saturating_sub(end);
     LineEdit {
         start,
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Checks what an edit of a buffer's leaves, and that it comes to the same for a follower.
+    /// Checks the result of a buffer's edit, and that the edit of the text gives the same result.
     #[track_caller]
     fn check_edit(before: &[&str], made: LineEdit, after: &[&str]) {
         let mut documents = document(before);
@@ -399,7 +399,7 @@ mod tests {
         assert!(!documents.is_loading(Path::new("/a")));
         let there = &documents.get(BUF).expect("it is there").text;
         assert_eq!(*there, text(&["a", "new", "b", "c", "d"]));
-        // A new text without slices takes the place of what was loaded.
+        // A new text without slices replaces the loaded lines.
         documents.load(BUF, path(), path(), 0, text(&["x"]));
         documents.attach(BUF, path(), path(), (0, text(&["y"])), state, None);
         assert_eq!(documents.get(BUF).expect("it is there").text, text(&["y"]));

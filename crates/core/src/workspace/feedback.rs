@@ -1,7 +1,7 @@
-//! What the user has rejected, told to the agent with the next prompt: gathered, shown, sent.
+//! Reports the user's rejects to the agent with the next prompt: gathers, shows and sends them.
 //!
-//! Invariants: nothing goes to the agent that the chat has not shown; what is there again (a
-//! reject that was undone) is not told; what is told is told once.
+//! Invariants: the chat shows everything that is sent to the agent; a change that is back (its
+//! reject was undone) is not reported; each reject is reported once.
 
 use std::path::{Path, PathBuf};
 
@@ -15,16 +15,16 @@ use crate::text::Text;
 use crate::text::plural;
 use crate::workspace::ledger::Hunk;
 
-/// Lines of diff that are told; of more, the hunks are counted.
+/// The maximum number of diff lines in a report; hunks beyond it are only counted.
 const MAX_LINES: usize = 200;
 
-/// Files changed as a whole that are told; of more, the rest is counted.
+/// The maximum number of files changed as a whole in a report; the rest is only counted.
 const MAX_WHOLE: usize = 50;
 
-/// Lines shown around a hunk.
+/// The number of context lines around a hunk.
 const CONTEXT: usize = 2;
 
-/// Hunks of a file that are kept: more are not told.
+/// The maximum number of rejected hunks kept per file; the rest is not reported.
 pub const MAX_HUNKS: usize = 200;
 
 /// A hunk the user has rejected.
@@ -32,42 +32,42 @@ pub const MAX_HUNKS: usize = 200;
 pub struct Rejected {
     old: Vec<String>,
     new: Vec<String>,
-    /// Where its lines were, in the text before and in the agent's.
+    /// The first rows of its lines in the base and in the agent's text.
     rows: (usize, usize),
     above: Vec<String>,
     below: Vec<String>,
 }
 
-/// What the user has rejected of a file as a whole.
+/// A rejected change of a file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedWhole {
     whole: Whole,
-    /// What was there, without its lines.
+    /// The content, without its lines.
     body: Body,
-    /// Where it was.
+    /// The file's path.
     place: PathBuf,
 }
 
-/// What goes along with the next prompt.
+/// The report attached to the next prompt.
 #[derive(Debug, PartialEq, Eq)]
 struct Feedback {
-    /// How many changes of which files.
+    /// The numbers of changes and files.
     what: String,
-    /// What happened to files as a whole, a line each.
+    /// Changes of files as a whole, a line each.
     whole: Vec<String>,
     diff: Vec<String>,
 }
 
-/// What of a file is told.
+/// The reported part of a file.
 struct Told<'a> {
-    /// Relative to the session's folder, if it is in there.
+    /// Relative to the session's folder, if the file is inside it.
     path: &'a Path,
     hunks: Vec<&'a Rejected>,
     whole: Vec<String>,
 }
 
 impl RejectedWhole {
-    /// Returns what happened to a file that is `now` at a place, before that is rejected.
+    /// Returns a change of a file as a whole before it is rejected; the file is `now` at `place`.
     pub fn of(whole: Whole, now: &FileState, place: &Path) -> Self {
         let mut body = now.body.clone();
         if let Body::Text(content) = &mut body {
@@ -80,8 +80,8 @@ impl RejectedWhole {
         }
     }
 
-    /// Returns whether a file that is `now` at a place has what was rejected: not carried out
-    /// yet, or there again.
+    /// Returns whether the rejected change is in the file, which is `now` at `place`: because the
+    /// reject is still pending, or because the change is back.
     pub fn is_there(&self, now: &FileState, place: &Path) -> bool {
         match &self.whole {
             Whole::Created => !now.is_missing(),
@@ -109,7 +109,7 @@ impl RejectedWhole {
         matches!(self.whole, Whole::Created | Whole::Deleted)
     }
 
-    /// Returns what was rejected and what has come of it, in a line.
+    /// Describes the rejected change and the result of the reject in a line.
     fn words(&self, path: &Path, cwd: &Path) -> String {
         let short = |path: &Path| path.strip_prefix(cwd).unwrap_or(path).display().to_string();
         let name = path.display();
@@ -132,7 +132,7 @@ impl RejectedWhole {
 }
 
 impl Rejected {
-    /// Returns a hunk as it is before it is rejected.
+    /// Returns a hunk before it is rejected.
     pub fn of(hunk: &Hunk, base: &Text, current: &Text) -> Self {
         let (old, new) = (&hunk.old, &hunk.new);
         Self {
@@ -144,7 +144,7 @@ impl Rejected {
         }
     }
 
-    /// Returns a line that a hunk must have to have what was rejected: an added one, else a
+    /// Returns a line that every hunk with the rejected change contains: an added one, else a
     /// removed one.
     pub fn first_line(&self) -> Option<&str> {
         let lines = if self.new.is_empty() {
@@ -155,7 +155,7 @@ impl Rejected {
         lines.first().map(String::as_str)
     }
 
-    /// Returns whether a hunk has what was rejected, maybe among other lines.
+    /// Returns whether a hunk contains the rejected change, possibly among other lines.
     pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
         if self.new.len() > hunk.new.len() || self.old.len() > hunk.old.len() {
             return false;
@@ -197,7 +197,7 @@ impl Rejected {
 }
 
 impl Feedback {
-    /// Returns what the agent is told.
+    /// Returns the report for the agent.
     fn text(&self) -> String {
         let mut text = "The user has rejected these changes of yours; the files do not have them \
                         any more:\n"
@@ -216,7 +216,8 @@ impl Feedback {
         text
     }
 
-    /// Returns what the chat shows; what matters comes first, for a fold's line is cut.
+    /// Returns the report for the chat. The important part comes first, because a fold's line is
+    /// cut.
     fn entry(&self, word: &str) -> Entry {
         let files = self.whole.iter();
         let files = files.map(|line| whole(format!("  {line}"), "AcpNotice"));
@@ -240,7 +241,7 @@ impl Feedback {
 }
 
 impl Model {
-    /// Shows in every chat what goes along with its next prompt by now.
+    /// Updates, in every chat, the report that is attached to the next prompt.
     pub(crate) fn refresh_feedback(&mut self) {
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
         for key in keys {
@@ -258,14 +259,14 @@ impl Model {
             };
             match session.along {
                 Some(at) => session.transcript.replace(at, entry),
-                // It would cut a message in two.
+                // An entry here would split a message.
                 None if session.turn.is_some() => {}
                 None => session.along = Some(session.transcript.push(entry)),
             }
         }
     }
 
-    /// Takes what goes along with a prompt that is sent now.
+    /// Returns the report for a prompt that is being sent, and clears it.
     pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
         let feedback = self.feedback_of(key);
         self.reviews.forget_rejected(key);
@@ -280,7 +281,7 @@ impl Model {
         Some(feedback.text())
     }
 
-    /// Lets nothing go along.
+    /// Discards the pending reports.
     pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
         let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
         for key in keys
@@ -304,7 +305,7 @@ impl Model {
             }
             let path = path.strip_prefix(cwd).unwrap_or(path);
             let whole: Vec<&RejectedWhole> = file.told_rejected_whole().collect();
-            // All lines came or went with the file: a line says it.
+            // All lines were added or removed with the file, which one line already says.
             let is_all = whole.iter().any(|whole| whole.is_of_all_lines());
             let whole = whole.iter().map(|whole| whole.words(path, cwd));
             let told = Told {
@@ -344,7 +345,7 @@ impl Model {
     }
 }
 
-/// Returns the diff of what was rejected, as far as there is room for it.
+/// Returns the diff of the rejected hunks, up to the limit.
 fn diff_of(files: &[Told<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut files = files.iter().filter(|file| !file.hunks.is_empty());
@@ -360,7 +361,7 @@ fn diff_of(files: &[Told<'_>]) -> Vec<String> {
     lines
 }
 
-/// Adds the diff of a file, as far as there is room for it.
+/// Adds the diff of a file, up to the limit.
 fn tell(mut lines: Vec<String>, file: &Told<'_>) -> Vec<String> {
     let Told { path, hunks, .. } = file;
     lines.push(format!("--- a/{}", path.display()));

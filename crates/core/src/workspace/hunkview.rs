@@ -1,4 +1,4 @@
-//! The hunks of a ledger as views: removed lines, changed words, what is offered in a conflict.
+//! Views of a ledger's hunks: removed lines, changed words, the agent's side of a conflict.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,17 +7,17 @@ use crate::render::diffview::whole;
 use crate::render::view::{Group, HunkView, Line, Span};
 use crate::workspace::ledger::{Hunk, Review, WordDiff, words};
 
-/// Text in a removed line longer than this is cut: it is shown, not edited.
+/// The maximum length of a removed line, in bytes; longer ones are cut.
 const MAX_REMOVED_LINE: usize = 1000;
 
-/// More removed lines than this are counted, not shown.
+/// The maximum number of removed lines shown; the rest is counted.
 const MAX_REMOVED_LINES: usize = 500;
 
 /// Changed bytes of a row.
 type Word = (usize, std::ops::Range<u32>);
 
-/// The changed words of the hunks of a file that were shown last, by the lines of both sides: to
-/// find them is what costs, and most hunks are the same when another one is typed in.
+/// A cache of changed words for the last shown hunks of a file, keyed by the lines of both sides.
+/// Finding the words is expensive, and an edit in one hunk leaves most others the same.
 #[derive(Debug, Default)]
 pub struct Words {
     known: HashMap<u64, WordDiff>,
@@ -41,7 +41,7 @@ impl Words {
     }
 }
 
-/// Returns lines from `row` on that would give way to others.
+/// Returns a view of the lines from `row` on that a proposal would replace.
 pub fn proposed(row: usize, old: &[String], new: &[String]) -> HunkView {
     let changed = words(&refs(old), &refs(new));
     HunkView {
@@ -60,7 +60,7 @@ fn view(
     changed: &mut impl FnMut(&[String], &[String]) -> WordDiff,
 ) -> HunkView {
     let new = ledger.current().to_lines(hunk.new.clone());
-    // In a conflict the agent's lines are no removed ones: they are what may come.
+    // In a conflict the agent's lines are not removed ones: they are offered.
     let (old, groups) = match &hunk.conflict {
         Some(theirs) => (theirs.clone(), ("AcpAdd", "AcpAddWord")),
         None => {
@@ -79,8 +79,7 @@ fn view(
     }
 }
 
-/// Returns lines as virtual ones, with their changed words marked: at most so many, cut to what
-/// can be read.
+/// Returns lines as virtual ones with their changed words marked, up to the limits above.
 fn shown(lines: &[String], changed: &[Word], groups: (Group, Group)) -> Vec<Line> {
     let all = lines.iter().take(MAX_REMOVED_LINES);
     let mut shown: Vec<Line> = all.map(|line| cut(line, groups.0)).collect();
@@ -102,7 +101,7 @@ fn shown(lines: &[String], changed: &[Word], groups: (Group, Group)) -> Vec<Line
     shown
 }
 
-/// Returns words of a block as words of the text it lies in, from row `start` on.
+/// Moves the words of a block that begins at row `start` to rows of the whole text.
 fn below(start: usize, words: Vec<Word>) -> Vec<Word> {
     let words = words.into_iter();
     words.map(|(row, range)| (start + row, range)).collect()

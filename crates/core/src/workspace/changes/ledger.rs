@@ -1,7 +1,7 @@
-//! What a change does to the review of its file.
+//! Applies a change on disk to the review of its file.
 //!
-//! Invariant: the text of a file in a buffer is left to the buffer; here it is the file as a whole
-//! that counts, and the text of files in no buffer.
+//! Invariant: a buffer's text is left to the buffer. This file handles the state of the file as a
+//! whole, and the text of files without a buffer.
 
 use std::path::Path;
 
@@ -14,8 +14,9 @@ use crate::spine::project::{FileChange, FileState};
 use crate::text::Text;
 
 impl Model {
-    /// Returns whether a change begins with the very file that is known, or ends with what is:
-    /// else it may have been looked at before something that is known already.
+    /// Returns whether a change begins with the recorded state of the file or ends with the
+    /// recorded content. A change that does neither may have been observed before the recorded
+    /// state.
     pub(super) fn is_next(&self, change: &FileChange) -> bool {
         let path = self.reviews.name_of(&change.path, &change.path);
         let Some(review) = self.reviews.get(&path) else {
@@ -25,13 +26,13 @@ impl Model {
         begins || review.knows(&change.after)
     }
 
-    /// Returns the mode that this client has set since what is told now.
+    /// Returns the mode this client has set since the reported change.
     pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
         let name = self.reviews.name_of(&change.path, &change.path);
         self.reviews.get_mut(&name)?.restored_mode(&change.after)
     }
 
-    /// Takes in a change of a file that no buffer has.
+    /// Applies a change of a file without a buffer.
     pub(super) fn change_ledger(
         &mut self,
         change: &FileChange,
@@ -80,15 +81,15 @@ impl Model {
         }
     }
 
-    /// Takes in what happened as a whole to a file that a buffer has; `content` says who has
-    /// written what is in it.
+    /// Records how a change affects the file as a whole, for a file with a buffer; `content` is the
+    /// session that wrote the content.
     pub(super) fn take_note(&mut self, change: &TakeIn, content: Option<SessionKey>) {
         let TakeIn { change, by } = change;
         let Some((_, document)) = self.documents.find(&change.path) else {
             return;
         };
         if by.is_none() && change.after.is_missing() {
-            // The buffer keeps its text, and with it what is to be decided about that.
+            // The buffer keeps its text and the undecided hunks in it.
             return;
         }
         let (path, real) = (document.path.clone(), document.real.clone());
@@ -106,7 +107,7 @@ impl Model {
         if let Some(review) = self.reviews.get_mut(&path) {
             match (by, content) {
                 (Some(_), None) => {
-                    // A mode is not set by writing.
+                    // Writing a file does not set its mode.
                     let mode = change.after.mode;
                     let before = change.before.clone();
                     let before = FileState { mode, ..before };
@@ -118,14 +119,14 @@ impl Model {
         }
     }
 
-    /// A file is elsewhere now: its review and its buffer go with it.
+    /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
         let there = self.reviews.get(to);
         let is_known = there.is_some_and(|review| review.knows(&change.change.after));
         if is_known && self.reviews.get(&name).is_none() {
-            // It was moved back by us.
+            // This client moved it back.
             return;
         }
         self.reviews.rename(&name, to);
@@ -153,8 +154,8 @@ impl Model {
         }
     }
 
-    /// A text was taken for what the file had been all along, and was the agent's in part, as is
-    /// told now: that part is its change after all.
+    /// Attributes a text to the agent that was read as the original content but, as reported now,
+    /// was partly the agent's work.
     pub(super) fn settle_unsure(&mut self, change: &TakeIn) {
         let TakeIn { change, by } = change;
         let Some(taken) = self.changes.unsure.remove(&change.path) else {

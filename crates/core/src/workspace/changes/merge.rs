@@ -1,8 +1,8 @@
-//! What the disk has, merged into a buffer: the same way for a change that was told and for one
-//! that an agent's write comes across.
+//! Merges the text on disk into a buffer, both for reported changes and for changes an agent's
+//! write finds on disk.
 //!
-//! Invariant: what the user has typed is merged with, never replaced; the saved text of a document
-//! is the disk's when the editor has made the edits, not before.
+//! Invariant: the user's edits are merged, never replaced. A document's saved text becomes the text
+//! on disk only after the editor has made the edits.
 
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
@@ -15,28 +15,28 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{BufferEdit, Kind};
 use crate::workspace::ledger::{Conflict, Merge, merge};
 
-/// What is on disk, on its way into a buffer.
+/// A merge of the text on disk into a buffer.
 #[derive(Debug)]
 pub(crate) struct DiskMerge {
     pub buf: BufId,
     pub disk: DiskFile,
-    /// The session whose agent has written it.
+    /// The session whose agent wrote the text on disk.
     pub by: Option<SessionKey>,
-    /// What the buffer was thought to have on disk.
+    /// The expected text on disk.
     base: Text,
-    /// What the buffer has.
+    /// The text of the buffer.
     ours: Text,
     theirs: Text,
     conflicts: Vec<Conflict>,
-    /// The file the buffer was known to be saved as, when this began.
+    /// The stamp of the buffer's saved file when the merge began.
     over: Option<Stamp>,
 }
 
-/// A buffer that an agent's change on disk comes into, and its text before.
+/// A buffer that receives an agent's change on disk, and its text before.
 pub type Landed = Option<(BufId, Text)>;
 
 impl DiskMerge {
-    /// Merges what changed from `base` to `theirs` into a buffer; `theirs` is what `disk` has.
+    /// Merges the changes from `base` to `theirs` into a buffer; `theirs` is the text of `disk`.
     pub fn plan(
         buf: BufId,
         document: &Document,
@@ -73,20 +73,20 @@ impl DiskMerge {
         (merge, edit)
     }
 
-    /// Returns the buffer, and what it had before, if an agent has written what comes.
+    /// Returns the buffer and its text before the merge, if an agent wrote the text on disk.
     pub fn lands(&self) -> Landed {
         self.by.map(|_| (self.buf, self.ours.clone()))
     }
 
-    /// Returns whether the user has changed lines that the disk has others of.
+    /// Returns whether the user and the disk changed the same lines differently.
     pub fn has_conflicts(&self) -> bool {
         !self.conflicts.is_empty()
     }
 }
 
 impl Model {
-    /// Takes note of a merge that the editor has made; `false` when the disk or the buffer's file
-    /// has moved on meanwhile, and has to be looked at again.
+    /// Records a merge that the editor has made. Returns `false` if the disk or the buffer's file
+    /// has changed since and must be read again.
     pub(crate) fn disk_is_merged(
         &mut self,
         merge: DiskMerge,
@@ -107,13 +107,13 @@ impl Model {
             buf, disk, theirs, ..
         } = merge;
         if !was_saved {
-            // Also where the disk has more by now: what it had is in the buffer.
+            // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, theirs, disk.stamp);
         }
         !is_stale && !was_saved
     }
 
-    /// Has the choices carried out that were made of what a merge has brought into a buffer.
+    /// Carries out the user's choices about hunks that a merge has brought into a buffer.
     pub fn disk_has_landed(&mut self, landed: Landed, fx: &mut Effects) {
         let Some((buf, ours)) = landed else {
             return;
@@ -127,7 +127,7 @@ impl Model {
         }
     }
 
-    /// Offers the user what the disk has over lines that the user has changed too.
+    /// Offers the user the lines on disk that conflict with the user's own changes.
     fn offer_disk(&mut self, merge: &DiskMerge, path: &std::path::Path, fx: &mut Effects) {
         if merge.conflicts.is_empty() {
             return;
@@ -146,8 +146,8 @@ impl Model {
         fx.push(notify(Level::Warn, text));
     }
 
-    /// Lets what a session has seen of a file follow its agent's own change on disk: the base of
-    /// its next write, but not of one that was sent before.
+    /// Updates the text a session has seen after its agent changed the file on disk. That text is
+    /// the base of the next write, but not of a write sent earlier.
     pub fn agent_has_left(
         &mut self,
         session: SessionKey,
@@ -166,7 +166,7 @@ impl Model {
     }
 }
 
-/// Makes the change from `before` to `after` in another text, as far as it goes.
+/// Applies the change from `before` to `after` to another text, except where it conflicts.
 pub fn advance(text: &mut Text, before: &Text, after: &Text) {
     if text == before {
         text.clone_from(after);
@@ -176,17 +176,16 @@ pub fn advance(text: &mut Text, before: &Text, after: &Text) {
     }
 }
 
-/// Returns the text that is on disk under a buffer, as the buffer would have it; `None` when there
-/// is no file.
+/// Returns the text on disk under a buffer, as the buffer would read it; `None` when the file does
+/// not exist.
 ///
-/// # Errors
-/// Somebody has changed it, and only Neovim can read it.
+/// # Errors The file has changed, and only Neovim can read it.
 pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text>, &'static str> {
     let Some(content) = &disk.content else {
         return Ok(None);
     };
     if document.stamp.is_some() && document.stamp == disk.stamp {
-        // Nobody has written since; bytes that are no text look different in a buffer.
+        // The file is unchanged. Bytes that are not text look different in a buffer.
         return Ok(document.saved.clone());
     }
     let now = document.reads(content);

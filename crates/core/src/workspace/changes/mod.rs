@@ -1,10 +1,10 @@
-//! Files that have changed on disk: whose change it was, and what becomes of it.
+//! Attributes changes on disk to the agent, the user or another program, and applies them.
 //!
-//! Invariants: changes of one file are taken in one after another, in the order in which they
-//! were told, and after what was under way there: so what this client has written itself is known
-//! then, and recognised. The author of a change is found out when it is told.
-//! A change that is told may be over already, by something we have written since: a buffer gets
-//! what the disk has, read anew, and so does a ledger that knows of another text.
+//! Invariants: changes of one file are applied in the order in which they were reported, and after
+//! the operations already queued for it. So this client's own writes are recorded first, and
+//! recognised. A change is attributed when it is reported. A reported change may be stale because
+//! of a later write of this client: a buffer gets the text on disk, read again, and so does a
+//! ledger whose text differs.
 
 mod ledger;
 mod merge;
@@ -25,34 +25,34 @@ use crate::text::Text;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent, Kind, Landing, Next, Opens, Plan, failure};
 
-/// Of how many files it is remembered that Neovim has saved them.
+/// The number of files for which Neovim's last save is remembered.
 const MAX_SAVED: usize = 100;
 
-/// What is not known of texts as yet.
+/// Changes that still wait for a report.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Texts taken from the disk while a window was open: what an agent had done to the file by
-    /// then has not been told yet.
+    /// Texts read from disk while a window was open; an agent's change of the file may not have
+    /// been reported yet.
     unsure: BTreeMap<PathBuf, Text>,
-    /// Files as Neovim has saved them last, until that is told.
+    /// The state in which Neovim last saved each file, until the save is reported.
     saved: BTreeMap<PathBuf, FileState>,
 }
 
-/// A change that was found on disk.
+/// A reported change on disk, to be applied.
 #[derive(Debug)]
 pub struct TakeIn {
     change: FileChange,
-    /// The session whose agent made it; `None` when somebody else did.
+    /// The session whose agent made it; `None` for the user, another program or a plugin.
     pub by: Option<SessionKey>,
 }
 
 impl Changes {
-    /// Notes a text that was taken from the disk before what led to it was told.
+    /// Marks a text read from disk before its change was reported.
     pub fn is_unsure(&mut self, real: &Path, text: &Text) {
         self.unsure.insert(real.to_owned(), text.clone());
     }
 
-    /// Notes that Neovim has saved a buffer.
+    /// Records that Neovim has saved a buffer.
     pub fn is_saved(&mut self, document: &Document, stamp: Option<Stamp>) {
         let saved = FileState {
             stamp,
@@ -64,8 +64,8 @@ impl Changes {
         }
     }
 
-    /// Takes what Neovim has saved out of a change, whatever has become of the buffer: it comes
-    /// first, and nobody else has made it; returns whether that was all.
+    /// Splits Neovim's own save off a change, even if the buffer is gone. The save comes first and
+    /// belongs to the user. Returns it, and whether it was the whole change.
     fn take_save(&mut self, change: &mut FileChange) -> (Option<FileChange>, bool) {
         let Some(saved) = self.saved.remove(&change.path) else {
             return (None, false);
@@ -90,7 +90,7 @@ impl Changes {
 }
 
 impl Model {
-    /// Files have changed on disk; each change is taken in after all that is under way there.
+    /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
         for mut change in changes {
@@ -108,20 +108,22 @@ impl Model {
         }
     }
 
-    /// No window is open any more: all that agents did has been told, if not taken in.
+    /// Clears the pending texts when the last window is closed: every change of an agent has been
+    /// reported, though it may still be queued.
     pub(crate) fn all_is_told(&mut self) {
         let mut unsure = std::mem::take(&mut self.changes.unsure);
         unsure.retain(|path, _| self.is_change_told(path));
         self.changes.unsure = unsure;
     }
 
-    /// Returns whether a change of a file was told that is not taken in, or not all of it.
+    /// Returns whether a reported change of a file is queued or partly applied.
     fn is_change_told(&self, path: &Path) -> bool {
         let is_change = |kind| matches!(kind, Kind::TakeIn(_));
         self.fileops.has(&self.names_of(path), is_change)
     }
 
-    /// Neovim has saved a buffer: if not for this client, what is there is the user's.
+    /// Records that Neovim has saved a buffer. Unless the save was for this client, the content is
+    /// the user's.
     pub(crate) fn buffer_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
         if let Some(document) = self.documents.get(buf)
             && !self.fileops.is_busy(&self.names_of(&document.real))
@@ -130,7 +132,7 @@ impl Model {
         }
     }
 
-    /// Has the host look at a buffer's file now: what has become of it is told, if it was not.
+    /// Has the host check a buffer's file and report a change it has not reported.
     pub(crate) fn look_at_file(&mut self, buf: BufId, fx: &mut Effects) {
         let Some(document) = self.documents.get(buf) else {
             return;
@@ -143,8 +145,8 @@ impl Model {
         }
     }
 
-    /// Returns whose agent has written what is found at `path` just now: as it was told, if that
-    /// waits to be taken in or is being taken in, else as it would be told.
+    /// Returns the session whose agent wrote the present content of `path`: by the reported change
+    /// that is queued or active, else by the attribution a report would get now.
     pub(crate) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
         let names = self.names_of(path);
         let waiting = self.fileops.waiting(&names);
@@ -158,8 +160,8 @@ impl Model {
         }
     }
 
-    /// Returns the change that was told, and waits, of a file whose text is `saved`: others than
-    /// who has changed it last may have made it.
+    /// Returns the queued change of a file that leads away from the text `saved`. Its author may
+    /// differ from the author of the latest change.
     pub(crate) fn told_of(
         &self,
         path: &Path,
@@ -177,7 +179,7 @@ impl Model {
         is_news.then_some((disk, told.by))
     }
 
-    /// Begins to take a change in; returns whether the disk has to be read for that.
+    /// Starts applying a change; returns whether the disk must be read first.
     pub(crate) fn reads_change(&mut self, change: &mut TakeIn, fx: &mut Effects) -> bool {
         if let Some(from) = change.change.from.take() {
             self.file_moved(&from, change, fx);
@@ -186,8 +188,8 @@ impl Model {
         is_open || !self.is_next(&change.change)
     }
 
-    /// Takes a change into the buffer, or the review, of its file; without `disk`, just as it was
-    /// told.
+    /// Plans to apply a change to the file's buffer or review; without `disk`, uses the reported
+    /// state.
     pub(crate) fn plan_change(
         &mut self,
         path: &Path,
@@ -213,7 +215,7 @@ impl Model {
         Plan::Done
     }
 
-    /// Notes that a change is taken in; of the last one, nothing is left to be told.
+    /// Records that a change is applied. After the last one, no report is pending.
     fn change_is_over(&mut self, path: &Path) {
         let names = self.names_of(path);
         let mut waiting = self.fileops.waiting(&names);
@@ -236,11 +238,11 @@ impl Model {
         let Some(document) = self.documents.get(buf) else {
             return Plan::Again;
         };
-        // Neovim reads a file again whose mode is another one, unless it is told of it.
+        // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
         let is_known = document.stamp.is_some()
             && document.stamp == disk.stamp
             && change.change.before.mode == change.change.after.mode;
-        // Where somebody else's change comes next, what is there now is not this one's alone.
+        // If another author's change follows, the present text is not this change's alone.
         let told = change
             .as_told()
             .filter(|_| self.is_anothers_next(path, change));
@@ -254,8 +256,8 @@ impl Model {
                 return self.change_noted(change, change.by);
             }
         };
-        // A file that is no text any more leaves its buffer alone; so does one that somebody
-        // else has deleted.
+        // The buffer keeps its text if the file is no longer text, or if the agent did not delete
+        // it.
         let is_text = disk.content.is_none() || change.change.after.is_text();
         let was_this = document.stamp.is_some() || document.saved == change.change.before.text();
         let is_kept = on_disk.is_none() && (change.by.is_none() || !was_this);
@@ -272,7 +274,7 @@ impl Model {
         let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
         let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, change.by);
         let edit = if is_passing { edit.passing() } else { edit };
-        // What is in the buffer already the user has written there, or this client.
+        // The user or this client wrote the lines that the buffer already contains.
         let is_agents = change.by.is_some() && !edit.is_empty();
         let session = change.by.or_else(|| self.session_at(path));
         let session = session.filter(|_| is_agents || merge.has_conflicts());
@@ -289,12 +291,13 @@ impl Model {
                     now: None,
                 })
             }),
-            // Just what is in the buffer: it was saved, and the editor has yet to say so.
+            // The disk has the buffer's text: it was saved, and the editor has yet to report that.
             landing: Landing::TakenIn(Box::new(merge), change.by.filter(|_| !is_same)),
         }
     }
 
-    /// Ends a change that leaves the buffer's lines alone; `content` has written what is there.
+    /// Ends a change that leaves the buffer's lines alone; `content` is the session that wrote the
+    /// content.
     fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) -> Plan {
         self.take_note(change, content);
         self.change_is_over(&change.change.path);
@@ -310,7 +313,8 @@ impl Model {
         })
     }
 
-    /// Records a change that the editor has merged; `content` has written what was on disk.
+    /// Records a change that the editor has merged; `content` is the session that wrote the text on
+    /// disk.
     pub(crate) fn change_landed(
         &mut self,
         change: &TakeIn,
@@ -342,13 +346,13 @@ impl Model {
         Next::Done
     }
 
-    /// Ends a change that cannot be taken in: it is known of as it was told.
+    /// Ends a change that cannot be applied: it is recorded as reported.
     pub(crate) fn change_failed(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
         fx.push(notify(Level::Error, text));
         self.change_noted(change, change.by);
     }
 
-    /// Ends a change of a file that cannot be read: it is known of as it was told.
+    /// Ends a change of a file that cannot be read: it is recorded as reported.
     pub(crate) fn change_unread(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
         fx.push(log(Level::Warn, text));
         if self.documents.find(&change.change.path).is_none() {
@@ -357,7 +361,7 @@ impl Model {
         self.change_noted(change, change.by);
     }
 
-    /// Returns the session that works where a file is, the last one of several.
+    /// Returns the session whose folder contains a file; of several, the newest.
     fn session_at(&self, path: &Path) -> Option<SessionKey> {
         let mut all = self.sessions.iter().rev();
         all.find(|(_, session)| path.starts_with(&session.project))
@@ -380,15 +384,15 @@ impl TakeIn {
     }
 }
 
-/// Returns a change as it was found when the disk was read.
+/// Returns a change with the state found when the disk was read.
 ///
-/// The mode was not read: it is what was told, or what has been `restored` since.
+/// The mode was not read: it is the reported one, or the one `restored` since.
 fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
     let mode = restored.or(change.after.mode);
     let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
         None => FileState::missing(),
-        // No text, and still just that: only the host can tell what it is.
+        // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
         Some(content) if !was_text && content.text.has_nul() => change.after,
         Some(DiskText { text, format }) => FileState {

@@ -1,8 +1,7 @@
-//! What agents ask of files: reads answered from buffers first, writes merged into buffers or
-//! carried out on disk.
+//! Agents' file requests: reads answered from buffers first, writes merged into buffers or carried
+//! out on disk.
 //!
-//! Invariants: a request gets exactly one response; what the user has typed is never replaced,
-//! only merged with.
+//! Invariants: a request gets exactly one response; the user's edits are merged, never replaced.
 
 mod paths;
 mod read;

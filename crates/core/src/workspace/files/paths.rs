@@ -1,7 +1,8 @@
-//! Which files agents may touch, and which rows of them they mean.
+//! Checks the paths agents may use, and converts their line ranges to rows.
 //!
 //! Invariant: a path that has passed [`Model::file_of`] is absolute, has no `.` or `..` in it and
-//! lies in one of the session's folders; where its links lead is checked when the disk answers.
+//! lies in one of the session's folders. The target of its links is checked when the disk has been
+//! read.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::text::paths::normalized;
 use acp::{RpcError, SessionId, rpc};
 
 impl Model {
-    /// Finds the session an agent means.
+    /// Finds the session an agent names.
     pub(super) fn session_meant(
         &self,
         agent: AgentKey,
@@ -23,7 +24,7 @@ impl Model {
         found.ok_or_else(|| unknown_session(session))
     }
 
-    /// Finds the file that is meant in a session, or says what is wrong with it.
+    /// Finds the file an agent names in a session, or returns the reason for refusing it.
     pub(super) fn file_of(&self, key: SessionKey, path: &Path) -> Result<PathBuf, RpcError> {
         if !path.is_absolute() {
             let why = format!(
@@ -59,10 +60,9 @@ fn is_within(roots: &[PathBuf], path: &Path) -> bool {
 
 /// Turns the wire's 1-based `line` and `limit` into rows of a file with `total` lines.
 ///
-/// Line 0 means the first one, as some agents have it.
+/// Some agents send line 0 for the first line.
 ///
-/// # Errors
-/// The start is past the end; an empty file has a first line.
+/// # Errors The start is past the end; an empty file has a first line.
 pub(super) fn rows(
     total: usize,
     path: &Path,

@@ -1,7 +1,7 @@
-//! `fs/read_text_file`: the mirror of an open buffer first, else what is on disk.
+//! `fs/read_text_file`: answers from the mirror of an open buffer, else from the disk.
 //!
-//! Invariant: what was answered is remembered as what the session has seen of the file, whole,
-//! even if the agent asked for a few lines: its next write is understood from there.
+//! Invariant: the session's seen text of a file is the whole answered text, even if the agent asked
+//! for a few lines: it is the base of the next write.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct Read {
     session: SessionKey,
     line: Option<u32>,
     limit: Option<u32>,
-    /// It has been answered, and waits for nothing.
+    /// The request is already answered; nothing is pending.
     pub(crate) is_taken_back: bool,
 }
 
@@ -68,7 +68,7 @@ impl Model {
         self.operate(path, Intent::Read(read), fx);
     }
 
-    /// Answers a read from the buffer where there is one, else from the disk.
+    /// Answers a read from the file's buffer, else from the disk.
     pub(crate) fn plan_read(
         &mut self,
         path: &Path,
@@ -123,7 +123,7 @@ impl Model {
         Err(error)
     }
 
-    /// Answers a read of a file that cannot be read.
+    /// Answers a read of a file that the host could not read.
     pub(crate) fn read_failed(&mut self, read: &Read, text: String, fx: &mut Effects) {
         if !read.is_taken_back {
             let error = RpcError::new(rpc::INTERNAL_ERROR, text);
@@ -140,8 +140,8 @@ impl Model {
         answer: Result<String, RpcError>,
         fx: &mut Effects,
     ) {
-        // The base of a write is what the agent knew when it sent it: a part of a file tells
-        // nothing of the rest, and a write that waits was sent before this answer.
+        // The base of a write is the text the agent knew when it sent the write. A partial read
+        // does not show the rest, and a queued write was sent before this answer.
         let lines = text.len();
         let is_whole = read.line.is_none_or(|line| line <= 1)
             && read.limit.is_none_or(|limit| limit as usize >= lines);

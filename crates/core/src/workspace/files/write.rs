@@ -1,7 +1,7 @@
-//! `fs/write_text_file`: merged into the buffer that has the file, and saved as `:write` does; else
-//! merged with what is on disk, which is replaced atomically.
+//! `fs/write_text_file`: merges the text into the file's buffer and saves it as `:write` does;
+//! without a buffer, merges it with the text on disk, which is replaced atomically.
 //!
-//! Invariant: the disk is read first, so that what others have written there is merged, never
+//! Invariant: the disk is read first, so that other programs' changes are merged, never
 //! overwritten.
 
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use crate::workspace::fileops::{
 use crate::workspace::ledger::{Conflict, Merge, diff, merge};
 use acp::{RequestId, RpcError, SessionId, client, rpc};
 
-/// What an agent wants a file to be.
+/// The content an agent wants a file to have.
 #[derive(Debug)]
 pub struct Write {
     pub(crate) asker: Asker,
     pub(crate) session: SessionKey,
     content: String,
-    /// It has been answered, and shall change nothing.
+    /// The request is already answered, and must not change the file.
     pub(crate) is_taken_back: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Write {
 pub(crate) struct Merged {
     path: PathBuf,
     real: PathBuf,
-    /// The buffer as the user had it.
+    /// The buffer's text before the merge.
     ours: Text,
     theirs: Text,
     /// The buffer with the agent's text, before any hook runs.
@@ -54,12 +54,12 @@ pub(crate) struct Saved {
     before: Option<Text>,
     after: Text,
     conflicts: Vec<Conflict>,
-    /// As it was, and as it will be.
+    /// The formats before and after.
     formats: (Format, Format),
 }
 
 impl Write {
-    /// Says how the agent's text comes into the file as it is.
+    /// Plans how to merge the agent's text into the file.
     fn plan(&self, now: FileNow) -> Plan {
         match now.document {
             Some((buf, document)) => self.plan_buffer(buf, document, now),
@@ -115,7 +115,7 @@ impl Write {
         }
     }
 
-    /// Merges what the disk has first: the agent's own change, or another's.
+    /// Merges the text on disk first; the agent or another program wrote it.
     fn plan_foreign(
         &self,
         buf: BufId,
@@ -123,7 +123,7 @@ impl Write {
         now: FileNow,
         (saved, on_disk): (Text, Text),
     ) -> Plan {
-        // What was reported comes first, one change after the other: they may have several authors.
+        // Reported changes are merged first, one at a time: they may have several authors.
         let is_passing = now.told.is_some();
         let (disk, by) = now.told.unwrap_or((now.disk, now.by));
         let theirs = match (&disk.content, is_passing) {
@@ -132,7 +132,7 @@ impl Write {
         };
         let origin = FileState::of_text(saved.clone(), document.state.format);
         let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
-        // Begun here, so that what others wrote is no change of the agent's.
+        // The review begins here, so that other authors' lines are not attributed to the agent.
         let opens = (by.is_some() || merge.has_conflicts()).then(|| Opens {
             path: document.path.clone(),
             real: merge.disk.real.clone(),
@@ -224,7 +224,7 @@ impl Model {
         self.operate(path, Intent::Write(write), fx);
     }
 
-    /// Plans a write for the file as it is, in its buffer or on disk.
+    /// Plans a write to the file's buffer, else to the disk.
     pub(crate) fn plan_write(
         &mut self,
         path: &Path,
@@ -252,7 +252,7 @@ impl Model {
         })
     }
 
-    /// Records what a write has done to its file.
+    /// Records the result of a write.
     pub(crate) fn write_landed(
         &mut self,
         path: &Path,
@@ -266,7 +266,7 @@ impl Model {
                 let landed = merge.lands();
                 self.disk_is_merged(*merge, &done, fx);
                 self.disk_has_landed(landed, fx);
-                // The disk may have more by now.
+                // The disk may have changed again.
                 Next::Again
             }
             (Landing::Merged(merged), Outcome::Edited(done)) => {
@@ -311,7 +311,7 @@ impl Model {
         let told = conflict_error(path, &conflicts);
         self.follow_write(write.session, path, Some(&ours), &merged);
         if let Some(review) = self.reviews.get_mut(&name) {
-            // What save hooks changed has moved the lines since.
+            // Save hooks may have moved the lines.
             let hooks = diff(&merged, review.ledger.current());
             for mut conflict in conflicts {
                 conflict.rows =
@@ -336,8 +336,8 @@ impl Model {
         }
     }
 
-    /// Returns the file that was just replaced, if a buffer has been loaded before that: it is
-    /// merged there once more.
+    /// Returns the replaced file if a buffer was loaded just before the replacement: the buffer
+    /// must be merged again.
     fn loaded_meanwhile(
         &mut self,
         write: &Write,
@@ -395,7 +395,7 @@ impl Model {
             .reviews
             .begin(&name, &real, write.session, &before, origin);
         if *review.ledger.current() != before {
-            // Somebody has written since, and it has not been told yet.
+            // Another program has written the file, and its change is not reported yet.
             match by {
                 Some(_) => review.agent_wrote(before.clone()),
                 None => review.user_wrote(before.clone()),
@@ -454,7 +454,7 @@ impl Model {
     }
 }
 
-/// Returns what the agent is told of lines that the user had changed too.
+/// Returns the error that tells the agent about conflicts with the user's changes.
 pub(super) fn conflict_error(path: &Path, conflicts: &[Conflict]) -> Option<RpcError> {
     let places: Vec<String> = conflicts.iter().map(place).collect();
     if places.is_empty() {
@@ -469,7 +469,7 @@ pub(super) fn conflict_error(path: &Path, conflicts: &[Conflict]) -> Option<RpcE
     Some(RpcError::new(rpc::INTERNAL_ERROR, message))
 }
 
-/// Returns the lines of a conflict as people count them.
+/// Returns the rows of a conflict as 1-based lines.
 fn place(conflict: &Conflict) -> String {
     let rows = &conflict.rows;
     match rows.len() {
