@@ -1,7 +1,7 @@
-//! What goes along with a prompt besides its text, and the blocks it goes out as.
+//! Attachments of a prompt, and the content blocks a prompt is sent as.
 //!
-//! Invariant: the text of a file is taken when the prompt goes out, so that the agent gets what is
-//! there then; everything else is as it was when it was attached.
+//! Invariant: a file's text is read when the prompt is sent, so that the agent gets the current
+//! text; every other attachment is a snapshot from when it was attached.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,60 +14,60 @@ use crate::text::Text;
 use crate::text::format::Format;
 use acp::client::{self, Initialized, PromptBlock};
 
-/// A file with more text than this goes along as a link: it would fill the agent's context.
+/// A file with more text than this is sent as a link: it would fill the agent's context.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Something that goes along with a prompt.
+/// An attachment of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attachment {
-    /// Lines of a file, or of a buffer without one, as they were.
+    /// Lines of a file, or of a buffer without one, as they were when attached.
     Lines(Context),
     /// A whole file, or a folder.
     File {
         path: PathBuf,
         text: Content<String>,
     },
-    /// What Neovim knows: diagnostics and the like.
+    /// Text that Neovim provides, such as diagnostics.
     Text { name: String, text: String },
-    /// What has changed in a folder since the last commit.
+    /// Changes in a folder since the last commit.
     Diff {
         folder: PathBuf,
         text: Content<String>,
     },
     Image {
-        /// `None` for one from the clipboard.
+        /// `None` for an image from the clipboard.
         path: Option<PathBuf>,
         image: Content<Image>,
     },
-    /// Something that the agent is to look at itself.
+    /// A resource that the agent fetches itself.
     Link { uri: String },
-    /// A content block as the protocol has it.
+    /// A content block in the protocol's form.
     Block(Value),
 }
 
-/// What has to be fetched.
+/// Content that must be fetched before the prompt is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<T> {
-    /// It is fetched when the prompt goes out.
+    /// Fetched when the prompt is sent.
     Later,
-    /// It is being fetched.
+    /// The fetch is pending.
     Asked(ContentId),
     Here(T),
-    /// It could not be fetched, or shall not be.
+    /// Could not be fetched, or must not be.
     Nothing,
 }
 
-/// An image as it goes to an agent.
+/// An image as it is sent to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     pub mime: &'static str,
-    /// In base64.
+    /// Base64.
     pub data: Arc<str>,
-    /// Its size before that.
+    /// Size before encoding.
     pub bytes: usize,
 }
 
-/// What is still to be fetched for an attachment.
+/// The fetch that an attachment still needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetch {
     File(PathBuf),
@@ -99,7 +99,7 @@ impl Attachment {
         }
     }
 
-    /// Returns what it is called, on one line; paths below the folder `cwd` are relative to it.
+    /// Returns the attachment's name on one line; paths below the folder `cwd` are relative to it.
     pub fn label(&self, cwd: &Path) -> String {
         let label = match self {
             Attachment::Lines(lines) => place(lines, cwd),
@@ -121,7 +121,7 @@ impl Attachment {
         label.replace('\n', " ")
     }
 
-    /// Returns the id under which its content is being fetched.
+    /// Returns the id of the pending fetch.
     pub fn asked(&self) -> Option<ContentId> {
         match self {
             Attachment::File { text, .. } | Attachment::Diff { text, .. } => text.asked(),
@@ -133,7 +133,7 @@ impl Attachment {
         }
     }
 
-    /// Returns what has to be fetched before it can go to an agent.
+    /// Returns the fetch that is needed before the attachment can be sent to an agent.
     pub fn wants(&self, agent: Takes) -> Option<Fetch> {
         match self {
             Attachment::File { path, text } if *text == Content::Later && agent.embedded => {
@@ -150,7 +150,7 @@ impl Attachment {
         }
     }
 
-    /// Notes that its content is being fetched.
+    /// Marks the fetch as pending.
     pub fn ask(&mut self, id: ContentId) {
         match self {
             Attachment::File { text, .. } | Attachment::Diff { text, .. } => {
@@ -164,7 +164,7 @@ impl Attachment {
         }
     }
 
-    /// Takes in its text; a file without one, or with too much, goes along as a link.
+    /// Stores the fetched text; a file without text, or with too much, is sent as a link.
     pub fn set_text(&mut self, fetched: Option<String>) {
         if let Attachment::File { text, .. } | Attachment::Diff { text, .. } = self {
             let fetched = fetched.filter(|text| text.len() <= MAX_TEXT);
@@ -178,7 +178,7 @@ impl Attachment {
         }
     }
 
-    /// Gives up what was to be fetched.
+    /// Gives up the pending fetch.
     pub fn give_up(&mut self) {
         match self {
             Attachment::Image { image, .. } => *image = Content::Nothing,
@@ -186,15 +186,15 @@ impl Attachment {
         }
     }
 
-    /// Forgets what was taken for a prompt that has not gone out: it is taken again.
+    /// Drops content fetched for a prompt that was not sent, so that it is fetched again.
     pub fn renew(&mut self) {
         if let Attachment::File { text, .. } | Attachment::Diff { text, .. } = self {
             *text = Content::Later;
         }
     }
 
-    /// Returns the block it goes to an agent as; `None` if the agent takes none such, or nothing
-    /// is there.
+    /// Returns the content block; `None` if the agent does not accept its kind or the content is
+    /// missing.
     fn block(self, agent: Takes) -> Option<PromptBlock> {
         Some(match self {
             Attachment::Lines(lines) => lines_block(lines, agent),
@@ -227,7 +227,7 @@ impl Attachment {
     }
 }
 
-/// What an agent takes in prompts.
+/// The content kinds an agent accepts in prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Takes {
     pub embedded: bool,
@@ -244,7 +244,7 @@ impl Takes {
 }
 
 impl Prompt {
-    /// Returns all that goes along with it.
+    /// Returns the attachments.
     pub fn along(&self) -> impl Iterator<Item = &Attachment> {
         self.attached.iter().chain(&self.mentioned)
     }
@@ -253,12 +253,13 @@ impl Prompt {
         self.attached.iter_mut().chain(&mut self.mentioned)
     }
 
-    /// Returns whether there is nothing to send.
+    /// Returns whether the prompt has neither text nor attachments.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.attached.is_empty() && self.blocks.is_empty()
     }
 
-    /// Returns it as the transcript shows it: what its text does not name stands below.
+    /// Returns the prompt as the transcript shows it, with the attachments its text does not name
+    /// below.
     pub fn shown(&self, cwd: &Path) -> String {
         let mut shown = self.text.clone();
         for block in &self.blocks {
@@ -271,7 +272,7 @@ impl Prompt {
         shown.trim_end().to_owned()
     }
 
-    /// Returns its blocks: the user's words come first, agents look there for a command and for a
+    /// Returns its blocks. The user's words come first: agents look there for a command and for a
     /// title.
     pub fn into_blocks(self, agent: Takes) -> Vec<PromptBlock> {
         let text = (!self.text.is_empty()).then_some(PromptBlock::Text(self.text));
@@ -282,7 +283,7 @@ impl Prompt {
     }
 }
 
-/// Returns what a block is shown as: its text, its address, or what it is.
+/// Returns the label of a block: its text, its URI or its type.
 fn block_label(block: &Value) -> &str {
     let text = block["text"].as_str().or(block["uri"].as_str());
     text.or(block["type"].as_str()).unwrap_or("?")
@@ -304,7 +305,7 @@ fn link(uri: &str, name: &str) -> PromptBlock {
     PromptBlock::Raw(json!({ "type": "resource_link", "uri": uri, "name": name }))
 }
 
-/// Returns a text in a fence that nothing in it ends.
+/// Returns a text in a fence that no line of the text closes.
 fn fenced(title: &str, language: &str, text: &str) -> PromptBlock {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
@@ -341,7 +342,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// Returns a file's whole text as an agent sees it.
+/// Returns a file's whole text as an agent reads it.
 pub fn whole(text: &Text, format: Format) -> String {
     format.to_wire(text, 0..text.len())
 }

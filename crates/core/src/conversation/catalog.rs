@@ -1,7 +1,7 @@
-//! What an agent keeps: sessions listed, deleted, closed; and requests about one session alone.
+//! Sessions that an agent stores: listing, deleting and closing them; requests about one session.
 //!
-//! Invariants: who asks for a list hears of it once, whatever becomes of the agent; a session that
-//! nobody wants any more is closed, also where the agent opens it late.
+//! Invariants: each request for a list gets one answer, even if the agent dies; an abandoned
+//! session is closed, even if the agent opens it late.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, ListedSession, SessionAbilities};
 use acp::{RpcError, SessionId, rpc};
 
-/// How many sessions of an agent are listed.
+/// Maximum number of sessions listed per agent.
 const MAX_SESSIONS: usize = 1_000;
 
-/// How many pages of them are asked for: an agent may page in circles.
+/// Maximum number of pages requested: an agent's cursors may form a cycle.
 const MAX_PAGES: usize = 20;
 
-/// The pages of a list that have come.
+/// The pages of a list received so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Only sessions of this folder.
+    /// Restricts the list to sessions of this folder.
     cwd: Option<PathBuf>,
     listed: Vec<ListedSession>,
     pages: usize,
 }
 
 impl Listing {
-    /// Takes in a page; of a session that is listed twice the first counts.
+    /// Adds a page; of a session that is listed twice the first entry counts.
     fn add(&mut self, page: Vec<ListedSession>) {
         let mut known: HashSet<SessionId> =
             self.listed.iter().map(|it| it.session.clone()).collect();
@@ -49,7 +49,7 @@ impl Listing {
 }
 
 impl Call {
-    /// Returns the session that shall be opened by it.
+    /// Returns the session that this call opens.
     pub(crate) fn opens(&self) -> Option<SessionKey> {
         match self {
             Call::NewSession(key) | Call::LoadSession(key) | Call::ResumeSession(key) => Some(*key),
@@ -57,7 +57,7 @@ impl Call {
         }
     }
 
-    /// Tells whether its answer may take only so long: it asks neither the model nor the user.
+    /// Returns whether the call has a timeout: its answer waits for neither the model nor the user.
     pub(crate) fn is_limited(&self) -> bool {
         match self {
             Call::Prompt(_) | Call::Authenticate { .. } | Call::Logout(_) => false,
@@ -73,7 +73,7 @@ impl Call {
         }
     }
 
-    /// Tells whether an agent that does not answer it cannot be used.
+    /// Returns whether an agent that does not answer this call is unusable.
     pub(crate) fn is_for_all(&self) -> bool {
         matches!(self, Call::Initialize) || self.opens().is_some()
     }
@@ -86,9 +86,9 @@ impl Model {
         info.map(|info| info.sessions).unwrap_or_default()
     }
 
-    /// Asks an agent for its sessions, of one folder or all; answered by `sessions_listed`.
+    /// Requests an agent's sessions, of one folder or all; answered by `sessions_listed`.
     ///
-    /// Returns whether it was asked: it runs, and it can.
+    /// Returns whether the request was sent: the agent runs and has the capability.
     pub fn list_sessions(
         &mut self,
         agent: AgentKey,
@@ -120,7 +120,7 @@ impl Model {
                 listing.add(page);
                 next
             }
-            // What has come is worth something.
+            // The pages received so far are still useful.
             Err(_) if listing.pages > 0 => None,
             Err(error) => return self.listed(agent, Err(error.to_string()), fx),
         };
@@ -147,9 +147,9 @@ impl Model {
         self.sessions_listed(agent, result, fx);
     }
 
-    /// Lets an agent delete a session of the past; answered by `session_deleted`.
+    /// Asks an agent to delete a past session; answered by `session_deleted`.
     ///
-    /// Returns whether it was asked: it runs, and it can.
+    /// Returns whether the request was sent: the agent runs and has the capability.
     pub fn delete_session(
         &mut self,
         agent: AgentKey,
@@ -164,7 +164,7 @@ impl Model {
         self.request(agent, call, params, fx).is_some()
     }
 
-    /// An agent has deleted a session, or has not.
+    /// Handles an agent's answer to a request to delete a session.
     pub(crate) fn session_deleted(
         &mut self,
         agent: AgentKey,
@@ -185,10 +185,10 @@ impl Model {
         fx.push(log(Level::Info, line));
     }
 
-    /// Lets an agent forget a session that was closed here.
+    /// Asks an agent to close a session that was closed here.
     ///
-    /// Without `session/close` its turn is cancelled at least; one that is still being opened is
-    /// closed as soon as it is there.
+    /// Without `session/close` its turn is at least cancelled; a session whose opening is pending
+    /// is closed once it is open.
     pub(crate) fn abandon(
         &mut self,
         agent: AgentKey,
@@ -218,18 +218,18 @@ impl Model {
         }
     }
 
-    /// Returns the request that is to open a session.
+    /// Returns the pending request that opens a session.
     fn opening_request(&self, agent: AgentKey, key: SessionKey) -> Option<u64> {
         let pending = &self.agents.get(&agent)?.pending;
         let mut opening = pending.iter().filter(|(_, call)| call.opens() == Some(key));
         opening.next().map(|(id, _)| *id)
     }
 
-    /// Nobody wants the session that a request opens.
+    /// Marks the session that a request opens as abandoned.
     fn orphan(&mut self, agent: AgentKey, id: u64, session: Option<SessionId>, fx: &mut Effects) {
         let pending = self.agents.get_mut(&agent).map(|state| &mut state.pending);
         if let Some(call) = pending.and_then(|pending| pending.get_mut(&id)) {
-            // A new one has an id of its own.
+            // A new session gets another id.
             let session = session.filter(|_| !matches!(call, Call::NewSession(_)));
             *call = Call::Orphan(call.method(), session);
             let line = rpc::notification(client::CANCEL_REQUEST, client::cancel_request(id));
@@ -253,7 +253,7 @@ impl Model {
         }
     }
 
-    /// A request that concerns one session, or none, is answered no more.
+    /// Fails a request that concerns one session or none.
     pub(crate) fn call_failed(&mut self, agent: AgentKey, id: u64, why: &str, fx: &mut Effects) {
         let pending = self.agents.get(&agent).map(|agent| &agent.pending);
         let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
@@ -266,7 +266,7 @@ impl Model {
             return self.is_not_open(agent, key, text, fx);
         }
         fx.push(log(Level::Warn, why));
-        // It waits for an answer that may come too late.
+        // The session waits for an answer that may come too late.
         if !matches!(call, Call::Orphan(..)) {
             self.cancel_request_of(agent, id, fx);
         }
@@ -274,7 +274,7 @@ impl Model {
         self.fail(agent, call, error, fx);
     }
 
-    /// An agent is gone: who still waits for it hears of it.
+    /// Fails all pending calls of an agent that has ended.
     pub(crate) fn fail_calls(&mut self, agent: AgentKey, fx: &mut Effects) {
         let pending = self.agents.get(&agent).map(|agent| agent.pending.iter());
         let mut calls: Vec<(u64, Call)> = pending

@@ -1,7 +1,7 @@
-//! Compactions: an agent shortens what it remembers of a conversation.
+//! Compactions: an agent shortens its record of a conversation.
 //!
-//! Invariant: each is one entry of the transcript, however often it is told of, and none is shown
-//! as going on once its agent has ended.
+//! Invariant: each compaction is one entry of the transcript, however many messages report it, and
+//! none is shown as running once its agent has ended.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct Compaction {
 }
 
 impl Compactions {
-    /// Merges what a message says, and shows it.
+    /// Merges a message's fields, and shows the result.
     pub fn merge(&mut self, patch: CompactionPatch, transcript: &mut Transcript) {
         let compaction = self.0.entry(patch.id).or_insert_with(|| Compaction {
             entry: transcript.push(along(String::new(), "")),
@@ -46,7 +46,7 @@ impl Compactions {
         compaction.show(transcript);
     }
 
-    /// Ends those that are going on: their agent has.
+    /// Ends the running compactions, because their agent has ended.
     pub fn end(&mut self, transcript: &mut Transcript) {
         for compaction in self.0.values_mut() {
             if compaction.status == CompactionStatus::InProgress {

@@ -1,6 +1,6 @@
-//! What can be completed in an input, and by what.
+//! Completion in an input: the candidates and the kinds of words they complete.
 //!
-//! Invariant: what is offered is bounded, however large the project is.
+//! Invariant: the number of candidates is bounded, however large the project is.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::conversation::mention;
 use crate::text::fuzzy;
 use acp;
 
-/// How many files are offered at once.
+/// Maximum number of files offered.
 const MAX_FILES: usize = 50;
 
 /// A project's files, relative to its folder.
@@ -17,32 +17,32 @@ pub struct Files {
     pub paths: Vec<Box<str>>,
 }
 
-/// Something that completes what is being written.
+/// A completion candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// What replaces it.
+    /// The replacement text.
     pub word: String,
-    /// A word for what it is.
+    /// A word for its kind.
     pub kind: &'static str,
-    /// More about it, on one line.
+    /// Details, on one line.
     pub about: String,
 }
 
-/// What there is to complete from.
+/// The sources of candidates.
 #[derive(Debug, Default)]
 pub struct Sources<'a> {
     pub commands: &'a [acp::Command],
     pub files: Option<&'a Arc<Files>>,
-    /// The files in buffers, those used last first, relative to the project's folder.
+    /// The files in buffers, most recently used first, relative to the project's folder.
     pub buffers: Vec<String>,
-    /// Functions and the like in them, and where each is.
+    /// Symbols in those buffers, such as functions, and the place of each.
     pub symbols: Vec<(String, String)>,
 }
 
-/// What is being written.
+/// The word being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lead<'a> {
-    /// The byte of the line at which it begins.
+    /// The byte of the line at which the word begins.
     pub start: usize,
     pub kind: LeadKind,
     pub text: &'a str,
@@ -50,13 +50,13 @@ pub struct Lead<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadKind {
-    /// A command of the agent's: it stands at the very beginning.
+    /// One of the agent's commands; only at the very beginning of the input.
     Command,
     Mention,
     Symbol,
 }
 
-/// Returns what is being written in a line of an input, `before` the cursor.
+/// Returns the word being typed in a line of an input; `before` is the text before the cursor.
 pub fn lead(row: usize, before: &str) -> Option<Lead<'_>> {
     if row == 0
         && let Some(text) = before.strip_prefix('/')
@@ -83,7 +83,7 @@ pub fn lead(row: usize, before: &str) -> Option<Lead<'_>> {
     })
 }
 
-/// Returns what completes it, the best first.
+/// Returns the candidates, best first.
 pub fn candidates(lead: Lead<'_>, sources: &Sources<'_>) -> Vec<Candidate> {
     match lead.kind {
         LeadKind::Command => commands(lead.text, sources),

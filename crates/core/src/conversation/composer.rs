@@ -1,7 +1,7 @@
-//! What the user puts together for the next prompt of a session, until it goes out.
+//! The attachments of a session's next prompt, until it is sent.
 //!
-//! Invariant: whatever is attached goes along with the next prompt or is taken away by the user;
-//! a prompt whose attachments are still being fetched waits for them.
+//! Invariant: an attachment is sent with the next prompt unless the user removes it; a prompt waits
+//! until its attachments are fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::text::plural;
 #[derive(Debug, Default)]
 pub struct Listings {
     known: BTreeMap<PathBuf, Arc<Files>>,
-    /// Those that are being listed.
+    /// Folders with a pending listing.
     asked: BTreeSet<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl Listings {
     }
 }
 
-/// What goes along with a session's next prompt.
+/// The attachments of a session's next prompt.
 #[derive(Debug, Default)]
 pub struct Attached {
     items: Vec<Attachment>,
@@ -48,7 +48,7 @@ impl Attached {
         self.is_dirty
     }
 
-    /// Adds what is not there yet.
+    /// Adds the items that are not yet attached.
     fn extend(&mut self, items: Vec<Attachment>) {
         for item in items {
             if !self.items.contains(&item) {
@@ -65,15 +65,15 @@ impl Attached {
 }
 
 impl Model {
-    /// Keeps what shall go along with the next prompt.
+    /// Attaches items to the next prompt.
     pub(crate) fn attach(&mut self, key: SessionKey, items: Vec<Attachment>) {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.attached.extend(items);
         }
     }
 
-    /// Returns whether images can be attached: an agent that has not said yet what it takes is asked
-    /// when the prompt goes out.
+    /// Returns whether images can be attached. If the agent's capabilities are still unknown, they
+    /// are checked when the prompt is sent.
     pub(crate) fn takes_images(&self, session: &Session) -> bool {
         let agent = session.agent.and_then(|agent| self.agents.get(&agent));
         let info = agent.and_then(|agent| agent.info.as_ref());
@@ -106,7 +106,7 @@ impl Model {
         self.attach(key, vec![Attachment::Image { path, image }]);
     }
 
-    /// Takes away one of the attachments, or all.
+    /// Removes one attachment, or all.
     pub(crate) fn detach(&mut self, key: SessionKey, which: Option<usize>, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -129,7 +129,7 @@ impl Model {
         }
     }
 
-    /// Adds to a prompt what was attached before.
+    /// Moves the pending attachments into a prompt.
     pub(crate) fn take_attached(&mut self, key: SessionKey, prompt: &mut Prompt) {
         if let Some(session) = self.sessions.get_mut(&key) {
             let attached = session.attached.take();
@@ -137,8 +137,8 @@ impl Model {
         }
     }
 
-    /// Takes what the prompt names that is about to go out, as it is now; `false` while some of
-    /// it is still to come.
+    /// Fetches the current content that the outgoing prompt names; returns `false` while some of it
+    /// is pending.
     pub(crate) fn has_contents(
         &mut self,
         agent: AgentKey,
@@ -197,7 +197,7 @@ impl Model {
         for item in prompt.into_iter().flat_map(Prompt::along_mut) {
             match item.asked() {
                 Some(id) if jobs.is_fetching(id) => is_complete = false,
-                // Nobody fetches it any more.
+                // Its fetch is no longer pending.
                 Some(_) => item.give_up(),
                 None => {}
             }
@@ -205,7 +205,7 @@ impl Model {
         is_complete
     }
 
-    /// Tells of what does not go along with the prompt that is about to go out.
+    /// Reports the attachments that are left out of the outgoing prompt.
     pub(crate) fn tell_left_out(&mut self, key: SessionKey, prompt: &Prompt, takes: Takes) {
         let is_image = |item: &&Attachment| matches!(item, Attachment::Image { .. });
         let images = prompt.along().filter(is_image).count();
@@ -261,8 +261,8 @@ impl Model {
         }
     }
 
-    /// Gives what was fetched to the attachment that waits for it, wherever it is by now, and
-    /// lets a prompt go out that has waited.
+    /// Stores fetched content in the attachment that waits for it, in a prompt or in the composer,
+    /// and sends a prompt that waited for it.
     fn content_came(
         &mut self,
         id: ContentId,
@@ -298,7 +298,7 @@ impl Model {
         }
     }
 
-    /// Has the files of a session's project listed, unless they just are.
+    /// Lists the files of a session's project, unless a listing is pending.
     pub(crate) fn list_files(&mut self, key: SessionKey, fx: &mut Effects) {
         let Some(session) = self.sessions.get(&key) else {
             return;
@@ -324,7 +324,7 @@ impl Model {
             .get(&folder)
             .is_none_or(|known| **known != files);
         if sessions.is_empty() {
-            // Nobody works there any more.
+            // No session works there.
             self.listings.known.remove(&folder);
         } else if is_new {
             self.listings.known.insert(folder, Arc::new(files));
@@ -334,7 +334,7 @@ impl Model {
         }
     }
 
-    /// Shows what is attached where that has changed.
+    /// Adds patches for the attachment lists that have changed.
     pub(crate) fn attached_patches(&mut self, frame: &mut Frame) {
         for (key, session) in &mut self.sessions {
             if std::mem::take(&mut session.attached.is_dirty) {
@@ -348,14 +348,14 @@ impl Model {
 }
 
 impl Session {
-    /// Returns what is attached, by name.
+    /// Returns the names of the attachments.
     pub fn attached_labels(&self) -> Vec<String> {
         let items = self.attached.items.iter();
         items.map(|item| item.label(&self.spec.cwd)).collect()
     }
 }
 
-/// Returns the prompt of a session that is about to go out.
+/// Returns the outgoing prompt of a session.
 fn outgoing(session: &Session) -> Option<&Prompt> {
     match &session.turn.as_ref()?.stage {
         Stage::Checkpoint(prompt) => Some(prompt),

@@ -1,7 +1,6 @@
-//! The life of an agent's process and of the sessions on it: started, initialized, session made,
-//! ended.
+//! The life of an agent's process and of its sessions: start, initialize, new session, end.
 //!
-//! Invariant: whenever a process is gone, no session, permission or turn still waits for it.
+//! Invariant: once a process has ended, no session, permission or turn waits for it.
 
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use acp::RpcError;
 use acp::client::{self, PROTOCOL_VERSION};
 
-/// How many of the last lines of stderr the transcript shows.
+/// Number of trailing stderr lines that the transcript shows.
 const STDERR_SHOWN: usize = 20;
 
 impl Model {
@@ -36,7 +35,7 @@ impl Model {
         }
     }
 
-    /// Gives a session a process: one that runs already with the same command, or a new one.
+    /// Gives a session a process: a running one with the same command, or a new one.
     pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
         self.leave(key, fx);
         self.serve_tools_to(key, fx);
@@ -119,7 +118,7 @@ impl Model {
         self.bury(agent, &status, Level::Error, text, fx);
     }
 
-    /// Ends everything that waited for a process, and says which prompts still do.
+    /// Ends everything that waited for a process, and reports the prompts still in the queue.
     fn bury(
         &mut self,
         agent: AgentKey,
@@ -165,7 +164,7 @@ impl Model {
         keys
     }
 
-    /// Ends what a session waits for from a process that is not its own any more.
+    /// Ends everything a session waits for from a process that no longer serves it.
     pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
         self.terminals.end_session(key, fx);
@@ -186,13 +185,14 @@ impl Model {
         }
     }
 
-    /// Tells whether an agent can take requests, or soon will.
+    /// Returns whether an agent can receive requests, now or soon.
     pub(crate) fn is_staying(&self, agent: AgentKey) -> bool {
         let agent = self.agents.get(&agent);
         agent.is_some_and(|agent| agent.state != AgentState::Leaving)
     }
 
-    /// Answers an agent's questions and asks it to end; its sessions hear of it when it has.
+    /// Answers an agent's questions and asks it to end; its sessions are notified when it has
+    /// ended.
     pub(crate) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
         for key in self.sessions_of(agent) {
             self.close_permissions(key, fx);
@@ -220,10 +220,10 @@ impl Model {
     pub(crate) fn restart(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(agent) = self.sessions.get(&key).and_then(|session| session.agent) {
             self.shut_down(agent, fx);
-            // The old process is left to end by itself; its sessions are told now.
+            // The old process ends without supervision; its sessions are notified now.
             let text = "The agent is started again.";
             for other in self.end_sessions(agent, "restarted", Level::Info, text, fx) {
-                // What waits in this one goes out now.
+                // The queue of this session is sent now.
                 if other != key {
                     self.tell_waiting(other);
                 }
@@ -303,16 +303,16 @@ impl Model {
         }
     }
 
-    /// Ends a connection that cannot be used, and says why.
+    /// Ends an unusable connection, and reports why.
     fn give_up(&mut self, agent: AgentKey, text: String, fx: &mut Effects) {
         self.shut_down(agent, fx);
         fx.push(notify(Level::Error, text.clone()));
         self.bury(agent, "unusable", Level::Error, text, fx);
     }
 
-    /// A request has had no answer for as long as it may take.
+    /// Handles a request whose timeout has expired.
     ///
-    /// What concerns one session of several costs the others nothing.
+    /// If the request concerns one session of several, the others continue.
     pub(crate) fn control_timeout(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
         let pending = self.agents.get(&agent).map(|agent| &agent.pending);
         let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
@@ -355,7 +355,7 @@ impl Model {
         self.give_up(agent, text, fx);
     }
 
-    /// Gives a session a process of its own: the one it was to share has refused it.
+    /// Gives a session a separate process, because the one it was to share has refused it.
     pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
         fx.push(log(Level::Warn, why));
         if let Some(session) = self.sessions.get_mut(&key) {
@@ -367,7 +367,7 @@ impl Model {
         self.connect(key, fx);
     }
 
-    /// Tells whether a process has opened another session than this one.
+    /// Returns whether a process has opened a session other than this one.
     pub(crate) fn serves_others(&self, agent: AgentKey, key: SessionKey) -> bool {
         let is_open = |other: &SessionKey| {
             let session = self.sessions.get(other);
@@ -377,7 +377,7 @@ impl Model {
     }
 }
 
-/// Returns a time as the user wrote it in the configuration: `90`, `0.5`.
+/// Returns a time in seconds as the user writes it in the configuration: `90`, `0.5`.
 fn seconds(ms: u64) -> String {
     if ms.is_multiple_of(1000) {
         (ms / 1000).to_string()
@@ -386,7 +386,7 @@ fn seconds(ms: u64) -> String {
     }
 }
 
-/// Returns what fits a message; the transcript has all of it.
+/// Returns the line that fits into a message; the transcript shows the full text.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }

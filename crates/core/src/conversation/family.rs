@@ -1,40 +1,40 @@
-//! Which entries belong to which tool call: what a sub-agent does stands below the call that
-//! started it, wherever in the stream it comes.
+//! Nesting of entries: what a sub-agent does is shown below the call that started it, wherever in
+//! the stream it arrives.
 //!
-//! Invariants: an entry has one parent at most, and no entry is above itself; the children of a
+//! Invariants: an entry has at most one parent, and no entry is its own ancestor; the children of a
 //! call are in the order of their entries.
 
 use std::collections::{BTreeMap, HashMap};
 
 use acp::ToolCallId;
 
-/// The entries of a transcript that belong to others.
+/// The parents and children of a transcript's entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Family {
     parents: HashMap<usize, usize>,
     children: HashMap<usize, Vec<usize>>,
-    /// Entries whose parent nobody has heard of yet.
+    /// Entries whose parent has not arrived yet.
     waiting: BTreeMap<ToolCallId, Vec<usize>>,
 }
 
 impl Family {
-    /// Returns the tool call an entry belongs to.
+    /// Returns the tool call that is an entry's parent.
     pub fn parent(&self, entry: usize) -> Option<usize> {
         self.parents.get(&entry).copied()
     }
 
-    /// Returns what belongs to a tool call, without what belongs to that.
+    /// Returns the direct children of a tool call.
     pub fn children(&self, entry: usize) -> &[usize] {
         self.children.get(&entry).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the tool calls above an entry, the nearest first.
+    /// Returns the ancestors of an entry, nearest first.
     pub fn above(&self, entry: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.parent(entry), |&above| self.parent(above))
     }
 
-    /// Says to which call an entry belongs; returns whether that is news. A call cannot belong to
-    /// what belongs to it.
+    /// Sets the parent of an entry; returns whether it changed. A call cannot become a child of one
+    /// of its descendants.
     pub fn belong(&mut self, entry: usize, parent: usize) -> bool {
         if self.parent(entry) == Some(parent)
             || entry == parent
@@ -53,7 +53,7 @@ impl Family {
         true
     }
 
-    /// Says that an entry belongs to a call that may still come.
+    /// Records the parent of an entry before that call has arrived.
     pub fn wait(&mut self, entry: usize, parent: ToolCallId) {
         let waiting = self.waiting.entry(parent).or_default();
         if !waiting.contains(&entry) {
@@ -61,7 +61,7 @@ impl Family {
         }
     }
 
-    /// Returns the entries that have waited for a call.
+    /// Removes and returns the entries that waited for a call.
     pub fn take_waiting(&mut self, id: &ToolCallId) -> Vec<usize> {
         self.waiting.remove(id).unwrap_or_default()
     }

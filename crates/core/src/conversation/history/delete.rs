@@ -1,7 +1,7 @@
-//! Sessions of the past, deleted: what is kept of them here, and at their agents.
+//! Deletion of past sessions: the record kept here and the session stored by the agent.
 //!
-//! Invariant: a session that is open is not deleted; who asked hears of it when all who had it
-//! have answered.
+//! Invariant: an open session is not deleted; the caller is answered once the host and the agent
+//! have both answered.
 
 use super::keep::order;
 use super::past::grant;
@@ -10,12 +10,12 @@ use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use acp::SessionId;
 
-/// A session that is being deleted.
+/// A session whose deletion is pending.
 #[derive(Debug)]
 pub(super) struct Deletion {
-    /// What its agent calls it, if that was asked, and what has come of it.
+    /// The agent's id for the session, if the agent was asked, and its answer.
     agents: Option<(SessionId, Option<Result<(), String>>)>,
-    /// What has come of what is kept here.
+    /// The host's answer about the record kept here.
     pub(super) own: Option<Result<(), String>>,
 }
 
@@ -49,7 +49,7 @@ impl Model {
         self.tell_deletions(fx);
     }
 
-    /// An agent has deleted a session of its own, or has not.
+    /// Handles an agent's answer to a request to delete a session.
     pub(crate) fn deleted_by_agent(
         &mut self,
         session: &SessionId,
@@ -66,7 +66,7 @@ impl Model {
         self.tell_deletions(fx);
     }
 
-    /// Tells of what is deleted for good, by all who had it.
+    /// Answers the deletions for which all answers have arrived.
     pub(super) fn tell_deletions(&mut self, fx: &mut Effects) {
         let deletions = std::mem::take(&mut self.past.deletions);
         for (number, deletion) in deletions {

@@ -1,7 +1,7 @@
-//! Entries of a transcript in the form in which they are kept, close to the protocol's own.
+//! Entries of a transcript in their persistent form, close to the protocol's.
 //!
-//! Invariant: an entry that is kept and brought back is shown as it was; only what is cut because
-//! it is large is not, and says so, and what was live is not any more.
+//! Invariant: an entry that is saved and restored is shown as before, with two exceptions: large
+//! content is cut, with a note, and live content is no longer live.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,14 +13,14 @@ use crate::render::{groups, markdown};
 use crate::spine::effect::Level;
 use acp::{PlanEntry, PlanStatus, Priority};
 
-/// What of a text is kept: as much as the transcript shows of a tool's output.
+/// Maximum size of a saved text: the same as the transcript shows of a tool's output.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// A value with larger texts in it is cut; one that is larger all the same is not kept.
+/// Texts in a larger value are cut; a value that is still larger is not saved.
 const MAX_VALUE: usize = 64 * 1024;
 const MAX_IN_VALUE: usize = 8 * 1024;
 
-/// An entry as it is kept.
+/// An entry in its persistent form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptEntry {
@@ -33,7 +33,7 @@ pub enum KeptEntry {
         level: KeptLevel,
         text: String,
     },
-    /// What went along with a prompt.
+    /// An attachment of a prompt.
     Along {
         head: String,
         lines: Vec<KeptLine>,
@@ -92,7 +92,7 @@ pub struct KeptLine {
 }
 
 impl KeptEntry {
-    /// Returns what is kept of an entry.
+    /// Returns the persistent form of an entry.
     pub fn of(entry: &Entry) -> Self {
         match entry {
             Entry::User(message) => KeptEntry::User(KeptMessage::of(message)),
@@ -115,7 +115,7 @@ impl KeptEntry {
         }
     }
 
-    /// Returns the entry, over and done with.
+    /// Returns the entry in its finished state.
     pub fn restored(&self) -> Entry {
         match self {
             KeptEntry::User(message) => Entry::User(message.restored()),
@@ -163,8 +163,7 @@ impl KeptLine {
         }
     }
 
-    /// Returns the line; a span that does not fit it, or of a group nobody here knows, is left
-    /// out.
+    /// Returns the line; a span that does not fit it, or has an unknown group, is left out.
     pub(super) fn restored(&self) -> Line {
         let mut line = Line::plain(self.text.clone());
         line.flatten();
@@ -189,7 +188,7 @@ impl KeptLine {
     }
 }
 
-/// Returns as much of a text as is kept, and says how much that is if it is not all.
+/// Returns the part of a text that is saved, with a note of its size if it was cut.
 pub(super) fn bounded_text(text: &str) -> String {
     if text.len() <= MAX_TEXT {
         return text.to_owned();
@@ -202,7 +201,7 @@ pub(super) fn bounded_text(text: &str) -> String {
     format!("{head}\n… {} bytes more were not kept", rest.len())
 }
 
-/// Returns a value as it is kept; `None` when it is too large.
+/// Returns a value in its persistent form; `None` when it is too large.
 pub(super) fn bounded(value: &Value) -> Option<Value> {
     if size(value) <= MAX_VALUE {
         return Some(value.clone());

@@ -1,7 +1,6 @@
-//! A conversation as markdown: to be kept, sent to somebody, or told to an agent.
+//! A conversation as markdown: an export for the user, or context for an agent.
 //!
-//! Invariant: what was said stands there as it was said; of what was done there is a line each,
-//! and what it has changed.
+//! Invariant: messages appear verbatim; each action is one line, with the change it made.
 
 use std::path::Path;
 
@@ -15,30 +14,30 @@ use crate::render::toolview::{in_short, kind_name, shown_path};
 use crate::spine::effect::Level;
 use acp::{PlanEntry, PlanStatus, ToolContent, ToolStatus};
 
-/// What of a conversation is told to another agent, at most, in bytes.
+/// Maximum size of the conversation sent to another agent as context, in bytes.
 const MAX_TOLD: usize = 48 * 1024;
 
-/// Lines of one diff that are told.
+/// Maximum number of lines of one diff in that context.
 const MAX_TOLD_DIFF: usize = 40;
 
-/// Deeper than this nothing moves further to the right.
+/// Entries nested deeper than this get no further indentation.
 const MAX_DEPTH: usize = 6;
 
-/// What a conversation is written with.
+/// The state of the markdown writer.
 struct Pen<'a> {
     out: String,
     agent: &'a str,
     cwd: &'a Path,
     purpose: Purpose,
-    /// Who has the word.
+    /// The current speaker.
     speaker: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// Somebody reads it.
+    /// For a human reader.
     Export,
-    /// An agent gets it as context: what it thought, and notices, are left out.
+    /// Context for an agent: thoughts and notices are left out.
     Context,
 }
 
@@ -53,8 +52,8 @@ impl Session {
         out
     }
 
-    /// Returns what was said before the last prompt, in short, for an agent that does not know
-    /// it; of much the end.
+    /// Returns a summary of the conversation before the last prompt, for an agent that does not
+    /// know it; a long one is cut at the start.
     pub(crate) fn told_in_short(&self) -> Option<String> {
         let entries = self.transcript.entries();
         let is_prompt = |entry: &Entry| matches!(entry, Entry::User(_));
@@ -69,7 +68,7 @@ impl Session {
             from += 1;
         }
         let end = text.get(from..).unwrap_or_default();
-        // From the beginning of a line on.
+        // Start at the beginning of a line.
         let end = match (from, end.find('\n')) {
             (0, _) | (_, None) => end.to_owned(),
             (_, Some(at)) => format!("(…)\n{}", end.get(at + 1..).unwrap_or_default()),
@@ -118,7 +117,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Writes entries that belong to none, each with what belongs to it.
+    /// Writes the top-level entries, each with its descendants.
     fn write(mut self, transcript: &Transcript, range: std::ops::Range<usize>) -> String {
         for index in range {
             if transcript.family().parent(index).is_none() {
@@ -178,7 +177,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Begins what somebody says with a heading.
+    /// Writes a heading when the speaker changes.
     fn speaks(&mut self, who: &'static str) {
         if self.speaker.replace(who) != Some(who) {
             let name = if who == "Agent" { self.agent } else { who };
@@ -213,7 +212,7 @@ impl<'a> Pen<'a> {
             ToolStatus::Failed => "✗",
             ToolStatus::Cancelled => "⊘",
         };
-        // Calls in a row are one list.
+        // Consecutive calls form one list.
         if !self.is_in_list(depth) {
             self.out.push('\n');
         }
@@ -245,7 +244,7 @@ impl<'a> Pen<'a> {
         depth > 0 || last.starts_with("- ")
     }
 
-    /// Writes lines of code, in a fence that none of them ends.
+    /// Writes lines of code, in a fence that none of them closes.
     fn fence<'l>(&mut self, language: &str, lines: impl Iterator<Item = &'l str>, depth: usize) {
         let lines: Vec<&str> = lines.collect();
         if lines.is_empty() {

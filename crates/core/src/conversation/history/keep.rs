@@ -1,7 +1,7 @@
-//! What is written down of a session, and when.
+//! Writing a session's record: its contents and the times of writing.
 //!
-//! Invariants: nothing is written before there is a prompt; what streams is written when it is
-//! done, so the cost does not depend on the chunks.
+//! Invariants: nothing is written before there is a prompt; a streamed entry is written once it is
+//! complete, so the cost does not depend on the number of chunks.
 
 use super::entry::KeptEntry;
 use super::{Header, HistoryOrder, Meta, On, Past, Record, RecordName, VERSION};
@@ -11,33 +11,33 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
 
-/// How a session's record stands.
+/// The state of a session's record.
 #[derive(Debug, Default)]
 pub struct Keeping {
     is_begun: bool,
-    /// The record to go on with, when there is something to write.
+    /// The record to continue, used when the first line is written.
     on: Option<On>,
-    /// Where entries of that record are in the transcript, and the numbers they have there.
+    /// Index in the transcript of the first entry of that record, and the entries' numbers.
     first: usize,
     numbers: Vec<u32>,
-    /// Higher than all of those.
+    /// Higher than all of those numbers.
     next: u32,
-    /// What is to be written besides entries.
+    /// Pending records other than entries.
     pending: Vec<Record>,
-    /// What lists were told last.
+    /// The metadata written last.
     told: Meta,
     prompt: Option<String>,
     turns: u32,
-    /// What is kept of the session is being looked for.
+    /// The search for the session's record is pending.
     pub(crate) is_looked_for: bool,
-    /// What was found, until it is shown or its agent tells it.
+    /// The record that was found, until it is shown or its agent replays the conversation.
     pub(crate) found: Option<Box<(RecordName, Past)>>,
-    /// The agent knows nothing of what is in the transcript: it is told with the next prompt.
+    /// The agent does not know the transcript: it is sent with the next prompt.
     pub(crate) is_to_be_told: bool,
 }
 
 impl Keeping {
-    /// A turn has ended.
+    /// Records the end of a turn.
     pub(crate) fn turn_ended(&mut self, reason: &str) {
         self.turns += 1;
         self.pending.push(Record::Turn {
@@ -45,7 +45,7 @@ impl Keeping {
         });
     }
 
-    /// A question was answered, or taken back.
+    /// Records that a question was answered or withdrawn.
     pub(crate) fn answered(&mut self, tool: &str, option: Option<String>, rule: Option<usize>) {
         self.pending.push(Record::Permission {
             tool: tool.to_owned(),
@@ -54,12 +54,12 @@ impl Keeping {
         });
     }
 
-    /// What is to come stands in place of a record.
+    /// Replaces an existing record with what is written next.
     pub(super) fn replaces(&mut self, on: On) {
         self.on = Some(on);
     }
 
-    /// What comes is written down behind a record.
+    /// Appends what is written next to an existing record.
     pub(super) fn goes_on_behind(&mut self, name: RecordName, past: &Past) {
         let last = past.entries.keys().next_back();
         self.next = last.map_or(0, |last| last.saturating_add(1));
@@ -69,7 +69,7 @@ impl Keeping {
         self.turns = past.meta.turns;
     }
 
-    /// Returns the number under which an entry is kept.
+    /// Returns the number of an entry in the record.
     fn number(&self, index: usize) -> u32 {
         let known = index.checked_sub(self.first);
         let known = known.and_then(|at| self.numbers.get(at).copied());
@@ -81,7 +81,7 @@ impl Keeping {
     }
 }
 
-/// Brings a record back into a transcript, behind what is there.
+/// Restores a record at the end of a transcript.
 pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {
     let place = |number: u32| past.entries.keys().position(|known| *known == number);
     let entries = past.entries.values().map(|(below, entry)| {
@@ -92,7 +92,7 @@ pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {
 }
 
 impl Session {
-    /// Brings back what is kept of a session; what comes is written down behind it.
+    /// Restores a session's record; new entries are appended to it.
     pub(crate) fn go_on_with(&mut self, name: RecordName, past: &Past) {
         let keeping = &mut self.history;
         keeping.first = self.transcript.entries().len();
@@ -104,12 +104,12 @@ impl Session {
         }
     }
 
-    /// Returns what lists show of the session now.
+    /// Returns the session's current metadata for lists.
     fn meta(&self) -> Meta {
         let id = self.id.as_ref().map(|id| id.0.to_string());
         let keeping = &self.history;
         Meta {
-            // Gone with the process it may be; the conversation is the same.
+            // The id may have ended with the process; the conversation is the same.
             id: id.or(keeping.told.id.clone()),
             title: self.title.clone().or(keeping.told.title.clone()),
             prompt: keeping.prompt.clone(),
@@ -117,7 +117,7 @@ impl Session {
         }
     }
 
-    /// Returns what there is to write down.
+    /// Returns the pending records.
     fn take_records(&mut self) -> Vec<Record> {
         let ready = self.transcript.news.take();
         let mut records = Vec::with_capacity(ready.len());
@@ -145,7 +145,7 @@ impl Session {
         records
     }
 
-    /// Tells whether there is something to write down.
+    /// Returns whether any record is pending.
     fn has_news(&self) -> bool {
         let keeping = &self.history;
         let is_named = |title: &String| Some(title) == keeping.told.title.as_ref();
@@ -157,7 +157,7 @@ impl Session {
             || keeping.is_begun && !(is_title_known && is_id_known)
     }
 
-    /// Tells whether there is a prompt to remember the session by.
+    /// Returns whether the session has a prompt by which the user can recognize it.
     fn has_prompt(&self) -> bool {
         let mut entries = self.transcript.entries().iter();
         self.history.is_begun || entries.any(|entry| matches!(entry, Entry::User(_)))
@@ -181,7 +181,7 @@ impl Session {
 }
 
 impl Model {
-    /// Writes down what is done by now, of all sessions.
+    /// Writes the complete entries of all sessions.
     pub(crate) fn keep_history(&mut self, fx: &mut Effects) {
         for (key, session) in &mut self.sessions {
             if !self.past.is_off && session.has_news() {
@@ -190,7 +190,7 @@ impl Model {
         }
     }
 
-    /// Writes down all there is of a session, finished or not: it is closed.
+    /// Writes all remaining entries of a session that is closed, complete or not.
     pub(crate) fn end_history(&self, key: SessionKey, session: &mut Session, fx: &mut Effects) {
         if !self.past.is_off {
             session.transcript.news.settle_all();
@@ -202,7 +202,7 @@ impl Model {
         }
     }
 
-    /// Writes down all there is of all sessions: Neovim quits.
+    /// Writes all remaining entries of all sessions, because Neovim quits.
     pub fn farewell(&mut self, fx: &mut Effects) {
         for session in self.sessions.values_mut() {
             session.transcript.news.settle_all();
@@ -211,7 +211,7 @@ impl Model {
     }
 }
 
-/// Writes down what is done of a session.
+/// Writes the complete entries of a session.
 fn keep(key: SessionKey, session: &mut Session, fx: &mut Effects) {
     if !session.has_prompt() {
         return;
