@@ -260,8 +260,8 @@ function M.login(id, session)
     local ids = vim.tbl_map(function(method)
       return method.id
     end, methods)
-    local there = #ids > 0 and "use one of " .. table.concat(ids, ", ") or "it has none"
-    local text = "acp.nvim: the agent %q has no log-in method %q; %s."
+    local there = #ids > 0 and "use " .. table.concat(ids, ", ") or "it has none"
+    local text = "acp.nvim: agent %q has no log-in method %q; %s."
     error(text:format(agent.name, id, there), 0)
   elseif #methods == 0 then
     local text = "acp.nvim: the agent %q names no way to log in here: use its own command in a "

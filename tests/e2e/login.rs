@@ -222,7 +222,7 @@ fn ways_to_log_in_that_are_not_there_are_named() {
     nvim.keys("<Esc>:Acp login fax<CR>");
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("has no log-in method \"fax\"; use one of web, key, tty, cli, typed.")
+            .contains("has no log-in method \"fax\"; use web, key, tty, cli, typed.")
     });
     assert_eq!(
         nvim.lua("return vim.fn.getcompletion('Acp login ', 'cmdline')", ()),
