@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::ops::Range;
 
 use super::Hunk;
-use super::lcs::{self, Change};
+use super::align::{self, Change};
 use crate::text::{LineEdit, Text};
 
 /// How far a hunk may slide to a better place.
@@ -50,17 +50,26 @@ pub(super) fn edit_of(change: &Change, new: &Text) -> LineEdit {
     }
 }
 
-/// Returns the changes between two texts, blocks that could slide as far down as they go.
+/// Returns the changes between two texts; an inserted or removed block that could lie elsewhere
+/// lies as far down as possible, so that two diffs from one text agree on its place.
 pub(super) fn changes(old: &Text, new: &Text) -> Vec<Change> {
     let prefix = old.common_prefix(new);
     let most = old.len().min(new.len()) - prefix;
     let suffix = old.common_suffix(new).min(most);
-    changes_in(
+    let mut changes = changes_in(
         old,
         prefix..old.len() - suffix,
         new,
         prefix..new.len() - suffix,
-    )
+    );
+    // One unchanged line at least is left above the next change.
+    let mut below = new.len();
+    for change in changes.iter_mut().rev() {
+        let (_, down) = slack(old, new, change, 0, below - change.new.end);
+        *change = change.moved(down as isize, down as isize);
+        below = change.new.start.saturating_sub(1);
+    }
+    changes
 }
 
 /// Returns the changes between some rows of two texts, in rows of the whole texts.
@@ -99,7 +108,7 @@ pub(super) fn changes_of<T: Hash + Eq>(
     };
     let old: Vec<u32> = old.map(&mut token).collect();
     let new: Vec<u32> = new.map(&mut token).collect();
-    lcs::changes(&old, &new)
+    align::changes(&old, &new)
 }
 
 /// Slides those of the changes at the indices `which` that could as well lie elsewhere to
@@ -141,14 +150,8 @@ fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
     let Some(best) = starts.rev().min_by_key(|&start| cost(start)) else {
         return;
     };
-    let moved = |range: &Range<usize>| {
-        let start = range.start + best - block.start;
-        start..start + range.len()
-    };
-    *change = Change {
-        old: moved(&change.old),
-        new: moved(&change.new),
-    };
+    let by = best as isize - block.start as isize;
+    *change = change.moved(by, by);
 }
 
 /// Returns how many rows up and down a change could as well lie; 0 unless it is a pure

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use super::align::Change;
 use super::diff;
-use super::lcs::Change;
 use crate::text::{LineEdit, Text};
 
 /// What a merge comes to.
@@ -360,6 +360,8 @@ mod tests {
         check("a c", "a X c", "a X Y c", "a X Y c");
         check("a b c", "c", "", "");
         check("a b c d", "a d", "a c", "a");
+        // The insertion could lie above the brace as well, and another change is beside it.
+        check("a b } c", "A b } x } c", "a b } x } c", "A b } x } c");
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! Nothing here touches a buffer: what shall happen there is returned as edits, and becomes
 //! part of `current` when the editor reports that it has happened.
 
+mod align;
 mod authors;
 mod diff;
 mod history;
 mod landed;
-mod lcs;
 mod merge;
 mod offers;
 mod parts;
@@ -35,8 +35,8 @@ pub use diff::{diff, hunks};
 pub use merge::{Conflict, Merge, merge};
 pub use words::{WordDiff, words};
 
+use align::Change;
 use history::{Accepted, History, Mark, State, Step};
-use lcs::Change;
 use offers::Offer;
 use parts::Part;
 use track::{Reach, Track};

@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::align::Change;
 use super::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
-use super::lcs::Change;
 use super::merge::substantial;
 use super::parts::Part;
 use crate::text::{LineEdit, Text};
@@ -110,12 +110,7 @@ impl Track {
         let mut left = Vec::new();
         let mut grown = 0;
         for (at, change) in self.changes.iter().enumerate() {
-            let mut keep = |change: Change, grown| {
-                left.push(Change {
-                    old: moved(&change.old, grown),
-                    new: change.new,
-                });
-            };
+            let mut keep = |change: Change, grown| left.push(change.moved(grown, 0));
             let Some(part) = accepted.next_if(|part| part.at == at) else {
                 keep(change.clone(), grown);
                 continue;
@@ -306,8 +301,7 @@ impl Track {
             return;
         }
         for change in Arc::make_mut(&mut self.changes).iter_mut().skip(from) {
-            change.old = moved(&change.old, old);
-            change.new = moved(&change.new, new);
+            *change = change.moved(old, new);
         }
     }
 
@@ -382,8 +376,4 @@ impl Track {
         }
         Some(pieces)
     }
-}
-
-fn moved(rows: &Range<usize>, by: isize) -> Range<usize> {
-    rows.start.saturating_add_signed(by)..rows.end.saturating_add_signed(by)
 }
