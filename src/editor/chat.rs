@@ -15,7 +15,7 @@ use super::kit::{buffer, user, window};
 use super::layout;
 use super::lines;
 use super::nvim::{self, api};
-use super::spans::{Marks, Spans};
+use super::spans::{LineHighlights, Spans};
 use super::state::{self, send};
 use acp_core::render::links::Links;
 use acp_core::render::view::{ChatOp, Group, Line};
@@ -269,7 +269,7 @@ fn splice(
     removed: usize,
     new: &[Line],
 ) -> mlua::Result<()> {
-    let marks = Marks::of(new)?;
+    let marks = LineHighlights::of(new)?;
     let buf = chat.transcript;
     chat.spans.borrow_mut().splice(start, removed, marks);
     chat.links.borrow_mut().splice(start, removed, new);

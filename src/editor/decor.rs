@@ -10,7 +10,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::guard;
 use super::kit::autocmd::{self, Scope};
 use super::nvim::{self, api};
-use super::spans::{Mark, Spans};
+use super::spans::{Highlight, Spans};
 use super::state;
 use acp_core::render::groups::GROUPS;
 use acp_core::render::markdown;
@@ -92,6 +92,6 @@ fn line(namespace: i32, buf: i32, row: usize, opts: &Table) -> mlua::Result<()> 
 }
 
 /// Returns the `nth` highlight of a row of the transcript that is being drawn.
-fn drawn(row: usize, nth: usize) -> Option<Mark> {
+fn drawn(row: usize, nth: usize) -> Option<Highlight> {
     DRAWN.with_borrow(|drawn| drawn.as_ref()?.borrow().of(row).get(nth).copied())
 }

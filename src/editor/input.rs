@@ -65,10 +65,8 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
         return Ok(());
     };
     let text = text(chat.input)?.trim().to_owned();
-    let snapshot = state::snapshot();
-    let mut sessions = snapshot.sessions.iter();
-    let info = sessions.find(|info| info.session == key);
-    if text.is_empty() && info.is_none_or(|info| info.attached.is_empty()) {
+    let has_attached = state::session(key, |info| !info.attached.is_empty());
+    if text.is_empty() && has_attached != Some(true) {
         return match when {
             When::InTurn => Ok(()),
             When::AtOnce => super::queue::send_first(key),

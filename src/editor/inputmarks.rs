@@ -8,7 +8,7 @@ use super::kit::autocmd::{self, Scope};
 use super::kit::buffer;
 use super::mentions;
 use super::nvim::{self, api};
-use super::state::snapshot;
+use super::state;
 use acp_core::conversation::mention;
 use acp_core::spine::ids::SessionKey;
 
@@ -60,11 +60,12 @@ fn command(buf: i32, line: &str, key: SessionKey) -> mlua::Result<()> {
     let Some(name) = line.strip_prefix('/') else {
         return Ok(());
     };
-    let snapshot = snapshot();
-    let info = snapshot.sessions.iter().find(|info| info.session == key);
-    let mut commands = info.map_or(&[][..], |info| &info.commands).iter();
-    let known = commands.find(|command| command.name == name.trim_end());
-    let Some(hint) = known.and_then(|command| command.hint.as_deref()) else {
+    let hint = state::session(key, |info| {
+        let mut commands = info.commands.iter();
+        let known = commands.find(|command| command.name == name.trim_end());
+        known?.hint.clone()
+    });
+    let Some(hint) = hint.flatten() else {
         return Ok(());
     };
     let blank = if name.ends_with(' ') { "" } else { " " };

@@ -48,7 +48,7 @@ pub fn map(
     body: impl Fn() -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
     let run = guard::callback("key", move |()| body())?;
-    set(buf, mode, key, desc, Value::Function(run))
+    set(buf, &[mode], key, desc, Value::Function(run))
 }
 
 /// Maps a key in a buffer to keys that are not mapped any further.
@@ -56,11 +56,11 @@ pub fn map(
 /// # Errors
 /// What Neovim says of it.
 pub fn map_to(buf: i32, mode: &str, key: &str, desc: &str, to: &str) -> mlua::Result<()> {
-    set(buf, mode, key, desc, nvim::value(to))
+    set(buf, &[mode], key, desc, nvim::value(to))
 }
 
-/// Maps a key to a function, or to keys that are not mapped any further.
-fn set(buf: i32, mode: &str, key: &str, desc: &str, to: Value) -> mlua::Result<()> {
+/// Maps a key to a function or to other keys.
+fn set(buf: i32, modes: &[&str], key: &str, desc: &str, to: Value) -> mlua::Result<()> {
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
         ("nowait", Value::Boolean(true)),
@@ -68,7 +68,23 @@ fn set(buf: i32, mode: &str, key: &str, desc: &str, to: Value) -> mlua::Result<(
         ("desc", nvim::value(desc)),
     ])?;
     let set: Function = nvim::vim()?.get::<Table>("keymap")?.get("set")?;
-    set.call((mode, key, to, opts))
+    set.call((modes, key, to, opts))
+}
+
+/// Maps the configured keys of a name; `body` is given the key.
+pub fn bind(
+    buf: i32,
+    modes: &[&str],
+    (group, name): (&str, &str),
+    desc: &str,
+    body: impl Fn(&str) -> mlua::Result<()> + Clone + 'static,
+) -> mlua::Result<()> {
+    for lhs in of(group, name) {
+        let (key, body) = (lhs.clone(), body.clone());
+        let run = guard::callback("key", move |()| body(&key))?;
+        set(buf, modes, &lhs, desc, Value::Function(run))?;
+    }
+    Ok(())
 }
 
 /// Maps the keys of a transcript.
@@ -76,28 +92,18 @@ fn set(buf: i32, mode: &str, key: &str, desc: &str, to: Value) -> mlua::Result<(
 /// # Errors
 /// What Neovim says of it.
 pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
-    for lhs in of("chat", "input") {
-        map(buf, "n", &lhs, "Goes to the input", move || {
-            layout::show(key)?;
-            api("nvim_command", "startinsert!")
-        })?;
-    }
-    for lhs in of("chat", "open") {
-        let desc = "Goes where the line leads, or opens or closes the fold";
-        map(buf, "n", &lhs, desc, move || links::open(key))?;
-    }
-    for lhs in of("chat", "file") {
-        map(buf, "n", &lhs, "Goes to the file", move || links::file(key))?;
-    }
-    for lhs in of("chat", "raw") {
-        let desc = "Shows all that is known of the tool call";
-        map(buf, "n", &lhs, desc, move || links::raw(key))?;
-    }
-    for lhs in of("chat", "toggle") {
-        map(buf, "n", &lhs, "Opens or closes the fold", || {
-            links::toggle()
-        })?;
-    }
+    let bind = |name, desc, run: fn(SessionKey) -> mlua::Result<()>| {
+        bind(buf, &["n"], ("chat", name), desc, move |_| run(key))
+    };
+    bind("input", "Goes to the input", |key| {
+        layout::show(key)?;
+        api("nvim_command", "startinsert!")
+    })?;
+    let open = "Goes where the line leads, or opens or closes the fold";
+    bind("open", open, links::open)?;
+    bind("file", "Goes to the file", links::file)?;
+    bind("raw", "Shows the whole tool call", links::raw)?;
+    bind("toggle", "Opens or closes the fold", |_| links::toggle())?;
     common(buf, "chat", &["n"], key)
 }
 
@@ -106,70 +112,53 @@ pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
 /// # Errors
 /// What Neovim says of it.
 pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
-    for lhs in of("input", "send") {
-        map(buf, "n", &lhs, "Sends the prompt", move || {
-            input::submit(key, When::InTurn)
-        })?;
-    }
-    for lhs in of("input", "send_insert") {
-        let sending = lhs.clone();
-        map(buf, "i", &lhs, "Sends the prompt", move || {
-            match complete::choosing()? {
-                Some(true) => feed("<C-y>"),
-                // The menu goes, and the key comes again.
-                Some(false) => {
-                    again(&sending)?;
-                    feed("<C-e>")
-                }
-                None => input::submit(key, When::InTurn),
+    let (normal, insert, both): (&[_], &[_], &[_]) = (&["n"], &["i"], &["n", "i"]);
+    let send = "Sends the prompt";
+    bind(buf, normal, ("input", "send"), send, move |_| {
+        input::submit(key, When::InTurn)
+    })?;
+    bind(buf, insert, ("input", "send_insert"), send, move |lhs| {
+        match complete::choosing()? {
+            Some(true) => feed("<C-y>"),
+            // The menu closes, and the key is typed again.
+            Some(false) => {
+                again(lhs)?;
+                feed("<C-e>")
             }
-        })?;
-    }
-    for lhs in of("input", "complete") {
-        let desc = "Takes what is selected in the menu, or the first";
-        map(buf, "i", &lhs.clone(), desc, move || {
-            if complete::take(key)? {
-                return Ok(());
-            }
-            feed(&lhs)
-        })?;
-    }
-    for lhs in of("input", "interrupt") {
-        for mode in ["n", "i"] {
-            let desc = "Sends the prompt at once: what the agent does is cancelled";
-            map(buf, mode, &lhs, desc, move || {
-                input::submit(key, When::AtOnce)
-            })?;
+            None => input::submit(key, When::InTurn),
         }
-    }
+    })?;
+    let desc = "Takes the selected completion, or the first";
+    bind(
+        buf,
+        insert,
+        ("input", "complete"),
+        desc,
+        move |lhs| match complete::take(key)? {
+            true => Ok(()),
+            false => feed(lhs),
+        },
+    )?;
+    let desc = "Sends the prompt at once and cancels what the agent does";
+    bind(buf, both, ("input", "interrupt"), desc, move |_| {
+        input::submit(key, When::AtOnce)
+    })?;
     for lhs in of("input", "newline") {
-        set(buf, "i", &lhs, "Starts a new line", nvim::value("<CR>"))?;
+        map_to(buf, "i", &lhs, "Starts a new line", "<CR>")?;
     }
-    for (name, way, desc) in [
-        ("older", Way::Older, "Goes to the prompt before"),
-        (
-            "newer",
-            Way::Newer,
-            "Goes to the next prompt, or back to the draft",
-        ),
-    ] {
-        for lhs in of("input", name) {
-            for mode in ["i", "n"] {
-                let own = lhs.clone();
-                map(buf, mode, &lhs, desc, move || recall::go(key, way, &own))?;
-            }
-        }
-    }
-    for lhs in of("input", "detach") {
-        map(
-            buf,
-            "n",
-            &lhs,
-            "Takes away what was attached last",
-            move || input::detach_last(key),
-        )?;
-    }
-    common(buf, "input", &["n", "i"], key)
+    let desc = "Goes to the previous prompt";
+    bind(buf, both, ("input", "older"), desc, move |lhs| {
+        recall::go(key, Way::Older, lhs)
+    })?;
+    let desc = "Goes to the next prompt, or back to the draft";
+    bind(buf, both, ("input", "newer"), desc, move |lhs| {
+        recall::go(key, Way::Newer, lhs)
+    })?;
+    let desc = "Detaches the last attachment";
+    bind(buf, normal, ("input", "detach"), desc, move |_| {
+        input::detach_last(key)
+    })?;
+    common(buf, "input", both, key)
 }
 
 /// Types a key past all mappings, before whatever has been typed meanwhile.
@@ -188,37 +177,29 @@ fn again(key: &str) -> mlua::Result<()> {
 }
 
 fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Result<()> {
-    for &mode in modes {
-        for lhs in of(group, "mode") {
-            let is_insert = mode == "i";
-            map(
-                buf,
-                mode,
-                &lhs,
-                "Goes to the agent's next mode",
-                move || {
-                    if is_insert && user::is_in_menu()? {
-                        return feed("<C-p>");
-                    }
-                    let wish = Setting::NextMode;
-                    send(Event::SetOption { session: key, wish });
-                    Ok(())
-                },
-            )?;
+    let mode = "Goes to the agent's next mode";
+    bind(buf, modes, (group, "mode"), mode, move |_| {
+        if user::is_in_menu()? {
+            return feed("<C-p>");
         }
-        for lhs in of(group, "cancel") {
-            map(buf, mode, &lhs, "Cancels the turn", move || {
-                send(Event::Cancel { session: key });
-                Ok(())
-            })?;
-        }
-    }
-    for lhs in of(group, "close") {
-        map(buf, "n", &lhs, "Closes the chat's windows", move || {
-            layout::hide(key)
-        })?;
-    }
-    Ok(())
+        let wish = Setting::NextMode;
+        send(Event::SetOption { session: key, wish });
+        Ok(())
+    })?;
+    bind(
+        buf,
+        modes,
+        (group, "cancel"),
+        "Cancels the turn",
+        move |_| {
+            send(Event::Cancel { session: key });
+            Ok(())
+        },
+    )?;
+    let close = "Closes the chat's windows";
+    bind(buf, &["n"], (group, "close"), close, move |_| {
+        layout::hide(key)
+    })
 }
 
 /// The review keys as they were mapped in a buffer: the configuration may be another one by the

@@ -30,7 +30,7 @@ struct Shown {
 
 /// Where the transcript opens, and how wide or high.
 #[derive(Debug, PartialEq)]
-enum Place {
+enum Position {
     Tab,
     Side { split: &'static str, width: i64 },
     Below { height: i64 },
@@ -45,7 +45,7 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
     };
-    if place()? == Place::Tab
+    if position()? == Position::Tab
         && let Some(win) = nvim::windows_of(chat.transcript)?.first()
     {
         api::<()>("nvim_set_current_tabpage", window::tab_of(*win)?)?;
@@ -106,8 +106,8 @@ impl Shown {
     }
 }
 
-/// Returns where the configuration and the screen let the chat open.
-fn place() -> mlua::Result<Place> {
+/// Returns where a chat opens, by the configuration and the size of the screen.
+fn position() -> mlua::Result<Position> {
     let (columns, lines) = window::screen()?;
     let (layout, width) = state::with(|editor| {
         let config = editor.config.borrow();
@@ -115,17 +115,17 @@ fn place() -> mlua::Result<Place> {
     })
     .unwrap_or_default();
     let split = match layout.as_str() {
-        "tab" => return Ok(Place::Tab),
+        "tab" => return Ok(Position::Tab),
         "left" => "left",
         "right" => "right",
         _ => {
-            return Ok(Place::Below {
+            return Ok(Position::Below {
                 height: size(width, lines),
             });
         }
     };
     if columns < MIN_SCREEN {
-        return Ok(Place::Below { height: lines / 2 });
+        return Ok(Position::Below { height: lines / 2 });
     }
     let least = if width < 1.0 {
         MIN_WIDTH.min(columns / 2)
@@ -133,7 +133,7 @@ fn place() -> mlua::Result<Place> {
         1
     };
     let width = size(width, columns).max(least);
-    Ok(Place::Side { split, width })
+    Ok(Position::Side { split, width })
 }
 
 /// Watches the size of the screen, for as long as the plugin is in use.
@@ -156,8 +156,8 @@ pub fn start() -> mlua::Result<()> {
 /// user has given a width are narrowed where the screen has become too small for both.
 fn screen_resized() -> mlua::Result<()> {
     let (columns, _) = window::screen()?;
-    let widest = match place()? {
-        Place::Side { width, .. } => width,
+    let widest = match position()? {
+        Position::Side { width, .. } => width,
         _ => columns / 2,
     };
     for win in beside()? {
@@ -245,28 +245,28 @@ fn note_given(win: i32) -> mlua::Result<()> {
 }
 
 fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Result<i32> {
-    let place = place()?;
+    let position = position()?;
     let split = |side, beside| window::split(chat.transcript, false, (side, beside), None);
-    let win = match (&place, input) {
-        // The input has the place already.
+    let win = match (&position, input) {
+        // The input already has the chat's position.
         (_, Some(input)) => split("above", input)?,
-        (Place::Side { split: side, .. }, None) => split(side, -1)?,
-        (Place::Below { .. }, None) => split("below", -1)?,
-        (Place::Tab, None) => {
+        (Position::Side { split: side, .. }, None) => split(side, -1)?,
+        (Position::Below { .. }, None) => split("below", -1)?,
+        (Position::Tab, None) => {
             api::<()>("nvim_command", "tab split")?;
             let win = window::here()?;
             api::<()>("nvim_win_set_buf", (win, chat.transcript))?;
             win
         }
     };
-    match (&place, input) {
+    match (&position, input) {
         (_, Some(input)) => api("nvim_win_set_height", (input, input_height(win)?))?,
-        (Place::Side { width, .. }, None) => api("nvim_win_set_width", (win, *width))?,
-        (Place::Below { height }, None) => api("nvim_win_set_height", (win, *height))?,
-        (Place::Tab, None) => {}
+        (Position::Side { width, .. }, None) => api("nvim_win_set_width", (win, *width))?,
+        (Position::Below { height }, None) => api("nvim_win_set_height", (win, *height))?,
+        (Position::Tab, None) => {}
     }
     strip(win)?;
-    let is_beside = matches!(place, Place::Side { .. });
+    let is_beside = matches!(position, Position::Side { .. });
     nvim::set_win_option(win, "winfixwidth", is_beside)?;
     if is_beside {
         note_given(win)?;

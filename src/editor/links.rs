@@ -10,13 +10,14 @@ use super::apply::notify;
 use super::chat;
 use super::kit::window;
 use super::nvim::{self, api};
-use super::state::{send, snapshot};
+use super::state::{self, send};
 use super::{terminal, walk};
 use acp_core::render::links::row_behind;
 use acp_core::render::view::{Link, Piece, Whole};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
+use acp_core::view::snapshot::SessionInfo;
 
 /// Goes where the line under the cursor leads; if it leads nowhere, its fold is opened or closed.
 ///
@@ -120,13 +121,9 @@ fn under_cursor(key: SessionKey) -> mlua::Result<bool> {
     if name.is_empty() {
         return Ok(false);
     }
-    let snapshot = snapshot();
-    let session = snapshot.sessions.iter().find(|info| info.session == key);
-    let cwd = session.map_or_else(String::new, |info| {
-        let cwd = info.cwd.to_string_lossy();
-        // As 'path' has it.
-        cwd.replace([' ', ','], "?")
-    });
+    // A space or a comma would end an entry of 'path'.
+    let cwd = |info: &SessionInfo| info.cwd.to_string_lossy().replace([' ', ','], "?");
+    let cwd = state::session(key, cwd).unwrap_or_default();
     let found: String = nvim::vim_fn("findfile", (name.as_str(), format!("{cwd},.,,")))?;
     if found.is_empty() {
         return Ok(false);

@@ -9,7 +9,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::kit::{buffer, window};
 use super::nvim::{self, api};
-use super::state::snapshot;
+use super::state;
 use acp_core::conversation::attachment::{Attachment, Content};
 use acp_core::conversation::mention::{self, Mention, Named};
 use acp_core::spine::event::Context;
@@ -49,11 +49,9 @@ pub fn is_something(mention: &Mention, key: SessionKey) -> mlua::Result<bool> {
 /// # Errors
 /// What Neovim says of it.
 pub fn folder(key: SessionKey) -> mlua::Result<PathBuf> {
-    let snapshot = snapshot();
-    let info = snapshot.sessions.iter().find(|info| info.session == key);
-    match info {
-        Some(info) => Ok(info.cwd.clone()),
-        // The core has not heard of it yet.
+    match state::session(key, |info| info.cwd.clone()) {
+        Some(cwd) => Ok(cwd),
+        // The core does not know the session yet.
         None => nvim::vim_fn::<String>("getcwd", ()).map(PathBuf::from),
     }
 }

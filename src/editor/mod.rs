@@ -132,7 +132,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         chats: RefCell::default(),
         attached: RefCell::default(),
         question: RefCell::default(),
-        marks: RefCell::default(),
+        reviews: RefCell::default(),
         list: RefCell::default(),
         terminals: RefCell::default(),
         trails: RefCell::default(),

@@ -7,7 +7,7 @@ use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::window;
-use super::state::{self, snapshot};
+use super::state;
 use super::{apply, chat};
 use acp_core::conversation::notices::{turn_ended, waits};
 use acp_core::model::Phase;
@@ -37,15 +37,11 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
     if is_wanted != Some(true) || is_seen(session)? {
         return Ok(());
     }
-    let snapshot = snapshot();
-    let info = snapshot
-        .sessions
-        .iter()
-        .find(|info| info.session == session);
-    let Some(info) = info.filter(|info| info.phase != Phase::Running) else {
-        return Ok(());
-    };
-    match turn_ended(info, stop_reason) {
+    let text = state::session(session, |info| match info.phase {
+        Phase::Running => None,
+        _ => turn_ended(info, stop_reason),
+    });
+    match text.flatten() {
         Some((level, text)) => apply::notify(level, &text),
         None => Ok(()),
     }
@@ -64,12 +60,10 @@ pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
     if !is_wanted || is_shown && !is_away || is_seen(session)? {
         return Ok(());
     }
-    let snapshot = snapshot();
-    let info = snapshot
-        .sessions
-        .iter()
-        .find(|info| info.session == session);
-    info.map_or(Ok(()), |info| apply::notify(Level::Info, &waits(info)))
+    match state::session(session, waits) {
+        Some(text) => apply::notify(Level::Info, &text),
+        None => Ok(()),
+    }
 }
 
 /// Tells whether the user looks at Neovim, and the tab page shows the session's chat.

@@ -32,7 +32,7 @@ const KEYS: [(&str, &str); 6] = [
     ("remove", "Takes the prompt out"),
     (
         "send",
-        "Sends the prompt now: what the agent does is cancelled",
+        "Sends the prompt now and cancels what the agent does",
     ),
     ("down", "Moves the prompt down"),
     ("up", "Moves the prompt up"),
@@ -176,9 +176,9 @@ pub fn focus(key: SessionKey) -> mlua::Result<()> {
 /// What Neovim says of it.
 pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
     for (name, desc) in KEYS {
-        for lhs in keys::of("queue", name) {
-            keys::map(buf, "n", &lhs, desc, move || press(key, name))?;
-        }
+        keys::bind(buf, &["n"], ("queue", name), desc, move |_| {
+            press(key, name)
+        })?;
     }
     let namespace = nvim::namespace("acp_queue")?;
     let events = ["WinEnter", "WinLeave", "CursorMoved"];
@@ -247,10 +247,7 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
 
 /// Returns the prompts of a session that wait, as far as the core has said so.
 pub fn waiting(key: SessionKey) -> Vec<QueuedInfo> {
-    let snapshot = state::snapshot();
-    let mut all = snapshot.sessions.iter();
-    let info = all.find(|info| info.session == key);
-    info.map(|info| info.queue.clone()).unwrap_or_default()
+    state::session(key, |info| info.queue.clone()).unwrap_or_default()
 }
 
 /// Sends the prompt that waits longest at once, if one does.

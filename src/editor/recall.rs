@@ -10,14 +10,14 @@ use nvim_oxi::mlua;
 
 use super::kit::window;
 use super::nvim::api;
-use super::state::snapshot;
+use super::state;
 use super::{chat, input, keys};
 use acp_core::conversation::recall::Prompts;
 use acp_core::spine::ids::SessionKey;
 
 /// Where the user is among the prompts of before.
 #[derive(Debug, Default)]
-struct Place {
+struct Browsing {
     prompts: Prompts,
     at: usize,
     /// What was written at each place, the draft behind the last among them.
@@ -31,7 +31,7 @@ pub enum Way {
 }
 
 thread_local! {
-    static PLACES: RefCell<BTreeMap<SessionKey, Place>> = RefCell::default();
+    static PLACES: RefCell<BTreeMap<SessionKey, Browsing>> = RefCell::default();
 }
 
 /// Forgets where the user was: a prompt was sent.
@@ -74,12 +74,10 @@ fn turn(key: SessionKey, way: Way, text: String) -> Option<String> {
             Some(place) => place,
             None if way == Way::Newer => return None,
             None => {
-                let snapshot = snapshot();
-                let info = snapshot.sessions.iter().find(|info| info.session == key)?;
-                let (prompts, at) = (info.prompts.clone(), info.prompts.len());
-                places.entry(key).or_insert(Place {
+                let prompts = state::session(key, |info| info.prompts.clone())?;
+                places.entry(key).or_insert(Browsing {
+                    at: prompts.len(),
                     prompts,
-                    at,
                     written: BTreeMap::new(),
                 })
             }

@@ -21,7 +21,7 @@ use acp_core::spine::ids::BufId;
 
 /// What is shown, by buffer.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
     /// Buffers that have the keys of a review, and the user's own mappings of these keys.
     keyed: BTreeMap<i32, ReviewKeys>,
@@ -98,8 +98,8 @@ pub fn forget(buf: i32) {
 /// Returns the rows of the hunks that are shown in a buffer and wait for a decision; `None` if
 /// none are shown.
 pub fn rows(buf: i32) -> Option<Vec<usize>> {
-    with(|marks| {
-        let shown = marks.by_buf.get(&buf)?;
+    with(|reviews| {
+        let shown = reviews.by_buf.get(&buf)?;
         let is_open = |hunk: &&HunkView| {
             let proposed = hunk.proposed.as_ref();
             proposed.is_none_or(|proposed| proposed.choice.is_none())
@@ -115,16 +115,16 @@ pub fn rows(buf: i32) -> Option<Vec<usize>> {
     })
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Marks) -> R) -> R {
-    state::with(|editor| body(&mut editor.marks.borrow_mut())).unwrap_or_default()
+fn with<R: Default>(body: impl FnOnce(&mut Reviews) -> R) -> R {
+    state::with(|editor| body(&mut editor.reviews.borrow_mut())).unwrap_or_default()
 }
 
 fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
-    let has_keys = with(|marks| marks.keyed.contains_key(&buf));
+    let has_keys = with(|reviews| reviews.keyed.contains_key(&buf));
     if has_hunks && !has_keys {
         let keys = super::keys::map_review(buf)?;
-        with(|marks| marks.keyed.insert(buf, keys));
-    } else if !has_hunks && let Some(keys) = with(|marks| marks.keyed.remove(&buf)) {
+        with(|reviews| reviews.keyed.insert(buf, keys));
+    } else if !has_hunks && let Some(keys) = with(|reviews| reviews.keyed.remove(&buf)) {
         super::keys::unmap_review(buf, keys)?;
     }
     Ok(())
@@ -134,7 +134,7 @@ fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
 fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     let start = Instant::now();
     let namespace = nvim::namespace("acp_review")?;
-    let old = with(|marks| marks.by_buf.remove(&buf));
+    let old = with(|reviews| reviews.by_buf.remove(&buf));
     if all.is_empty() {
         return api("nvim_buf_clear_namespace", (buf, namespace, 0, -1));
     }
@@ -166,16 +166,16 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
             None => is_whole = false,
         }
     }
-    let id = with(|marks| {
-        marks.passes += 1;
-        let id = marks.passes;
+    let id = with(|reviews| {
+        reviews.passes += 1;
+        let id = reviews.passes;
         let shown = Shown {
             id,
             all,
             hunks: drawn,
             style,
         };
-        marks.by_buf.insert(buf, shown);
+        reviews.by_buf.insert(buf, shown);
         id
     });
     match is_whole {
@@ -200,9 +200,9 @@ fn places(all: &[HunkView]) -> Vec<String> {
 
 fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {
     defer::after("review rest", Duration::from_millis(1), move || {
-        let all = with(|marks| {
-            let shown = marks.by_buf.get(&buf)?;
-            // What has been shown since has a rest of its own.
+        let all = with(|reviews| {
+            let shown = reviews.by_buf.get(&buf)?;
+            // A later drawing defers its own rest.
             (shown.id == id).then(|| Rc::clone(&shown.all))
         });
         all.map_or(Ok(()), |all| draw(buf, all))
@@ -228,20 +228,20 @@ fn in_sight_first(
 
 /// Draws the hunks of a buffer again if its window shows lines in another way by now.
 fn restyle(buf: i32) -> mlua::Result<()> {
-    let Some(style) = with(|marks| Some(marks.by_buf.get(&buf)?.style.clone())) else {
+    let Some(style) = with(|reviews| Some(reviews.by_buf.get(&buf)?.style.clone())) else {
         return Ok(());
     };
     if style == Style::of(buf)? {
         return Ok(());
     }
-    let all = with(|marks| Some(Rc::clone(&marks.by_buf.get(&buf)?.all)));
+    let all = with(|reviews| Some(Rc::clone(&reviews.by_buf.get(&buf)?.all)));
     draw(buf, all.unwrap_or_default())
 }
 
 /// Returns how many virtual lines stand above the first line of a buffer.
 fn above_first(buf: i32) -> usize {
-    with(|marks| {
-        let shown = marks.by_buf.get(&buf);
+    with(|reviews| {
+        let shown = reviews.by_buf.get(&buf);
         let mut hunks = shown.into_iter().flat_map(|shown| &shown.hunks);
         hunks.find_map(Drawn::rows_above_first).unwrap_or(0)
     })
@@ -270,7 +270,7 @@ fn uncover_in(win: i32, count: usize) -> mlua::Result<()> {
 
 /// Uncovers virtual lines above the first line where a window has come up to that line.
 fn scrolled() -> mlua::Result<()> {
-    if with(|marks| marks.by_buf.is_empty()) {
+    if with(|reviews| reviews.by_buf.is_empty()) {
         return Ok(());
     }
     for pair in autocmd::v_event()?.pairs::<String, Table>() {

@@ -15,14 +15,14 @@ use acp_core::render::view::{Group, Line};
 #[derive(Debug, Default)]
 pub struct Spans {
     rows: Vec<Row>,
-    marks: Vec<Mark>,
-    /// Marks that no row has any more.
+    marks: Vec<Highlight>,
+    /// The number of marks that belong to no row.
     unused: usize,
 }
 
 /// A highlighted range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct Highlight {
     pub start: u16,
     pub end: u16,
     /// The group, by the number Neovim has for it.
@@ -31,9 +31,9 @@ pub struct Mark {
 
 /// The highlights of some lines, in order: for each the number of its marks.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub struct LineHighlights {
     counts: Vec<u32>,
-    marks: Vec<Mark>,
+    marks: Vec<Highlight>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,11 +48,8 @@ thread_local! {
     static NUMBERS: RefCell<Vec<(Group, u16)>> = RefCell::default();
 }
 
-impl Marks {
-    /// Returns the highlights of `lines`; what lies beyond a line's 64 KiB has none.
-    ///
-    /// # Errors
-    /// What Neovim says of a group.
+impl LineHighlights {
+    /// Returns the highlights of `lines`; the part of a line beyond 64 KiB has none.
     pub fn of(lines: &[Line]) -> mlua::Result<Self> {
         let mut all = Self::default();
         for line in lines {
@@ -61,7 +58,7 @@ impl Marks {
                 let Ok(start) = u16::try_from(span.start) else {
                     break;
                 };
-                all.marks.push(Mark {
+                all.marks.push(Highlight {
                     start,
                     end: u16::try_from(span.end).unwrap_or(u16::MAX),
                     group: number(span.group)?,
@@ -87,13 +84,13 @@ fn number(group: Group) -> mlua::Result<u16> {
 
 impl Spans {
     /// Returns the highlights of a row.
-    pub fn of(&self, row: usize) -> &[Mark] {
+    pub fn of(&self, row: usize) -> &[Highlight] {
         let row = self.rows.get(row);
         row.map(|row| self.marks_of(*row)).unwrap_or_default()
     }
 
-    /// Puts those of other lines in place of `removed` rows from `start`.
-    pub fn splice(&mut self, start: usize, removed: usize, new: Marks) {
+    /// Replaces the highlights of `removed` rows from `start`.
+    pub fn splice(&mut self, start: usize, removed: usize, new: LineHighlights) {
         let mut at = self.marks.len();
         let rows = new.counts.iter().map(|&count| {
             let start = narrow(at);
@@ -114,7 +111,7 @@ impl Spans {
         *self = Self::default();
     }
 
-    fn marks_of(&self, row: Row) -> &[Mark] {
+    fn marks_of(&self, row: Row) -> &[Highlight] {
         let start = row.start as usize;
         let marks = self.marks.get(start..start + row.count as usize);
         marks.unwrap_or_default()

@@ -12,13 +12,14 @@ use super::documents::Attached;
 use super::follow::Trails;
 use super::panel::Panels;
 use super::question::Window;
-use super::review::Marks;
+use super::review::Reviews;
 use super::reviewlist::List;
 use super::terminal::Terminals;
 use super::wake::Outbox;
+use acp_core::spine::ids::SessionKey;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
-use acp_core::view::snapshot::Snapshot;
+use acp_core::view::snapshot::{SessionInfo, Snapshot};
 use acp_edge::inbox::Inbox;
 
 /// The snapshot the core published last.
@@ -33,7 +34,7 @@ pub struct Editor {
     pub chats: RefCell<Chats>,
     pub attached: RefCell<Attached>,
     pub question: RefCell<Window>,
-    pub marks: RefCell<Marks>,
+    pub reviews: RefCell<Reviews>,
     pub list: RefCell<List>,
     pub terminals: RefCell<Terminals>,
     pub trails: RefCell<Trails>,
@@ -74,6 +75,13 @@ pub fn snapshot() -> Arc<Snapshot> {
         Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
     })
     .unwrap_or_default()
+}
+
+/// Runs `body` with the last snapshot of a session; `None` if the core does not know it yet.
+pub fn session<R>(key: SessionKey, body: impl FnOnce(&SessionInfo) -> R) -> Option<R> {
+    let snapshot = snapshot();
+    let mut all = snapshot.sessions.iter();
+    all.find(|info| info.session == key).map(body)
 }
 
 /// Takes over the environment as it is now, for agents that are about to be started.

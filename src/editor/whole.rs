@@ -17,14 +17,14 @@ use acp_core::render::view::{WholeLanguage, WholeView};
 const SLICE: usize = 128 * 1024;
 const SLICE_LINES: usize = 2500;
 
-/// Larger texts are not highlighted: what does it (a parser, patterns) would have to read them.
-const MAX_LIT: usize = 1024 * 1024;
+/// Larger texts are not highlighted: a parser or patterns would have to read all of them.
+const MAX_HIGHLIGHTED: usize = 1024 * 1024;
 
 /// Wrapping longer lines would take Neovim too long at each key.
 const MAX_WRAPPED: usize = 10_000;
 
-/// What is left of a text on its way to its buffer.
-struct Rest {
+/// A text that is being written to its buffer.
+struct Writing {
     buf: i32,
     text: String,
     /// Where the next line begins.
@@ -36,7 +36,7 @@ struct Rest {
 /// # Errors
 /// What Neovim says of it.
 pub fn show(view: WholeView) -> mlua::Result<()> {
-    let is_small = view.text.len() <= MAX_LIT;
+    let is_small = view.text.len() <= MAX_HIGHLIGHTED;
     let is_wrapped = !view.text.lines().any(|line| line.len() > MAX_WRAPPED);
     let buf = buffer(&view.name)?;
     let beside = match walk::window_aside()? {
@@ -45,12 +45,11 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
     };
     let win = window::split(buf, true, beside, None)?;
     nvim::set_win_option(win, "wrap", is_wrapped)?;
-    let rest = Rest {
+    put(Writing {
         buf,
         text: view.text,
         at: 0,
-    };
-    put(rest)?;
+    })?;
     if is_small {
         let filetype = match view.language {
             WholeLanguage::Named(name) => Some(name.to_owned()),
@@ -60,12 +59,13 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
             nvim::set_buf_option(buf, "filetype", filetype.as_str())?;
         }
     }
-    for lhs in keys::of("chat", "close") {
-        keys::map(buf, "n", &lhs, "Closes the window", move || {
-            buffer::delete(buf)
-        })?;
-    }
-    Ok(())
+    keys::bind(
+        buf,
+        &["n"],
+        ("chat", "close"),
+        "Closes the window",
+        move |_| buffer::delete(buf),
+    )
 }
 
 /// Creates the buffer, in place of one with this name.
@@ -78,25 +78,25 @@ fn buffer(name: &str) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Puts the next slice into the buffer; the rest comes later.
-fn put(mut rest: Rest) -> mlua::Result<()> {
-    let buf = rest.buf;
+/// Puts the next slice into the buffer and defers the rest.
+fn put(mut writing: Writing) -> mlua::Result<()> {
+    let buf = writing.buf;
     if !buffer::is_loaded(buf)? {
         return Ok(());
     }
-    let text = rest.text.get(rest.at..).unwrap_or_default();
+    let text = writing.text.get(writing.at..).unwrap_or_default();
     let end = slice_end(text);
     let slice = text.get(..end).unwrap_or_default();
     let lines: Vec<&str> = slice.lines().collect();
-    let start = if rest.at == 0 { 0 } else { -1 };
+    let start = if writing.at == 0 { 0 } else { -1 };
     buffer::unlocked(buf, || {
         api::<()>("nvim_buf_set_lines", (buf, start, -1, false, lines))
     })?;
-    rest.at += end;
-    if rest.at >= rest.text.len() {
+    writing.at += end;
+    if writing.at >= writing.text.len() {
         return Ok(());
     }
-    defer::after("whole text", Duration::from_millis(1), || put(rest))
+    defer::after("whole text", Duration::from_millis(1), || put(writing))
 }
 
 /// Returns where the last line of the next slice ends: none is taken apart.

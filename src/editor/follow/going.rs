@@ -10,7 +10,7 @@ use std::path::Path;
 use nvim_oxi::mlua;
 
 use super::swap;
-use super::window::{self, Home, Sight};
+use super::window::{self, Follower, Sight};
 use crate::editor::kit::buffer;
 use crate::editor::kit::window::{buf_of, go_to, here, is_valid, row, set_row, tab_of};
 use crate::editor::nvim::{self, api};
@@ -37,18 +37,19 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Goes to a place, in the window that follows or one that is chosen now.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn go(key: SessionKey, target: &FollowTarget, home: Option<Home>) -> mlua::Result<Outcome> {
+/// Moves to a place, in the given window or one that is chosen now.
+pub fn go(
+    key: SessionKey,
+    target: &FollowTarget,
+    follower: Option<Follower>,
+) -> mlua::Result<Outcome> {
     let buf = match buffer(target)? {
         Ok(buf) => buf,
         Err(outcome) => return Ok(outcome),
     };
     let here = here()?;
-    let outcome = window::with_option("shortmess", "AF", || show(key, target, buf, home));
-    // The user's own autocommands may have gone elsewhere.
+    let outcome = window::with_option("shortmess", "AF", || show(key, target, buf, follower));
+    // The user's autocommands may have changed the window.
     if self::here()? != here && is_valid(here)? {
         go_to(here)?;
     }
@@ -59,21 +60,21 @@ fn show(
     key: SessionKey,
     target: &FollowTarget,
     buf: i32,
-    home: Option<Home>,
+    follower: Option<Follower>,
 ) -> mlua::Result<Outcome> {
-    let known = match home {
-        Some(home) if window::can_leave(home.win, buf)? => Some(home),
+    let known = match follower {
+        Some(follower) if window::can_leave(follower.win, buf)? => Some(follower),
         _ => None,
     };
     let is_known = known.is_some();
-    let home = match known {
-        Some(home) => Some(home),
+    let follower = match known {
+        Some(follower) => Some(follower),
         None => window::choose(key, buf)?,
     };
-    let Some(mut home) = home else {
+    let Some(mut follower) = follower else {
         return Ok(Outcome::NoPlace);
     };
-    let win = home.win;
+    let win = follower.win;
     if !is_known && super::user::touched(win).is_some_and(|then| then.elapsed() < pace::REST) {
         return Ok(Outcome::Later);
     }
@@ -85,9 +86,9 @@ fn show(
     if let Some(row) = target.row {
         put_cursor(win, buf, row, is_other)?;
     }
-    home.buffers.insert(buf);
-    home.sight = Sight::of(win)?;
-    window::keep(key, tab_of(win)?, &home);
+    follower.buffers.insert(buf);
+    follower.sight = Sight::of(win)?;
+    window::keep(key, tab_of(win)?, &follower);
     Ok(Outcome::Gone)
 }
 

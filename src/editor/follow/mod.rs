@@ -18,7 +18,7 @@ use nvim_oxi::mlua;
 
 use self::going::Outcome;
 use self::mark::Mark;
-use self::window::Home;
+use self::window::Follower;
 use super::kit::defer;
 use super::kit::user::{self as keyboard, Activity};
 use super::kit::window::here;
@@ -57,8 +57,8 @@ struct Trail {
     /// The number of the place that was gone to last, or was found to be none to go to.
     done: u64,
     went: Option<Instant>,
-    /// The window that follows, in each tab page.
-    homes: BTreeMap<i32, Home>,
+    /// The window that follows, by tab page.
+    followers: BTreeMap<i32, Follower>,
     /// Windows that the user has taken back.
     taken: BTreeSet<i32>,
     /// Files of which the user was told why they are not opened.
@@ -83,7 +83,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         trail.mark = mark;
         trail.mode = view.mode;
         if trail.mode == Follow::Off {
-            trail.homes.clear();
+            trail.followers.clear();
             trail.taken.clear();
         }
         trail.target = view.target.filter(|target| target.number > trail.done);
@@ -104,14 +104,14 @@ fn with<R: Default>(key: SessionKey, body: impl FnOnce(&mut Trail) -> R) -> R {
 }
 
 /// Runs `body` with every window that follows.
-fn each_home(mut body: impl FnMut(&mut Home)) {
+fn each_follower(mut body: impl FnMut(&mut Follower)) {
     state::with(|editor| {
         let mut trails = editor.trails.borrow_mut();
-        let homes = trails
+        let followers = trails
             .by_session
             .values_mut()
-            .flat_map(|trail| trail.homes.values_mut());
-        homes.for_each(&mut body);
+            .flat_map(|trail| trail.followers.values_mut());
+        followers.for_each(&mut body);
     });
 }
 
@@ -135,7 +135,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     let Some((target, went, over)) = pending else {
         return Ok(());
     };
-    let home = window::home(key)?;
+    let follower = window::follower(key)?;
     if with(key, |trail| trail.target.is_none()) {
         // Its window was closed.
         return Ok(());
@@ -145,13 +145,17 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     let facts = Facts {
         moment: moment()?,
         went: ago(went),
-        touched: ago(home.as_ref().and_then(|home| user::touched(home.win))),
-        is_here: home.as_ref().is_some_and(|home| home.win == here),
+        touched: ago(follower
+            .as_ref()
+            .and_then(|follower| user::touched(follower.win))),
+        is_here: follower
+            .as_ref()
+            .is_some_and(|follower| follower.win == here),
         over: ago(over),
     };
     match pace::next(&facts) {
         Next::Go => {
-            let outcome = going::go(key, &target, home);
+            let outcome = going::go(key, &target, follower);
             match outcome {
                 // The window was chosen just now, and the user has been there just before.
                 Ok(Outcome::Later) => wait(SOON),

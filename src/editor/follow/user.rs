@@ -7,7 +7,7 @@ use std::time::Instant;
 use nvim_oxi::mlua;
 
 use super::window::Sight;
-use super::{SOON, Trails, each_home, is_pending, wait};
+use super::{SOON, Trails, each_follower, is_pending, wait};
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, window};
 use crate::editor::nvim;
@@ -102,20 +102,20 @@ fn moved() -> mlua::Result<()> {
 /// Windows were scrolled: one that follows may have been by the user's mouse.
 fn scrolled() -> mlua::Result<()> {
     let event = autocmd::v_event()?;
-    let mut homes = Vec::new();
-    each_home(|home| homes.push(home.clone()));
-    for home in homes {
-        let win = home.win;
+    let mut followers = Vec::new();
+    each_follower(|follower| followers.push(follower.clone()));
+    for follower in followers {
+        let win = follower.win;
         if !event.contains_key(win.to_string())? {
             continue;
         }
         let sight = Sight::of(win)?;
-        if home.sight.is_left_by_user(&sight) {
+        if follower.sight.is_left_by_user(&sight) {
             touch(win);
         }
-        each_home(|home| {
-            if home.win == win {
-                home.sight.clone_from(&sight);
+        each_follower(|follower| {
+            if follower.win == win {
+                follower.sight.clone_from(&sight);
             }
         });
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, FromLua, Table};
 
-use super::{each_home, with};
+use super::{each_follower, with};
 use crate::editor::kit::autocmd;
 use crate::editor::kit::window::{
     self, all_in, buf_of, height, here, is_float, is_valid, screen, tab_of, width,
@@ -26,7 +26,7 @@ const MIN_WIDTH: i64 = 80;
 
 /// A window that follows.
 #[derive(Debug, Clone)]
-pub struct Home {
+pub struct Follower {
     pub win: i32,
     /// The buffers that were shown there since, and before: any other one the user has chosen.
     pub buffers: BTreeSet<i32>,
@@ -68,7 +68,7 @@ impl Sight {
     }
 }
 
-impl Home {
+impl Follower {
     fn new(win: i32) -> mlua::Result<Self> {
         Ok(Self {
             win,
@@ -78,25 +78,22 @@ impl Home {
     }
 }
 
-/// Returns the window that follows a session's agent, if there is one already.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn home(key: SessionKey) -> mlua::Result<Option<Home>> {
+/// Returns the window that follows a session's agent, if one was chosen.
+pub fn follower(key: SessionKey) -> mlua::Result<Option<Follower>> {
     let Some(tab) = tab(key)? else {
         return Ok(None);
     };
-    let Some(home) = with(key, |trail| trail.homes.get(&tab).cloned()) else {
+    let Some(follower) = with(key, |trail| trail.followers.get(&tab).cloned()) else {
         return Ok(None);
     };
-    if is_valid(home.win)? && tab_of(home.win)? == tab {
-        if home.buffers.contains(&buf_of(home.win)?) && is_ordinary(home.win)? {
-            return Ok(Some(home));
+    if is_valid(follower.win)? && tab_of(follower.win)? == tab {
+        if follower.buffers.contains(&buf_of(follower.win)?) && is_ordinary(follower.win)? {
+            return Ok(Some(follower));
         }
-        with(key, |trail| trail.taken.insert(home.win));
+        with(key, |trail| trail.taken.insert(follower.win));
     }
-    with(key, |trail| trail.homes.remove(&tab));
-    if !is_valid(home.win)? {
+    with(key, |trail| trail.followers.remove(&tab));
+    if !is_valid(follower.win)? {
         is_enough(key);
     }
     Ok(None)
@@ -111,11 +108,8 @@ fn is_enough(key: SessionKey) {
     });
 }
 
-/// Chooses a window in which an agent is followed; `buf` is the buffer that it shall show.
-///
-/// # Errors
-/// What Neovim says of it.
-pub fn choose(key: SessionKey, buf: i32) -> mlua::Result<Option<Home>> {
+/// Chooses a window to follow an agent, which can show the buffer `buf`.
+pub fn choose(key: SessionKey, buf: i32) -> mlua::Result<Option<Follower>> {
     let Some(tab) = tab(key)? else {
         return Ok(None);
     };
@@ -126,14 +120,14 @@ pub fn choose(key: SessionKey, buf: i32) -> mlua::Result<Option<Home>> {
             None => return Ok(None),
         },
     };
-    let home = Home::new(win)?;
-    keep(key, tab, &home);
-    Ok(Some(home))
+    let follower = Follower::new(win)?;
+    keep(key, tab, &follower);
+    Ok(Some(follower))
 }
 
-/// Notes what is known of the window that follows by now.
-pub fn keep(key: SessionKey, tab: i32, home: &Home) {
-    with(key, |trail| trail.homes.insert(tab, home.clone()));
+/// Saves the state of a window that follows.
+pub fn keep(key: SessionKey, tab: i32, follower: &Follower) {
+    with(key, |trail| trail.followers.insert(tab, follower.clone()));
 }
 
 /// Returns the tab page in which a session's agent is followed: where its chat is seen, else the
@@ -177,7 +171,7 @@ fn best(key: SessionKey, tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
     let previous: i32 = nvim::vim_fn("tabpagewinnr", (number, "#"))?;
     let previous: i32 = nvim::vim_fn("win_getid", (previous, number))?;
     let mut avoided = with(key, |trail| trail.taken.clone());
-    each_home(|home| avoided.extend([home.win]));
+    each_follower(|follower| avoided.extend([follower.win]));
     let mut best = None;
     for win in all_in(tab)? {
         if win == here || avoided.contains(&win) || !is_ordinary(win)? || !can_leave(win, buf)? {

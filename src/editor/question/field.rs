@@ -117,21 +117,21 @@ fn config(form: i32, number: usize, buf: i32) -> mlua::Result<Table> {
 }
 
 fn set_keys(buf: i32, has_lines: bool) -> mlua::Result<()> {
+    let desc = "Leaves the field";
     for mode in ["i", "n"] {
         for (key, to) in [("<CR>", Move::Next), ("<Esc>", Move::Stay)] {
-            keys::map(buf, mode, key, "Leaves the field", move || end(key, to))?;
+            keys::map(buf, mode, key, desc, move || end(key, to))?;
         }
-        for (name, to) in [
-            ("next", Move::Next),
-            ("prev", Move::Prev),
-            ("submit", Move::Submit),
-            ("cancel", Move::Stay),
-        ] {
-            for key in keys::of("form", name) {
-                let lhs = key.clone();
-                keys::map(buf, mode, &key, "Leaves the field", move || end(&lhs, to))?;
-            }
-        }
+    }
+    for (name, to) in [
+        ("next", Move::Next),
+        ("prev", Move::Prev),
+        ("submit", Move::Submit),
+        ("cancel", Move::Stay),
+    ] {
+        keys::bind(buf, &["i", "n"], ("form", name), desc, move |lhs| {
+            end(lhs, to)
+        })?;
     }
     if has_lines {
         for key in keys::of("form", "newline") {

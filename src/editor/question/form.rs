@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::{answer, field, map, shown, valid_window, with};
+use super::{answer, bind, cancel, field, map, shown, valid_window, with};
 use crate::editor::apply::notify;
 use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
@@ -129,26 +129,22 @@ pub(super) fn set_keys(buf: i32, view: &ElicitationView) -> mlua::Result<()> {
         keys::map_to(buf, "n", key, "Nothing can be written here", "<Nop>")?;
     }
     for act in formview::acts(&view.ask) {
-        for key in keys::of("form", act.name()) {
-            let desc = "Answers, or does what the line of this key says";
-            map(buf, &key, desc, move || perform(act))?;
-        }
+        let desc = "Answers, or does what the line of this key says";
+        bind(buf, ("form", act.name()), desc, move || perform(act))?;
     }
     map(buf, "<CR>", "Does what the line is for", enter)?;
     for (name, to) in [("next", Move::Next), ("prev", Move::Prev)] {
-        for key in keys::of("form", name) {
-            keys::map(buf, "n", &key, "Goes to another field", move || go(to))?;
-        }
+        let desc = "Goes to another field";
+        keys::bind(buf, &["n"], ("form", name), desc, move |_| go(to))?;
     }
-    for key in keys::of("form", "toggle") {
-        map(buf, &key, "Ticks or chooses", || {
-            row_here().map_or(Ok(()), toggle)
-        })?;
-    }
-    for key in keys::of("form", "edit") {
-        map(buf, &key, "Writes into the field", write_here)?;
-    }
-    Ok(())
+    bind(buf, ("form", "toggle"), "Ticks or chooses", || {
+        row_here().map_or(Ok(()), toggle)
+    })?;
+    bind(buf, ("form", "edit"), "Writes into the field", write_here)?;
+    let session = view.session;
+    bind(buf, ("form", "cancel"), "Cancels the turn", move || {
+        cancel(session)
+    })
 }
 
 /// Returns what a row stands for.

@@ -78,13 +78,6 @@ impl Question {
             Question::Form(view) => view.id.0,
         }
     }
-
-    fn session(&self) -> SessionKey {
-        match self {
-            Question::Permission(view) => view.session,
-            Question::Form(view) => view.session,
-        }
-    }
 }
 
 /// The window and the question in it.
@@ -403,20 +396,8 @@ fn set_keys(buf: i32, question: &Question) -> mlua::Result<()> {
         keys::map_to(buf, "n", key, "Goes to the next row on the screen", to)?;
     }
     let group = question.kind().keymaps();
-    for key in keys::of(group, "leave") {
-        keys::map(buf, "n", &key, "Leaves the question open", leave)?;
-    }
-    let session = question.session();
-    let cancel = move || {
-        send(Event::Cancel { session });
-        Ok(())
-    };
-    for key in keys::of(group, "cancel") {
-        match question {
-            Question::Permission(_) => keys::map(buf, "n", &key, "Cancels the turn", cancel)?,
-            Question::Form(_) => map(buf, &key, "Cancels the turn", cancel)?,
-        }
-    }
+    let desc = "Leaves the question open";
+    keys::bind(buf, &["n"], (group, "leave"), desc, |_| leave())?;
     match question {
         Question::Permission(view) => permission::set_keys(buf, view),
         Question::Form(view) => form::set_keys(buf, view),
@@ -435,6 +416,24 @@ fn map(
         true => body(),
         false => Ok(()),
     })
+}
+
+/// Maps the configured keys of a name as [`map`] does.
+fn bind(
+    buf: i32,
+    name: (&str, &str),
+    desc: &str,
+    body: impl Fn() -> mlua::Result<()> + Clone + 'static,
+) -> mlua::Result<()> {
+    keys::bind(buf, &["n"], name, desc, move |_| match is_meant() {
+        true => body(),
+        false => Ok(()),
+    })
+}
+
+fn cancel(session: SessionKey) -> mlua::Result<()> {
+    send(Event::Cancel { session });
+    Ok(())
 }
 
 /// Goes back to where the user was.

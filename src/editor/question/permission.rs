@@ -2,7 +2,7 @@
 
 use nvim_oxi::mlua;
 
-use super::{answer, leave, map, shown, with};
+use super::{answer, cancel, leave, map, shown, with};
 use crate::editor::kit::window;
 use crate::editor::nvim::api;
 use crate::editor::{apply, keys, state, walk};
@@ -82,15 +82,24 @@ pub(super) fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
         let first = permission().map_or(0, |view| lines(&view).len() - view.options.len());
         row.checked_sub(first).map_or(Ok(()), choose)
     })?;
-    let desc = "Leaves the question open, to write";
-    for key in keys::of("permission", "insert") {
-        keys::map(buf, "n", &key, desc, write)?;
+    let session = view.session;
+    for (name, desc, run) in [
+        (
+            "insert",
+            "Leaves the question open, to write",
+            write as fn() -> _,
+        ),
+        ("show", "Shows it in the file it would change", visit),
+    ] {
+        keys::bind(buf, &["n"], ("permission", name), desc, move |_| run())?;
     }
-    let desc = "Shows it in the file it would change";
-    for key in keys::of("permission", "show") {
-        keys::map(buf, "n", &key, desc, visit)?;
-    }
-    Ok(())
+    keys::bind(
+        buf,
+        &["n"],
+        ("permission", "cancel"),
+        "Cancels the turn",
+        move |_| cancel(session),
+    )
 }
 
 fn permission() -> Option<PermissionView> {

@@ -35,11 +35,10 @@ const KEYS: [(&str, &str); 10] = [
 
 pub(super) fn map_keys(buf: i32) -> mlua::Result<()> {
     for (name, desc) in KEYS {
-        for lhs in keys::of("review_list", name) {
-            keys::map(buf, "n", &lhs, desc, move || press(name))?;
-            if matches!(name, "accept" | "reject") {
-                keys::map(buf, "x", &lhs, desc, move || press_on_range(name))?;
-            }
+        let key = ("review_list", name);
+        keys::bind(buf, &["n"], key, desc, move |_| press(name))?;
+        if matches!(name, "accept" | "reject") {
+            keys::bind(buf, &["x"], key, desc, move |_| press_on_range(name))?;
         }
     }
     Ok(())

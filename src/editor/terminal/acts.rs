@@ -15,14 +15,15 @@ use acp_core::spine::ids::TerminalKey;
 use acp_core::view::snapshot::TerminalInfo;
 
 pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
-    for lhs in keys::of("terminal", "close") {
-        keys::map(buf, "n", &lhs, "Closes the window", window::close_here)?;
-    }
-    for lhs in keys::of("terminal", "kill") {
-        let desc = "Ends what runs in the terminal";
-        keys::map(buf, "n", &lhs, desc, move || kill(key))?;
-    }
-    Ok(())
+    keys::bind(
+        buf,
+        &["n"],
+        ("terminal", "close"),
+        "Closes the window",
+        |_| window::close_here(),
+    )?;
+    let desc = "Kills the command in the terminal";
+    keys::bind(buf, &["n"], ("terminal", "kill"), desc, move |_| kill(key))
 }
 
 /// Ends what runs in a terminal.

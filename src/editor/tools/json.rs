@@ -91,12 +91,12 @@ pub fn to_json(value: Value, empty: Empty) -> Result<Json, String> {
         left: BYTES,
         path: Vec::new(),
     };
-    reader.read(value, Place::Value)
+    reader.read(value, Role::Value)
 }
 
 /// Where in a schema a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Role {
     Value,
     /// Behind a word that has a list.
     List,
@@ -115,7 +115,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, value: Value, place: Place) -> Result<Json, String> {
+    fn read(&mut self, value: Value, role: Role) -> Result<Json, String> {
         self.pay(32)?;
         if value == self.null {
             return Ok(Json::Null);
@@ -132,7 +132,7 @@ impl Reader {
                         "it is deeper than {DEPTH} tables, and may contain itself"
                     ));
                 }
-                self.table(&table, place)
+                self.table(&table, role)
             }
             other => self.wrong(&format!("a {} is no data", other.type_name())),
         }
@@ -158,7 +158,7 @@ impl Reader {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn table(&mut self, table: &Table, place: Place) -> Result<Json, String> {
+    fn table(&mut self, table: &Table, role: Role) -> Result<Json, String> {
         let length = table.raw_len();
         let mut fields: Vec<(Value, Value)> = Vec::new();
         let mut is_list = true;
@@ -169,7 +169,7 @@ impl Reader {
             fields.push((key, value));
         }
         if fields.is_empty() {
-            return Ok(self.empty(table, place));
+            return Ok(self.empty(table, role));
         }
         if is_list && fields.len() == length {
             drop(fields);
@@ -183,7 +183,7 @@ impl Reader {
         named.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut object = Map::with_capacity(named.len());
         for (name, value) in named {
-            let inside = self.inside(place, &name);
+            let inside = self.inside(role, &name);
             self.path.push(name);
             let value = self.read(value, inside)?;
             let name = self.path.pop().unwrap_or_default();
@@ -199,17 +199,17 @@ impl Reader {
                 .raw_get(index)
                 .map_err(|error| nvim::message(&error))?;
             self.path.push(index.to_string());
-            items.push(self.read(item, Place::Value)?);
+            items.push(self.read(item, Role::Value)?);
             self.path.pop();
         }
         Ok(Json::Array(items))
     }
 
-    fn empty(&self, table: &Table, place: Place) -> Json {
+    fn empty(&self, table: &Table, role: Role) -> Json {
         let is_dict = self.dict.is_some() && table.metatable() == self.dict;
         let is_object = match self.empty {
             Empty::List => is_dict,
-            Empty::Schema => is_dict || place != Place::List,
+            Empty::Schema => is_dict || role != Role::List,
         };
         if is_object {
             Json::Object(Map::new())
@@ -218,13 +218,13 @@ impl Reader {
         }
     }
 
-    fn inside(&self, place: Place, name: &str) -> Place {
+    fn inside(&self, role: Role, name: &str) -> Role {
         let is_names = ["properties", "patternProperties", "$defs", "definitions"].contains(&name);
-        match place {
-            Place::Names => Place::Value,
-            _ if is_names => Place::Names,
-            _ if LISTS.contains(&name) => Place::List,
-            _ => Place::Value,
+        match role {
+            Role::Names => Role::Value,
+            _ if is_names => Role::Names,
+            _ if LISTS.contains(&name) => Role::List,
+            _ => Role::Value,
         }
     }
 
