@@ -1,6 +1,6 @@
 //! A confirmation in a float: some lines, and a key for each answer.
 //!
-//! Invariant: only a key or command of the user asks for one, so it may take the focus; leaving it
+//! Invariant: it opens only by a key or command of the user, so it may take the focus; leaving it
 //! answers nothing.
 
 use nvim_oxi::mlua::{self, Table};
@@ -33,7 +33,7 @@ impl Choice {
     }
 }
 
-/// Asks; without choices it only shows.
+/// Asks the user to choose; without choices it only shows the lines.
 pub fn show(title: &str, lines: &[String], choices: Vec<Choice>) -> mlua::Result<()> {
     let lines: Vec<Line> = lines.iter().map(|text| Line::plain(text.clone())).collect();
     show_lines(title, &lines, choices)
@@ -60,7 +60,7 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
         })?;
     }
     let on_leave = move |_| {
-        // Neovim has not left it yet; and opening another window may leave it for a moment only.
+        // Neovim has not left it yet, and may leave it only for a moment to open another window.
         defer::soon("confirmation left", move || match window::here()? == win {
             true => Ok(()),
             false => window::close(win),

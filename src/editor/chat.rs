@@ -1,7 +1,7 @@
-//! The chat's buffers: the transcript, which the core fills, and the input, which the user does.
+//! The chat's buffers: the transcript, which the core fills, and the input, where the user writes.
 //!
-//! Invariant: the transcript's buffer holds just the lines the core has sent, and a window on it
-//! is scrolled only while its cursor is at the end.
+//! Invariant: the transcript's buffer holds exactly the lines that the core has sent, and a window
+//! scrolls with it only while its cursor is at the end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use acp_core::render::view::{ChatOp, Group, Line};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 
-/// The mark of a list item: lines that wrap begin behind it.
+/// The marker of a list item: wrapped lines start behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
 
-/// All chats, and which session a tab page shows.
+/// All chats, and the session that each tab page shows.
 #[derive(Debug, Default)]
 pub struct Chats {
     pub by_session: BTreeMap<SessionKey, Chat>,
@@ -40,21 +40,18 @@ pub struct Chat {
     pub agent: String,
     pub transcript: i32,
     pub input: i32,
-    /// Rows the core has sent; 0 while the buffer holds nothing but its one empty line.
+    /// Rows that the core has sent; 0 while the buffer has only its first, empty line.
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,
     pub links: Rc<RefCell<Links>>,
     pub title: Vec<(String, Group)>,
-    /// What goes along with the next prompt, by name.
+    /// The names of the next prompt's attachments.
     pub attached: Vec<String>,
-    /// The agent's name for the session, if it was opened by that.
+    /// The agent's id for the session, if the user opened it by that.
     past: Option<String>,
 }
 
-/// Makes a session's buffers; its windows come with [`super::layout::show`].
-///
-/// # Errors
-/// What Neovim says of it.
+/// Creates a session's buffers; [`super::layout::show`] opens its windows.
 pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
     let key = state::with(|editor| {
         let mut chats = editor.chats.borrow_mut();
@@ -82,13 +79,13 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
     Ok(key)
 }
 
-/// Returns the session that an agent knows by this name, if there is a chat of it.
+/// Returns the chat of the session that an agent knows by this id.
 pub fn of_past(agent: &str, id: &str) -> Option<SessionKey> {
     let snapshot = state::snapshot();
     let is_it = |(key, chat): &(&SessionKey, &Chat)| {
         let known = snapshot.sessions.iter().find(|it| it.session == **key);
         let known = known.and_then(|it| it.id.as_ref()).map(|id| id.0.as_ref());
-        // The core may not have heard of it yet.
+        // The core may not know the session yet.
         chat.agent == agent && known.or(chat.past.as_deref()) == Some(id)
     };
     state::with(|editor| {
@@ -106,11 +103,8 @@ fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Makes anew what the user has deleted of a session's buffers; the transcript's text comes with
-/// the next frame.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Creates the buffers of a session again that the user has deleted; the transcript's text comes
+/// with the next frame.
 pub fn revive(key: SessionKey) -> mlua::Result<()> {
     let Some(mut chat) = get(key) else {
         return Ok(());
@@ -135,10 +129,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Forgets a session and its buffers.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Removes a session's chat and its buffers.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
     super::terminal::forget(key)?;
     super::panel::forget(key)?;
@@ -163,7 +154,7 @@ pub fn get(key: SessionKey) -> Option<Chat> {
     state::with(|editor| editor.chats.borrow().by_session.get(&key).cloned()).flatten()
 }
 
-/// Returns the session meant without being named: the current tab's, else the one used last.
+/// Returns the session that is meant if none is named: the current tab's, else the one used last.
 pub fn current() -> Option<SessionKey> {
     let tab = window::tab().ok()?;
     state::with(|editor| {
@@ -173,17 +164,14 @@ pub fn current() -> Option<SessionKey> {
     .flatten()
 }
 
-/// Applies changes of a transcript and lets the windows follow whose cursor is at the end.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Applies changes to a transcript and scrolls the windows whose cursor is at the end.
 pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     let Some(chat) = get(key) else {
         return Ok(());
     };
     let buf = chat.transcript;
     if !buffer::is_loaded(buf)? {
-        // The user has deleted it; all of it is asked for again when it is shown.
+        // The user has deleted it; the core sends all of it when it is shown again.
         return Ok(());
     }
     let windows = nvim::windows_of(buf)?;
@@ -218,14 +206,14 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
     for win in following {
         go_to_end(win, buf)?;
         if !folds.is_empty() {
-            // What has been closed leaves the window half empty.
+            // A closed fold leaves the window half empty.
             fill(win)?;
         }
     }
     Ok(())
 }
 
-/// Lets the end of a transcript stand at the end of its window, with what comes before above.
+/// Scrolls a window so that its last line shows the end of the transcript.
 fn fill(win: i32) -> mlua::Result<()> {
     let first: i64 = nvim::vim_fn("line", ("w0", win))?;
     match first > 1 {
@@ -234,7 +222,7 @@ fn fill(win: i32) -> mlua::Result<()> {
     }
 }
 
-/// Returns the windows that go along with a transcript: those whose cursor is at the end.
+/// Returns the windows that scroll with a transcript: those whose cursor is at the end.
 pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let mut following = Vec::new();
@@ -246,8 +234,8 @@ pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
     Ok(following)
 }
 
-/// Puts a window's cursor behind the last character: of a line that is higher than the window,
-/// the end is what shall be seen.
+/// Puts a window's cursor behind the last character, so that the end of a line shows that is higher
+/// than the window.
 pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     let last: i64 = api("nvim_buf_line_count", buf)?;
     let end = vec![last, i64::from(i32::MAX)];
@@ -256,8 +244,8 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     if seen >= last {
         return Ok(());
     }
-    // In a window that is not the current one, Neovim leaves the last rows of a line that grows
-    // below the edge. What `zb` shows of a line higher than the window is its start, though.
+    // In a window that is not current, Neovim leaves the last rows of a growing line below the
+    // edge. Of a line higher than the window, `zb` shows the start.
     window::call(win, || api::<()>("nvim_command", "normal! zb"))?;
     api("nvim_win_set_cursor", (win, end))
 }
@@ -277,7 +265,7 @@ fn splice(
     *rows = (before + new.len()).saturating_sub(removed);
     let texts: Vec<&str> = new.iter().map(|line| line.text.as_str()).collect();
     match before {
-        // Neovim's one empty line is none of the transcript's.
+        // The first, empty line is not part of the transcript.
         0 => api("nvim_buf_set_lines", (buf, 0, -1, false, texts)),
         _ if start == before => api("nvim_buf_set_lines", (buf, -1, -1, false, texts)),
         _ if removed == 1 && start + 1 == before && !texts.is_empty() => {
@@ -287,7 +275,7 @@ fn splice(
     }
 }
 
-/// Who sends a prompt wants to see the answer.
+/// Scrolls to the end: a user who sends a prompt wants to see the answer.
 pub(super) fn follow_again(chat: &Chat) -> mlua::Result<()> {
     for win in nvim::windows_of(chat.transcript)? {
         go_to_end(win, chat.transcript)?;

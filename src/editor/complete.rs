@@ -1,7 +1,7 @@
-//! Completion in the input: what completes, and Neovim's own menu of it.
+//! Completion in the input: the candidates, and Neovim's menu with them.
 //!
-//! Invariants: the menu takes no key that is meant for the text (nothing in it is selected until
-//! the user does that); where another plugin completes, it is the menu's owner.
+//! Invariants: the menu takes no key that is meant for the text, since no item is selected before
+//! the user selects one; if another plugin completes in inputs, this menu stays closed.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,13 +16,13 @@ use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 
-/// How the menu has to behave, whatever it does elsewhere.
+/// The behaviour of the menu in inputs, regardless of the user's own.
 const MENU: &str = "menuone,noinsert,noselect";
 
 /// When completion comes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
-    /// While one writes.
+    /// While the user writes.
     #[default]
     Auto,
     /// By CTRL-X CTRL-O.
@@ -31,9 +31,9 @@ pub enum Completion {
 }
 
 thread_local! {
-    /// The line before the cursor when a candidate was taken: nothing completes that any further.
+    /// The line before the cursor after a candidate was taken: it is not completed again.
     static TAKEN: RefCell<String> = RefCell::default();
-    /// The user's 'completeopt' while ours is in its place, where buffers have none of their own.
+    /// The user's 'completeopt' while [`MENU`] replaces it, where it cannot be local to a buffer.
     static REPLACED: RefCell<Option<String>> = const { RefCell::new(None) };
     /// Another plugin completes in inputs.
     static IS_OTHERS: Cell<bool> = const { Cell::new(false) };
@@ -43,10 +43,7 @@ fn config() -> Completion {
     state::with(|editor| editor.config.borrow().completion).unwrap_or_default()
 }
 
-/// Sets an input buffer up for completion.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Sets up completion in an input buffer.
 pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
     if config() == Completion::Off {
         return Ok(());
@@ -79,7 +76,7 @@ pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
     autocmd::on("completion", &events, Scope::Buffer(buf), completes).map(drop)
 }
 
-/// Returns whether buffers have a 'completeopt' of their own: not in Neovim 0.10.
+/// Returns whether 'completeopt' can be local to a buffer; it cannot in Neovim 0.10.
 fn has_local_option() -> mlua::Result<bool> {
     let info: Table = api("nvim_get_option_info2", ("completeopt", nvim::empty()?))?;
     Ok(info.get::<String>("scope")? == "buf" || info.get::<bool>("global_local")?)
@@ -102,13 +99,13 @@ fn give_option_back() -> mlua::Result<()> {
     }
 }
 
-/// Lets the user's completion plugin complete here as well; returns whether there is one.
+/// Lets the user's completion plugin complete in an input; returns whether there is one.
 fn hand_over(buf: i32) -> mlua::Result<bool> {
     let run = "return require('acp.completion').hand_over(...)";
     nvim::lua().load(run).call(buf)
 }
 
-/// Returns the session whose input a buffer is.
+/// Returns the session to which an input buffer belongs.
 pub fn session_of(buf: i32) -> Option<SessionKey> {
     state::with(|editor| {
         let chats = editor.chats.borrow();
@@ -118,11 +115,8 @@ pub fn session_of(buf: i32) -> Option<SessionKey> {
     .flatten()
 }
 
-/// Returns what completes a line of an input, `before` the cursor, and the byte at which that
-/// begins.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns the candidates for a line of an input, `before` the cursor, and the byte at which the
+/// completed text starts.
 pub fn at(
     key: SessionKey,
     row: usize,
@@ -135,7 +129,7 @@ pub fn at(
     let info = snapshot.sessions.iter().find(|info| info.session == key);
     let is_known = info.is_some_and(|info| info.files.is_some());
     if lead.kind == LeadKind::Mention && (lead.text.is_empty() || !is_known) {
-        // What is there now is shown; it is looked for anew meanwhile.
+        // Shows the known files, and requests the current ones.
         send(Event::FilesWanted { session: key });
     }
     let sources = Sources {
@@ -196,7 +190,7 @@ fn note_taken() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Brings the menu up, or up to date, in the input where the user writes.
+/// Opens or updates the menu in the input where the user writes.
 fn menu(key: SessionKey) -> mlua::Result<()> {
     if config() != Completion::Auto || IS_OTHERS.get() {
         return Ok(());
@@ -204,7 +198,7 @@ fn menu(key: SessionKey) -> mlua::Result<()> {
     let is_open = user::is_in_menu()?;
     if is_open {
         let info: Table = nvim::vim_fn("complete_info", vec!["mode", "selected"])?;
-        // The user completes something else, or chooses right now.
+        // The user completes something else, or is choosing.
         if info.get::<String>("mode")? != "eval" || info.get::<i64>("selected")? >= 0 {
             return Ok(());
         }
@@ -231,25 +225,19 @@ fn menu(key: SessionKey) -> mlua::Result<()> {
     nvim::vim_fn("complete", (start + 1, list))
 }
 
-/// Returns a candidate as |complete-items| has them.
-///
-/// # Errors
-/// Only when memory is out.
+/// Returns a candidate as one of |complete-items|.
 pub fn item(candidate: &Candidate) -> mlua::Result<Table> {
     nvim::table([
         ("word", nvim::value(candidate.word.as_str())),
         ("kind", nvim::value(candidate.kind)),
         ("menu", nvim::value(candidate.about.as_str())),
-        // The next key does not hide those that do not begin so: they are looked for anew.
+        // Neovim must not hide items at the next key: they are computed again.
         ("equal", nvim::value(1)),
         ("dup", nvim::value(1)),
     ])
 }
 
-/// There is more to complete with: the menu shows it, if the user is at that.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Updates the menu with new candidates, if the user is writing in this input.
 pub fn came(key: SessionKey) -> mlua::Result<()> {
     let here = buffer::here()?;
     let is_here = chat::get(key).is_some_and(|chat| chat.input == here);
@@ -259,15 +247,12 @@ pub fn came(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Takes what is selected in the menu, or the first; `false` when there is no menu.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Takes the selected item of the menu, or the first; `false` if the menu is closed.
 pub fn take(key: SessionKey) -> mlua::Result<bool> {
     match choosing()? {
         Some(true) => keys::feed("<C-y>")?,
         Some(false) => {
-            // Who types faster than the screen is drawn has a menu of the key before.
+            // For a user who types faster than the screen is drawn, the menu is out of date.
             menu(key)?;
             keys::feed("<C-n><C-y>")?;
         }
@@ -276,10 +261,7 @@ pub fn take(key: SessionKey) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Returns whether the menu is open, and whether something in it is selected.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns whether an item of the menu is selected; `None` if the menu is closed.
 pub fn choosing() -> mlua::Result<Option<bool>> {
     if !user::is_in_menu()? {
         return Ok(None);

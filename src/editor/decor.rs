@@ -1,4 +1,4 @@
-//! Highlights of the transcript, drawn while Neovim draws: only lines on the screen cost.
+//! Draws the highlights of the transcript while Neovim redraws: only visible lines cost time.
 //!
 //! Invariant: the callbacks change nothing; each mark lives for one redraw.
 
@@ -21,9 +21,6 @@ thread_local! {
 }
 
 /// Registers the decoration provider and the highlight groups.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
     define_groups()?;
     autocmd::on("colour scheme", &["ColorScheme"], Scope::All, |_| {
@@ -42,7 +39,7 @@ pub fn start() -> mlua::Result<()> {
     api("nvim_set_decoration_provider", (namespace, provider))
 }
 
-/// Defines each group as a default link, so that colour schemes and users come first.
+/// Defines each group as a default link, so that colour schemes and users take precedence.
 fn define_groups() -> mlua::Result<()> {
     for (name, link) in groups() {
         let opts = nvim::table([
@@ -59,7 +56,7 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     GROUPS.iter().chain(markdown::GROUPS).copied()
 }
 
-/// Returns whether the window's buffer is a transcript: others are not drawn by this provider.
+/// Returns whether a window shows a transcript: this provider draws no other windows.
 fn enter(buf: i32) -> bool {
     let spans = state::with(|editor| {
         let chats = editor.chats.borrow();

@@ -1,8 +1,8 @@
-//! Edits for the core, carried out in buffers and saved.
+//! Applies the core's edits to buffers and saves them.
 //!
-//! Invariants: an edit is made for the very lines it was computed for, or not at all; a file is
-//! saved only over what the core knows of, and Neovim is never made to ask a question; what came
-//! of an edit is reported once, after a panic as well.
+//! Invariants: an edit is applied to exactly the lines it was computed for, or not at all; a file
+//! is overwritten only if the core knows its contents, and Neovim asks no question; the outcome of
+//! an edit is reported once, even after a panic.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
 use acp_core::text::{LineEdit, moved};
 
-/// An edit as the core wants it.
+/// An edit, as the core requests it.
 #[derive(Debug)]
 pub struct Edit {
     pub token: Token<Edited>,
@@ -33,14 +33,10 @@ pub struct Edit {
     pub save: Save,
 }
 
-/// When an edit that met a locked text is tried again.
+/// The delay before an edit is tried again whose text was locked.
 const LOCKED: Duration = Duration::from_millis(20);
 
-/// Carries out an edit and reports what came of it; later, if Neovim lets nobody change a text
-/// right now.
-///
-/// # Errors
-/// What Neovim says of the delay.
+/// Applies an edit and reports its outcome; later, if Neovim has locked the text.
 pub fn run(edit: Edit) -> mlua::Result<()> {
     let result = match guard::caught("an edit", || carry_out(&edit)) {
         Some(Err(Failure::Locked)) => return defer::after("edit", LOCKED, || run(edit)),
@@ -57,7 +53,7 @@ pub fn run(edit: Edit) -> mlua::Result<()> {
 }
 
 enum Failure {
-    /// An expression is being evaluated, and the text is locked meanwhile (|textlock|).
+    /// Neovim evaluates an expression and has locked the text (|textlock|).
     Locked,
     Edit(EditError),
 }
@@ -73,8 +69,8 @@ impl From<mlua::Error> for Failure {
     }
 }
 
-/// The edit that is being carried out, until this is dropped. Then the one before goes on: a save
-/// hook that waits lets others in between.
+/// Marks an edit as the one being applied, until this is dropped; then the previous one continues:
+/// other edits may come while a save hook waits.
 struct Applying {
     before: Option<(i32, Token<Edited>)>,
 }
@@ -95,7 +91,7 @@ impl Drop for Applying {
 
 fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
-    // What is on its way once more is another text by now: the core waits for it.
+    // A text that is being sent again has changed: the core waits for it.
     if !is_attached(buf) || is_loading(buf) || !buffer::is_loaded(buf)? {
         return Err(Failure::Edit(EditError::Gone));
     }
@@ -103,7 +99,7 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     if edit.tick < tick {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
-    // What others have written is no question of what this buffer may be used for.
+    // The user's protection of a buffer does not concern changes that were made on disk.
     if !matches!(edit.save, Save::Merged { .. }) {
         check_writable(buf)?;
     }
@@ -111,13 +107,13 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     acp_edge::panics::inject("edit");
     let saved = apply_and_save(edit)?;
     drop(applying);
-    // Of a buffer that is not the current one nothing else tells that it is modified, or is not.
+    // For a buffer that is not current, no autocommand reports 'modified'.
     report_state(buf)?;
     let tick = tick_of(buf);
     Ok(EditDone { tick, saved })
 }
 
-/// Refuses what the user has protected.
+/// Refuses a buffer that the user has protected.
 fn check_writable(buf: i32) -> Result<(), Failure> {
     let why = if nvim::buf_option::<bool>(buf, "readonly")? {
         "it is read-only in the editor ('readonly' is set)"
@@ -160,12 +156,12 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
     }
 }
 
-/// Makes edits as one undo step; marks, folds and views stay with their lines.
+/// Applies edits as one undo step; marks, folds and views stay with their lines.
 fn apply(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
-    // Setting 'undolevels' ends the undo block: the edit is a step of its own.
+    // Setting 'undolevels' ends the undo block, so that the edit is a step by itself.
     buffer::run(buf, "let &l:undolevels = &l:undolevels")?;
     let views = views(buf)?;
     super::lines::replace_all(buf, edits)?;
@@ -187,7 +183,7 @@ fn top(win: i32) -> mlua::Result<usize> {
     Ok(line.saturating_sub(1))
 }
 
-/// Lets each window show the lines it has shown, where edits above have moved them.
+/// Scrolls each window to the lines it showed before, if edits above have moved them.
 fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
     for (win, before) in views {
         let row = moved(*before, edits);
@@ -201,8 +197,8 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
 
 /// Saves a buffer as `:write` does.
 ///
-/// What others had written to the file has been merged already, so `!` keeps Neovim from asking
-/// about it; what else `!` would overrule is refused here.
+/// A change on disk was merged before, so `!` keeps Neovim from asking about it; the other things
+/// that `!` overrules are refused here.
 fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let name: String = api("nvim_buf_get_name", buf).map_err(refused)?;

@@ -1,7 +1,7 @@
 //! The folds of a transcript in a window.
 //!
-//! Invariant: a fold is made once, and turned only when the core says so; all else that is done to
-//! it is the user's.
+//! Invariant: a fold is created once, and opened or closed only when the core says so; everything
+//! else is up to the user.
 
 use nvim_oxi::mlua;
 
@@ -9,17 +9,14 @@ use super::kit::window;
 use super::nvim::{self, api};
 use acp_core::render::view::{ChatOp, FoldState};
 
-/// Makes and turns folds in a window; one that `is_following` has nobody reading in it.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Creates, opens and closes folds in a window; if `is_following`, the user reads the end.
 pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     if ops.is_empty() {
         return Ok(());
     }
     let ops = ops.to_vec();
     window::call(win, move || {
-        // Who has opened all folds (|zR|) wants to see all there is.
+        // A user who has opened all folds (|zR|) wants to see everything.
         let is_open: bool = window_option::<i64>("foldlevel")? > 0;
         make_all(&ops, is_open)?;
         for op in &ops {
@@ -39,9 +36,9 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     })
 }
 
-/// Makes the new folds. While folds are shown, Neovim takes a line for all of the closed fold it
-/// lies in, so none could be made in it. One that lies in a closed fold is closed as well: opening
-/// it would open the other one.
+/// Creates the new folds. While folds are enabled, Neovim takes a line for the whole closed fold
+/// around it, so no fold could be created inside. A new fold inside a closed one stays closed:
+/// opening it would open the other.
 fn make_all(ops: &[ChatOp], is_open: bool) -> mlua::Result<()> {
     let mut commands = Vec::new();
     let mut closed: Vec<(usize, usize)> = Vec::new();
@@ -78,7 +75,7 @@ fn window_option<T: mlua::FromLuaMulti>(name: &str) -> mlua::Result<T> {
     api("nvim_get_option_value", (name, of_window))
 }
 
-/// Opens the fold that begins at a row, if it is what is seen there.
+/// Opens the fold that starts at a row, unless another closed fold hides that row.
 fn open(start: usize) -> mlua::Result<()> {
     let line = start + 1;
     match nvim::vim_fn::<usize>("foldclosed", line) {
@@ -87,7 +84,7 @@ fn open(start: usize) -> mlua::Result<()> {
     }
 }
 
-/// Closes the fold of these rows, unless it is closed or the cursor is in it.
+/// Closes the fold of these rows, unless the cursor is in it.
 fn close(start: usize, end: usize, is_following: bool) -> mlua::Result<()> {
     let line = start + 1;
     let cursor: usize = nvim::vim_fn("line", ".")?;

@@ -13,10 +13,7 @@ use super::state::inbox;
 use super::trace;
 use acp_core::spine::event::Event;
 
-/// Returns a Lua function that runs `body` under the guard; what fails returns the default.
-///
-/// # Errors
-/// Only when memory is out.
+/// Returns a Lua function that runs `body` under the guard; a failure returns the default.
 pub fn callback<A, R>(
     place: &'static str,
     body: impl Fn(A) -> mlua::Result<R> + 'static,
@@ -44,8 +41,8 @@ pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<
     }
 }
 
-/// Runs a part of a callback whose end must be told whatever happens; a panic is reported and
-/// gives `None`.
+/// Runs a part of a callback whose end must be reported in any case; a panic is reported and gives
+/// `None`.
 pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
     let outcome = catch_unwind(AssertUnwindSafe(body));
     outcome
@@ -53,9 +50,9 @@ pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
         .ok()
 }
 
-/// Runs `body` as the function that Neovim is given, and calls, in `call`; returns what it returned.
+/// Runs `body` as the function that `call` passes to Neovim, and returns its result.
 ///
-/// An error does not pass through Neovim, which would put its own words before it.
+/// Its error does not pass through Neovim, which would put words before it.
 pub fn inside<R: 'static>(
     place: &'static str,
     body: impl FnOnce() -> mlua::Result<R> + 'static,
@@ -74,9 +71,6 @@ pub fn inside<R: 'static>(
 
 /// Returns a Lua function for the public API: a panic is reported, an error is raised as one
 /// sentence.
-///
-/// # Errors
-/// Only when memory is out.
 pub fn function<A, R>(
     place: &'static str,
     body: impl Fn(A) -> mlua::Result<R> + 'static,
@@ -105,9 +99,9 @@ where
     nvim::lua().load(RAISE).call(run)
 }
 
-/// Calls a function that tells whether it succeeded, and raises what it tells if not.
+/// Calls a function that returns whether it succeeded, and raises its message if it did not.
 ///
-/// What Rust raises by itself is no text, and `nvim_exec_lua()` and `:lua` show nothing of it.
+/// An error that Rust raises is a userdata, of which `nvim_exec_lua()` and `:lua` show nothing.
 const RAISE: &str = "
 local run = ...
 local function result(ok, ...)

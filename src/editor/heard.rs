@@ -1,7 +1,7 @@
-//! Whether anybody listens to a `User` event: those that come by the hundred are made for those
-//! who do, and for nobody else.
+//! Whether an autocommand may handle a `User` event: frequent events are triggered only if one
+//! does.
 //!
-//! Invariant: what is known is forgotten whenever anything else could have run in between.
+//! Invariant: the answer is cached only while nothing else can run.
 
 use std::cell::Cell;
 
@@ -11,19 +11,16 @@ use super::nvim::{self, api};
 use acp_core::conversation::progress::may_match;
 
 thread_local! {
-    /// Somebody listens to the plugin's events, or to all of them.
+    /// An autocommand handles the plugin's events, or all `User` events.
     static HEARD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Looks anew the next time.
+/// Drops the cached answer.
 pub fn forget() {
     HEARD.set(None);
 }
 
-/// Tells whether an autocommand may be for one of the plugin's `User` events.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns whether an autocommand may handle one of the plugin's `User` events.
 pub fn is_any() -> mlua::Result<bool> {
     if let Some(is_any) = HEARD.get() {
         return Ok(is_any);

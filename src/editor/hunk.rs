@@ -1,6 +1,6 @@
-//! One hunk on the screen: drawn once, kept where it stands, taken away again.
+//! One hunk on the screen: drawn, kept or erased.
 //!
-//! Invariant: a hunk is drawn anew only if one of its extmarks is not where it has to be.
+//! Invariant: a hunk is drawn again only if one of its extmarks is not at its position.
 
 use std::collections::HashMap;
 
@@ -15,32 +15,29 @@ use acp_core::render::view::HunkView;
 pub struct Drawn {
     pub hunk: HunkView,
     place: String,
-    /// The place's is the last one.
+    /// The last one is the label.
     marks: Vec<Mark>,
     /// It lies below the last line.
     is_below: bool,
-    /// How many rows the removed lines take.
+    /// The number of rows that the removed lines take.
     rows: usize,
 }
 
-/// Where a hunk is: its row, whether it lies below all lines, whether it is only proposed.
+/// The position of a hunk: its row, whether it lies below all lines, whether it is proposed.
 type Key = (usize, bool, bool);
 
-/// Hunks that are drawn, by where they are by now: row, and whether they lie below all lines.
+/// The hunks that are drawn, by their present position.
 #[derive(Debug, Default)]
 pub struct Stock {
     hunks: HashMap<Key, Drawn>,
-    /// Hunks of which something is missing.
+    /// Hunks that have lost an extmark.
     broken: Vec<Drawn>,
     /// The row and the column of each extmark.
     places: HashMap<i64, (usize, usize)>,
 }
 
 impl Stock {
-    /// Returns what is drawn.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
+    /// Collects the hunks that are drawn.
     pub fn of(drawn: Vec<Drawn>, canvas: &Canvas) -> mlua::Result<Self> {
         let mut stock = Self::default();
         if !drawn.is_empty() {
@@ -59,7 +56,7 @@ impl Stock {
         Ok(stock)
     }
 
-    /// Takes out what is drawn of a hunk, if that is where it has to be.
+    /// Takes out a hunk that is drawn at its position.
     pub fn take(&mut self, hunk: &HunkView, canvas: &Canvas) -> Option<Drawn> {
         let (row, is_below) = canvas.place(hunk);
         let key = (row, is_below, hunk.proposed.is_some());
@@ -73,10 +70,7 @@ impl Stock {
         }
     }
 
-    /// Takes the rest off the screen.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
+    /// Erases the other hunks.
     pub fn erase(self, canvas: &Canvas) -> mlua::Result<()> {
         let rest = self.hunks.into_values().chain(self.broken);
         for mark in rest.flat_map(|drawn| drawn.marks) {
@@ -89,9 +83,6 @@ impl Stock {
 
 impl Drawn {
     /// Draws a hunk.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
     pub fn draw(
         canvas: &Canvas,
         hunk: &HunkView,
@@ -108,10 +99,7 @@ impl Drawn {
         })
     }
 
-    /// Becomes `hunk`, as which it stands there already, with another place maybe.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
+    /// Turns into `hunk`, which looks the same but for its number.
     pub fn become_hunk(
         mut self,
         canvas: &Canvas,
@@ -134,7 +122,7 @@ impl Drawn {
         Ok(self)
     }
 
-    /// Tells whether this is `new`, and its extmarks are where they have to be for that.
+    /// Returns whether this looks like `new` and its extmarks are at their positions.
     fn stands_as(&self, new: &HunkView, places: &HashMap<i64, (usize, usize)>) -> bool {
         let old = &self.hunk;
         let moved = |row: usize| (row + new.row).saturating_sub(old.row);
@@ -151,7 +139,7 @@ impl Drawn {
             })
     }
 
-    /// Returns how many virtual lines of it stand above the buffer's first line, if any do.
+    /// Returns the number of its virtual lines above the buffer's first line, if it has any there.
     pub fn rows_above_first(&self) -> Option<usize> {
         (self.hunk.row == 0 && !self.is_below && self.rows > 0).then_some(self.rows)
     }

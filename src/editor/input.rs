@@ -1,7 +1,7 @@
-//! The input window's buffer: what the user writes, what goes along with it, and how it is sent.
+//! The buffer of the input window: the draft, its attachments, and sending it.
 //!
-//! Invariant: no text of the user's is lost: what gives way to another text goes to the history of
-//! prompts, and what was sent comes back by undo.
+//! Invariant: no text of the user is lost: a draft that is replaced goes to the history of prompts,
+//! and undo brings back one that was sent.
 
 use nvim_oxi::mlua;
 
@@ -14,13 +14,10 @@ use acp_core::conversation::queue::When;
 use acp_core::spine::event::{Event, Prompt};
 use acp_core::spine::ids::SessionKey;
 
-/// How much of an input can be undone, as is Neovim's own default.
+/// The undo levels of an input; Neovim's own default.
 const UNDO: i64 = 1000;
 
-/// Makes a session's input buffer.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Creates a session's input buffer.
 pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let name = buffer::free_name(&format!("acp://{agent}/{}/input", key.0))?;
     let buf = buffer::scratch(&name, "acp-input")?;
@@ -32,12 +29,12 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Returns what stands in an input.
+/// Returns the text of an input.
 pub(super) fn text(buf: i32) -> mlua::Result<String> {
     Ok(buffer::lines(buf)?.join("\n"))
 }
 
-/// Puts what stands unsent in inputs into the history of prompts: Neovim quits.
+/// Puts the drafts of all inputs into the history of prompts: Neovim quits.
 pub(super) fn keep_drafts() {
     let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
     for (session, chat) in chats.unwrap_or_default() {
@@ -47,19 +44,16 @@ pub(super) fn keep_drafts() {
     }
 }
 
-/// Replaces what stands in an input; undo brings it back.
+/// Replaces the text of an input; undo brings it back.
 pub(super) fn set_text(buf: i32, text: &str) -> mlua::Result<()> {
-    // Ends the undo step of what was typed.
+    // Ends the undo step of the typed text.
     nvim::set_buf_option(buf, "undolevels", UNDO)?;
     let lines: Vec<&str> = text.split('\n').collect();
     api("nvim_buf_set_lines", (buf, 0, -1, false, lines))
 }
 
-/// Sends what stands in the input window and empties it; where nothing does, and it shall be at
-/// once, the prompt that waits longest.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Sends the text of the input and empties it. If it is empty, and the prompt is to interrupt the
+/// turn, the oldest queued prompt is sent.
 pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
@@ -100,10 +94,7 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
     Ok(())
 }
 
-/// There is more to complete with than before, and more is known of commands.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Updates the menu and the marks: the core has new candidates or commands.
 pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
     if let Some(chat) = chat::get(key)
         && buffer::is_loaded(chat.input)?
@@ -113,10 +104,7 @@ pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
     complete::came(key)
 }
 
-/// Takes away what was attached last, if anything is.
-///
-/// # Errors
-/// Never; keys are mapped to what may fail.
+/// Detaches the last attachment, if there is one.
 pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
     let count = chat::get(key).map_or(0, |chat| chat.attached.len());
     if let Some(last) = count.checked_sub(1) {
@@ -128,17 +116,14 @@ pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Shows above the input what goes along with the next prompt.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the attachments of the next prompt above the input.
 pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
     };
     let bar = attached_bar(&labels);
     for win in nvim::windows_of(chat.input)? {
-        // A window of one line has no room for it.
+        // A window of one line has no room for the bar.
         let _: mlua::Result<()> = nvim::set_win_option(win, "winbar", bar.as_str());
     }
     state::with(|editor| {
@@ -158,7 +143,7 @@ fn attached_bar(labels: &[String]) -> String {
     bar
 }
 
-/// Shows in an empty input window how to go on.
+/// Shows a hint in an empty input window.
 fn placeholder(buf: i32) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_chat")?;
     let draw = move |hint: String| -> mlua::Result<()> {
@@ -171,7 +156,7 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
     };
     let on_change = move |fired: Fired| {
         let hint = match fired.event()?.as_str() {
-            // While one writes, no window follows the agent.
+            // No window follows the agent while the user writes.
             "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
                 format!("<Esc> lets the window follow · {}", keys::writing_hint())
             }

@@ -1,6 +1,6 @@
-//! What is marked in an input: mentions that name something, and what a command takes.
+//! Marks in an input: mentions that name something, and the arguments a command takes.
 //!
-//! Invariant: it is looked at as the user writes, so each look is small.
+//! Invariant: the marks are drawn at each change of the text, so drawing them is cheap.
 
 use nvim_oxi::mlua;
 
@@ -12,23 +12,17 @@ use super::state;
 use acp_core::conversation::mention;
 use acp_core::spine::ids::SessionKey;
 
-/// An input with more text than this was not written by hand: nothing is marked there.
+/// An input with more lines was not written by hand; it gets no marks.
 const MAX_LINES: usize = 500;
 
-/// Marks what is written in an input, from now on.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Draws the marks of an input at each change.
 pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let events = ["TextChanged", "TextChangedI", "TextChangedP"];
     let draw = move |_| draw(buf, key);
     autocmd::on("input marks", &events, Scope::Buffer(buf), draw).map(drop)
 }
 
-/// Marks what is written in an input now.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Draws the marks of an input.
 pub fn draw(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_input")?;
     api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
@@ -55,7 +49,7 @@ pub fn draw(buf: i32, key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Shows behind a command what it takes, until that is written.
+/// Shows the arguments of a command behind it, until the user writes some.
 fn command(buf: i32, line: &str, key: SessionKey) -> mlua::Result<()> {
     let Some(name) = line.strip_prefix('/') else {
         return Ok(());

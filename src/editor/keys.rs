@@ -1,4 +1,4 @@
-//! Keys in the plugin's own windows and in reviewed buffers, as the configuration has them.
+//! The configured keys of the plugin's own windows and of reviewed buffers.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use acp_core::conversation::queue::When;
 use acp_core::spine::event::{Event, ReviewAction};
 use acp_core::spine::ids::SessionKey;
 
-/// The mappings of a reviewed buffer: name in the config, what it does.
+/// The mappings of a reviewed buffer: name in the configuration, description.
 const REVIEW: [(&str, &str); 6] = [
     ("accept_hunk", "Accepts the agent's hunk"),
     ("reject_hunk", "Rejects the agent's hunk"),
@@ -25,21 +25,18 @@ const REVIEW: [(&str, &str); 6] = [
     ("prev_hunk", "Goes to the previous hunk"),
 ];
 
-/// Those of them that visual mode has too: for the lines that are selected.
+/// Those that visual mode has as well, for the selected lines.
 const REVIEW_LINES: [(&str, &str); 2] = [
     ("accept_hunk", "Accepts the agent's changes of these lines"),
     ("reject_hunk", "Rejects the agent's changes of these lines"),
 ];
 
-/// Returns the keys the configuration gives a mapping.
+/// Returns the configured keys of a mapping.
 pub fn of(group: &str, name: &str) -> Vec<String> {
     state::with(|editor| editor.config.borrow().keys(group, name)).unwrap_or_default()
 }
 
 /// Maps a key in a buffer.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn map(
     buf: i32,
     mode: &str,
@@ -51,10 +48,7 @@ pub fn map(
     set(buf, &[mode], key, desc, Value::Function(run))
 }
 
-/// Maps a key in a buffer to keys that are not mapped any further.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Maps a key in a buffer to other keys, which are not mapped again.
 pub fn map_to(buf: i32, mode: &str, key: &str, desc: &str, to: &str) -> mlua::Result<()> {
     set(buf, &[mode], key, desc, nvim::value(to))
 }
@@ -88,9 +82,6 @@ pub fn bind(
 }
 
 /// Maps the keys of a transcript.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let bind = |name, desc, run: fn(SessionKey) -> mlua::Result<()>| {
         bind(buf, &["n"], ("chat", name), desc, move |_| run(key))
@@ -108,9 +99,6 @@ pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Maps the keys of an input window.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let (normal, insert, both): (&[_], &[_], &[_]) = (&["n"], &["i"], &["n", "i"]);
     let send = "Sends the prompt";
@@ -161,10 +149,7 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
     common(buf, "input", both, key)
 }
 
-/// Types a key past all mappings, before whatever has been typed meanwhile.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Types a key past all mappings, before the keys that were typed since.
 pub fn feed(key: &str) -> mlua::Result<()> {
     let keys: mlua::String = api("nvim_replace_termcodes", (key, true, false, true))?;
     api("nvim_feedkeys", (keys, "in", false))
@@ -202,20 +187,17 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
     })
 }
 
-/// The review keys as they were mapped in a buffer: the configuration may be another one by the
-/// time they are taken away.
+/// The review keys that were mapped in a buffer: the configuration may have changed when they are
+/// removed.
 #[derive(Debug, Default)]
 pub struct ReviewKeys {
     /// The mode and the key.
     mapped: Vec<(&'static str, String)>,
-    /// The user's mappings that they took the place of, by mode, as |maparg()| has them.
+    /// The user's mappings that they replaced, by mode, as |maparg()| returns them.
     replaced: Vec<(&'static str, Table)>,
 }
 
 /// Maps the review keys in a buffer.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
     let mut keys = ReviewKeys::default();
     for (mode, all) in [("n", REVIEW.as_slice()), ("x", REVIEW_LINES.as_slice())] {
@@ -234,13 +216,10 @@ pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
     Ok(keys)
 }
 
-/// Takes the review keys away from a buffer, and gives the user's own mappings back.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Removes the review keys from a buffer and restores the user's own mappings.
 pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
     for (mode, lhs) in keys.mapped {
-        // It may be gone already.
+        // The user may have removed it.
         let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
     }
     for (mode, mapping) in keys.replaced {
@@ -251,7 +230,7 @@ pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns what a key is mapped to in a buffer alone.
+/// Returns the mapping of a key that belongs to this buffer alone.
 fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
     let lhs = lhs.to_owned();
     let found: Table = buffer::call(buf, move || {
@@ -261,7 +240,7 @@ fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>
     Ok(is_local.then_some(found))
 }
 
-/// Decides about the lines that are selected, and leaves visual mode.
+/// Decides about the selected lines and leaves visual mode.
 fn review_lines(name: &str) -> mlua::Result<()> {
     let rows = selected_rows()?;
     feed("<Esc>")?;
@@ -273,9 +252,6 @@ fn review_lines(name: &str) -> mlua::Result<()> {
 }
 
 /// Returns the rows of the current window that visual mode has selected.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn selected_rows() -> mlua::Result<Range<usize>> {
     let here: usize = nvim::vim_fn("line", ".")?;
     let there: usize = nvim::vim_fn("line", "v")?;
@@ -293,7 +269,7 @@ fn review_key(name: &str) -> mlua::Result<()> {
     }
 }
 
-/// Returns a key as the user types it: `<LocalLeader>` and `<Leader>` are what they are set to.
+/// Returns a key as the user types it, with the keys that `<LocalLeader>` and `<Leader>` stand for.
 pub fn shown(key: &str) -> String {
     let globals = nvim::vim().and_then(|vim| vim.get::<Table>("g"));
     let leader = |name: &str| -> String {
@@ -319,24 +295,24 @@ pub fn shown(key: &str) -> String {
     key.to_owned()
 }
 
-/// Returns the keys that decide about a hunk, to be shown beside it.
+/// Returns the keys that decide about a hunk, for its label.
 pub fn review_hint() -> String {
     let mut hint = String::new();
     for (name, word) in [("accept_hunk", "accept"), ("reject_hunk", "reject")] {
         if let Some(key) = of("review", name).first().map(|key| shown(key)) {
-            // Short: it stands behind a line of code.
+            // Short: the label follows a line of code.
             hint.push_str(&format!(" {key} {word}"));
         }
     }
     hint
 }
 
-/// Returns what an empty input window says in normal mode.
+/// Returns the hint of an empty input window in normal mode.
 pub fn resting_hint() -> String {
     "Press i to write a prompt".to_owned()
 }
 
-/// Returns what an empty input window says in insert mode.
+/// Returns the hint of an empty input window in insert mode.
 pub fn writing_hint() -> String {
     let mut hints = Vec::new();
     for (name, word) in [("send_insert", "sends"), ("newline", "starts a new line")] {

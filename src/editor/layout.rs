@@ -1,7 +1,7 @@
-//! Where a chat's windows are: the transcript above, the input below, in one tab page or several.
+//! The windows of a chat: the transcript above, the input below, in one or more tab pages.
 //!
-//! Invariant: a tab page has at most one chat, and what is missing of it comes back in its place,
-//! whichever window the user has closed.
+//! Invariant: a tab page has at most one chat, and a window of it that the user has closed comes
+//! back in its place.
 
 use nvim_oxi::mlua::{self, Value};
 
@@ -14,12 +14,12 @@ use super::winbar;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 
-/// A share of the screen is never less than this many columns, where half the screen has as many.
+/// The least width that a share of the screen gives, where half the screen has as many columns.
 const MIN_WIDTH: i64 = 40;
-/// On a screen narrower than this there is no room beside the text: the chat opens below it.
+/// On a screen narrower than this, a chat opens below the text instead of beside it.
 const MIN_SCREEN: i64 = 60;
 
-/// The window variable with the width a chat was given, as long as the user has not changed it.
+/// The window variable with the width that a chat was given, until the user changes the width.
 const GIVEN: &str = "acp_width";
 
 /// The windows of a chat in a tab page.
@@ -28,7 +28,7 @@ struct Shown {
     input: Option<i32>,
 }
 
-/// Where the transcript opens, and how wide or high.
+/// Where the transcript opens, and its width or height.
 #[derive(Debug, PartialEq)]
 enum Position {
     Tab,
@@ -36,10 +36,7 @@ enum Position {
     Below { height: i64 },
 }
 
-/// Shows a session in the current tab page, or in the tab page of its own, and goes to its input.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows a session in the current tab page, or in its own tab page, and goes to its input.
 pub fn show(key: SessionKey) -> mlua::Result<()> {
     chat::revive(key)?;
     let Some(chat) = chat::get(key) else {
@@ -83,9 +80,6 @@ fn close_others(tab: i32, key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Closes a session's windows in the current tab page.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn hide(key: SessionKey) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
@@ -136,10 +130,7 @@ fn position() -> mlua::Result<Position> {
     Ok(Position::Side { split, width })
 }
 
-/// Watches the size of the screen, for as long as the plugin is in use.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Watches the sizes of the screen and the windows, for as long as the plugin is in use.
 pub fn start() -> mlua::Result<()> {
     autocmd::on("screen size", &["VimResized"], Scope::All, |_| {
         screen_resized()?;
@@ -152,8 +143,8 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives the chats that stand beside the text the width they would be opened with now; those the
-/// user has given a width are narrowed where the screen has become too small for both.
+/// Gives the chats beside the text the width they would open with now. A chat whose width the user
+/// has set is only narrowed, if the screen has become too small.
 fn screen_resized() -> mlua::Result<()> {
     let (columns, _) = window::screen()?;
     let widest = match position()? {
@@ -173,13 +164,13 @@ fn screen_resized() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Learns which chats the user has given another width.
+/// Notes which chats the user has given another width.
 fn windows_resized() -> mlua::Result<()> {
     ease_heights()?;
     let (columns, _) = window::screen()?;
     for win in beside()? {
         let width = window::width(win)?;
-        // On another screen it is Neovim that has made it so.
+        // After the screen has changed it was Neovim that resized the window.
         if given(win)?.is_some_and(|given| given.1 == columns && given.0 != width) {
             api::<()>("nvim_win_del_var", (win, GIVEN))?;
         }
@@ -187,10 +178,10 @@ fn windows_resized() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Lets inputs give way where windows outside of the chat keep their height as well.
+/// Unfixes the height of inputs while a window outside the chat has a fixed height as well.
 ///
-/// Neovim up to 0.12 ends with a failed assertion when the screen gets too low for two such
-/// windows, one of them in a column of its own.
+/// Neovim up to 0.12 fails an assertion when the screen gets too low for two such windows of which
+/// one has a column to itself.
 fn ease_heights() -> mlua::Result<()> {
     let chats = state::with(|editor| editor.chats.borrow().by_session.clone()).unwrap_or_default();
     for chat in chats.values() {
@@ -212,7 +203,7 @@ fn ease_heights() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns the windows of transcripts that stand beside the text.
+/// Returns the windows of transcripts beside the text.
 fn beside() -> mlua::Result<Vec<i32>> {
     let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
     let mut found = Vec::new();
@@ -227,9 +218,9 @@ fn beside() -> mlua::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Returns the width that a window was given here, and on how many columns.
+/// Returns the width that a window was given, and the columns of the screen at that time.
 fn given(win: i32) -> mlua::Result<Option<(i64, i64)>> {
-    // Without such a variable it is an empty text.
+    // A missing variable is an empty text.
     Ok(match nvim::vim_fn("getwinvar", (win, GIVEN))? {
         Value::Table(given) => Some((given.get(1)?, given.get(2)?)),
         _ => None,
@@ -277,7 +268,7 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
             ("foldmethod", nvim::value("manual")),
             ("foldtext", nvim::value("")),
             ("foldlevel", nvim::value(0)),
-            // A folded line has its own highlights: it should look as it does when it is open.
+            // A folded line has its own highlights, and looks as it does when it is open.
             ("winhighlight", nvim::value("Folded:Normal")),
             ("breakindentopt", nvim::value("list:-1")),
             ("fillchars", nvim::value("fold: ,eob: ")),
@@ -298,14 +289,14 @@ fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
     Ok(win)
 }
 
-/// Returns how high the input is below a transcript: a third of its window at most.
+/// Returns the height of the input below a transcript: at most a third of its window.
 fn input_height(transcript: i32) -> mlua::Result<i64> {
     let height = state::with(|editor| editor.config.borrow().input_height).unwrap_or(6.0);
     let total = window::height(transcript)?;
     Ok(size(height, total).min((total / 3).max(1)))
 }
 
-/// Returns a size in cells: below 1 it is a share of the whole.
+/// Returns a size in cells; below 1 it is a share of the total.
 fn size(wanted: f64, total: i64) -> i64 {
     let cells = if wanted < 1.0 {
         wanted * total as f64
@@ -315,7 +306,7 @@ fn size(wanted: f64, total: i64) -> i64 {
     (cells as i64).clamp(1, total.max(1))
 }
 
-/// Gives a window of the chat the looks of one: text alone, and all of it.
+/// Gives a window of the chat its looks: only text, all of it.
 fn strip(win: i32) -> mlua::Result<()> {
     window::strip(win)?;
     window::switch(win, &["wrap", "linebreak"], true)

@@ -1,10 +1,10 @@
-//! Replacing lines of a buffer so that marks and folds stay.
+//! Replaces lines of a buffer so that marks and folds stay.
 //!
-//! Neovim drops the marks and folds of lines that `nvim_buf_set_lines` replaces, it ends a fold
-//! where that inserts lines before the fold's last one, and `nvim_buf_set_text` on a fold's first
-//! line takes the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()`
-//! leave them all as they are. But a window does not scroll to the end of a line that became
-//! higher than the window by `setbufline()`: what streams is changed by `nvim_buf_set_text`.
+//! `nvim_buf_set_lines` drops the marks and folds of the lines it replaces, and ends a fold where
+//! it inserts lines before the fold's last one; `nvim_buf_set_text` on a fold's first line takes
+//! the last line out of it. `setbufline()`, `appendbufline()` and `deletebufline()` keep them. But
+//! a window does not scroll to the end of a line that `setbufline()` makes higher than the window,
+//! so a message that is being received is changed by `nvim_buf_set_text`.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -17,10 +17,7 @@ use acp_core::text::LineEdit;
 /// More lines than this are replaced at once: one call for each would take too long.
 const MAX_IN_PLACE: usize = 300;
 
-/// Returns lines of a buffer; where they are no UTF-8 there are replacement characters.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns lines of a buffer, with replacement characters for invalid UTF-8.
 pub fn get(buf: i32, start: usize, end: usize) -> mlua::Result<Vec<String>> {
     let text = text(buf, start, end)?;
     Ok(text.split_terminator('\n').map(str::to_owned).collect())
@@ -28,10 +25,7 @@ pub fn get(buf: i32, start: usize, end: usize) -> mlua::Result<Vec<String>> {
 
 /// Returns lines of a buffer as [`get`] does, each with its `\n`.
 ///
-/// They come as one string of Lua's: mlua cannot hold more than a few thousand.
-///
-/// # Errors
-/// What Neovim says of it.
+/// They come as one Lua string: mlua cannot hold more than a few thousand.
 pub fn text(buf: i32, start: usize, end: usize) -> mlua::Result<String> {
     thread_local! {
         static GET: OnceCell<Function> = const { OnceCell::new() };
@@ -54,10 +48,7 @@ pub fn text(buf: i32, start: usize, end: usize) -> mlua::Result<String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Makes edits, which are disjoint and from the top down, in rows of the text as it is before.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Applies edits, which are disjoint, ordered, and in rows of the old text.
 pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     for edit in edits.iter().rev() {
         let lines: Vec<&str> = edit.lines.iter().map(String::as_str).collect();
@@ -66,11 +57,8 @@ pub fn replace_all(buf: i32, edits: &[LineEdit]) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Replaces `removed` lines from row `start` by others: line by line where both have one, the
-/// rest inserted or deleted behind them.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Replaces `removed` lines from `start`: line by line as far as possible; the rest is inserted or
+/// deleted behind them.
 pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::Result<()> {
     let common = match removed.min(lines.len()) {
         common if common > MAX_IN_PLACE => 0,
@@ -81,7 +69,7 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
     if from < to {
         delete_or_replace(buf, from, to, rest)?;
     } else if !rest.is_empty() {
-        // Its line counts from 1, so the row to insert at is the line to append to.
+        // Lines count from 1, so the row to insert at is the line to append to.
         let appended: Vec<Cow<'_, str>> = rest.iter().map(|line| for_vim(line)).collect();
         let appended: Vec<&str> = appended.iter().map(Cow::as_ref).collect();
         let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, appended))?;
@@ -105,11 +93,8 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
     Ok(())
 }
 
-/// Replaces the last line of a buffer, which is in no fold: what differs of it, and the lines
-/// that follow.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Replaces the last line of a buffer, which is in no fold, and appends lines. Only the part of the
+/// line that differs is touched.
 pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
     let old: Vec<mlua::String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
     let old = old.first().map(mlua::String::as_bytes);
@@ -125,8 +110,7 @@ pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
     api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))
 }
 
-/// Returns a line as Vim's functions take it: a NUL is a line feed there, as in the buffer. (In
-/// the API it is a NUL.)
+/// Returns a line as Vim's functions take it: with a line feed for each NUL. (The API takes NULs.)
 fn for_vim(line: &str) -> Cow<'_, str> {
     match line.contains('\0') {
         true => line.replace('\0', "\n").into(),

@@ -1,6 +1,6 @@
-//! What the lines of a transcript lead to, and the keys that go there.
+//! The links of a transcript's lines, and the keys that follow them.
 //!
-//! Invariant: whatever is opened never takes the chat's own windows.
+//! Invariant: nothing opens in the windows of the chat.
 
 use std::path::Path;
 
@@ -19,12 +19,9 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::snapshot::SessionInfo;
 
-/// Goes where the line under the cursor leads; if it leads nowhere, its fold is opened or closed.
+/// Follows the link of the line under the cursor; without one, opens or closes the fold.
 ///
-/// A closed fold is one line to whoever sees it: it is opened, whatever its first line leads to.
-///
-/// # Errors
-/// What Neovim says of it.
+/// A closed fold looks like one line: it is opened, even if its first line has a link.
 pub fn open(key: SessionKey) -> mlua::Result<()> {
     let row = window::row(0)?;
     if nvim::vim_fn::<i64>("foldclosed", row + 1)? >= 0 {
@@ -43,11 +40,8 @@ pub fn open(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Goes to the file of the line under the cursor, else to the one whose name is under the cursor;
-/// else, on a line of a tool call, to the first place the call names.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to the file that the line under the cursor links to, else to the file whose name is under
+/// the cursor, else, on a line of a tool call, to the first location of the call.
 pub fn file(key: SessionKey) -> mlua::Result<()> {
     let row = window::row(0)?;
     if let Some(Link::File { path, row }) = link(key, row) {
@@ -71,10 +65,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Shows all that is known of the tool call that the line under the cursor belongs to.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the whole tool call that the line under the cursor belongs to.
 pub fn raw(key: SessionKey) -> mlua::Result<()> {
     let row = window::row(0)?;
     let entry = chat::get(key).and_then(|chat| {
@@ -92,9 +83,6 @@ pub fn raw(key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Opens or closes the fold under the cursor.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn toggle() -> mlua::Result<()> {
     api("nvim_command", "silent! normal! za")
 }
@@ -114,8 +102,8 @@ fn visit(path: &Path, row: Option<u32>) -> mlua::Result<()> {
     walk::visit(path, row.map(|row| row as usize), false)
 }
 
-/// Goes to the file that the text under the cursor names, as `gF` would, but in another window;
-/// whether there is one.
+/// Goes to the file that the text under the cursor names, as `gF` does, but in another window.
+/// Returns whether that file exists.
 fn under_cursor(key: SessionKey) -> mlua::Result<bool> {
     let name: String = nvim::vim_fn("expand", "<cfile>")?;
     if name.is_empty() {
@@ -134,7 +122,7 @@ fn under_cursor(key: SessionKey) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Lets the system open what is no file.
+/// Opens a URL with the system's handler.
 fn open_url(url: &str) -> mlua::Result<()> {
     let open: Function = nvim::vim()?.get::<Table>("ui")?.get("open")?;
     let (_, error): (mlua::Value, Option<String>) = open.call(url)?;

@@ -1,7 +1,7 @@
-//! The texts of buffers on their way to the core: a large one in slices.
+//! Sends the text of buffers to the core, a large one in slices.
 //!
-//! Invariant: what the core has of a buffer that is on its way are its first lines as they are
-//! now: changes among them are reported, changes below are sent with what is still to come.
+//! Invariant: the core has the first lines of a buffer that is being sent, as they are now: changes
+//! of these lines are reported, and the lines below are sent later with all their changes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::state::send;
 use acp_core::spine::event::{Event, Stamp};
 use acp_core::spine::ids::BufId;
 
-/// Lines that are sent at once.
+/// The largest number of lines that are sent at once.
 const SLICE: usize = 2500;
 
 /// A buffer of which some lines have been sent.
@@ -24,25 +24,22 @@ pub struct Loading {
     path: PathBuf,
     real: PathBuf,
     stamp: Option<Stamp>,
-    /// Tells this load from one begun later.
+    /// Tells this load from later ones of the same buffer.
     id: u64,
-    /// Lines that have been sent, as they are now.
+    /// The number of lines that have been sent, with changes since.
     rows: usize,
 }
 
-/// Where a buffer's text comes from.
+/// The origin of a buffer's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// It was read or written just now.
     Disk,
-    /// It was there before: what is on disk by now may be another text.
+    /// It was in the buffer before; the file may have changed since.
     Before,
 }
 
 /// Sends the whole text of a buffer.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let path = PathBuf::from(name);
     let loading = Loading {
@@ -60,7 +57,7 @@ pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     send_slice(buf, loading)
 }
 
-/// Sends the next lines of a buffer; the rest later, so that a large one holds nobody up.
+/// Sends the next lines of a buffer and defers the rest, so that keys are handled in between.
 fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
     let total: usize = api("nvim_buf_line_count", buf)?;
     let row = loading.rows;
@@ -95,7 +92,7 @@ fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
 
 fn send_slice_later(buf: i32, id: u64) -> mlua::Result<()> {
     defer::after("slice of a buffer", Duration::from_millis(1), move || {
-        // If it is loaded anew since, that goes its own way.
+        // A load that started later continues by itself.
         let taken = with_buffer(buf, |buffer| {
             buffer.loading.take_if(|loading| loading.id == id)
         });
@@ -110,13 +107,13 @@ fn set_loading(buf: i32, loading: Option<Loading>) {
     });
 }
 
-/// Returns whether a buffer's text is on its way.
+/// Returns whether a buffer's text is being sent.
 pub fn is_loading(buf: i32) -> bool {
     with_buffer(buf, |buffer| buffer.loading.as_ref().map(drop)).is_some()
 }
 
-/// Returns the end of the rows of a change that have been sent: of a buffer that is on its way
-/// those below have not; `None` when none have.
+/// Returns the end of a change, limited to the lines that have been sent; `None` if the change lies
+/// below them.
 pub fn seen(buf: i32, first: usize, last: usize, new_last: usize) -> Option<usize> {
     if !is_loading(buf) {
         return Some(last);

@@ -1,7 +1,7 @@
-//! What the mentions of a prompt are at the moment it is sent.
+//! Resolves the mentions of a prompt when it is sent.
 //!
-//! Invariant: nothing is read here but what Neovim has in memory; files are named, and their text
-//! is taken by the core when the prompt goes out.
+//! Invariant: only Neovim's memory is read here. Files are named; the core reads their text when it
+//! sends the prompt.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,10 @@ use acp_core::conversation::mention::{self, Mention, Named};
 use acp_core::spine::event::Context;
 use acp_core::spine::ids::SessionKey;
 
-/// How many diagnostics go along.
+/// The most diagnostics that are attached.
 const MAX_DIAGNOSTICS: usize = 200;
 
-/// Returns what goes along because a text names it.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns the attachments that a text mentions.
 pub fn resolve(key: SessionKey, text: &str) -> mlua::Result<Vec<Attachment>> {
     let cwd = folder(key)?;
     let mut found = Vec::new();
@@ -32,10 +29,7 @@ pub fn resolve(key: SessionKey, text: &str) -> mlua::Result<Vec<Attachment>> {
     Ok(found)
 }
 
-/// Returns whether a mention names something, as far as that is known at a glance.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns whether a mention names something; a symbol is not looked up.
 pub fn is_something(mention: &Mention, key: SessionKey) -> mlua::Result<bool> {
     Ok(match mention.named() {
         Named::Path(name) => path(name, &folder(key)?).is_some(),
@@ -44,10 +38,7 @@ pub fn is_something(mention: &Mention, key: SessionKey) -> mlua::Result<bool> {
     })
 }
 
-/// Returns the folder that a session's paths are relative to.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns the folder to which a session's paths are relative.
 pub fn folder(key: SessionKey) -> mlua::Result<PathBuf> {
     match state::session(key, |info| info.cwd.clone()) {
         Some(cwd) => Ok(cwd),
@@ -76,7 +67,7 @@ fn resolve_one(mention: &Mention, cwd: &Path) -> mlua::Result<Option<Attachment>
     }
 }
 
-/// Returns the file of this name, if there is one.
+/// Returns the file with this name, if it exists.
 fn path(name: &str, cwd: &Path) -> Option<Attachment> {
     let expanded = match name.strip_prefix("~/") {
         Some(rest) => std::env::home_dir()?.join(rest),
@@ -94,8 +85,8 @@ fn path(name: &str, cwd: &Path) -> Option<Attachment> {
     })
 }
 
-/// Returns the buffer that the user came to the chat from: that of the window before, of another
-/// one in the tab page, or the one used last.
+/// Returns the file buffer that the user worked in before the chat: that of the previous window, of
+/// another window in the tab page, or the buffer used last.
 fn origin() -> mlua::Result<Option<i32>> {
     let here = buffer::here()?;
     let is_file = |buf: i32| -> mlua::Result<bool> {
@@ -114,10 +105,7 @@ fn origin() -> mlua::Result<Option<i32>> {
     Ok(recent()?.first().map(|(buf, _)| *buf))
 }
 
-/// Returns the buffers with files, those used last first.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns the buffers that hold files, the one used last first.
 pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
     let listed = nvim::table([("buflisted", nvim::value(1))])?;
     let infos: Vec<Table> = nvim::vim_fn("getbufinfo", listed)?;
@@ -135,7 +123,7 @@ pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
         .collect())
 }
 
-/// Returns a whole buffer: its file, or its lines where it has none.
+/// Returns a whole buffer: its file, or its lines if it has none.
 fn whole(buf: i32) -> mlua::Result<Attachment> {
     let name: String = api("nvim_buf_get_name", buf)?;
     if name.starts_with('/') {
@@ -145,7 +133,7 @@ fn whole(buf: i32) -> mlua::Result<Attachment> {
     lines(buf, 0, last)
 }
 
-/// Returns the lines that were selected last in a buffer.
+/// Returns the last visual selection in a buffer.
 fn selection(buf: i32) -> mlua::Result<Option<Attachment>> {
     let row = |mark: &str| -> mlua::Result<usize> {
         let at: Vec<usize> = api("nvim_buf_get_mark", (buf, mark))?;
@@ -173,7 +161,7 @@ fn lines(buf: i32, first: usize, last: usize) -> mlua::Result<Attachment> {
     }))
 }
 
-/// Returns what is wrong in a buffer, or in all.
+/// Returns the diagnostics of a buffer, or of all buffers.
 fn diagnostics(buf: Option<i32>, cwd: &Path) -> mlua::Result<Option<Attachment>> {
     let module: Table = nvim::vim()?.get("diagnostic")?;
     let get: mlua::Function = module.get("get")?;
@@ -219,7 +207,7 @@ fn diagnostic(found: &Table, cwd: &Path) -> mlua::Result<String> {
     Ok(format!("{place}: {severity}: {message}{source}\n"))
 }
 
-/// Returns the lines of a function or the like in an open file.
+/// Returns the lines of a symbol, such as a function, in an open file.
 fn symbol(name: &str) -> mlua::Result<Option<Attachment>> {
     let found: Value = nvim::lua()
         .load("return require('acp.symbols').find(...)")

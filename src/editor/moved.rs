@@ -1,7 +1,7 @@
-//! A file that was moved: its buffer gets the new name.
+//! Renames the buffer of a file that was moved.
 //!
-//! Invariants: no text is lost: a buffer that has the name already stays, and so does this one;
-//! LSP clients know the buffer by the name it has.
+//! Invariants: no text is lost: if another buffer already has the name, both stay; LSP clients know
+//! the buffer by its new name.
 
 use std::path::Path;
 
@@ -13,13 +13,10 @@ use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
 use acp_core::spine::ids::BufId;
 
-/// Gives a buffer the name that its file has by now.
+/// Gives a buffer the new name of its file.
 ///
-/// A buffer of that name that is there already is another text of the user's: both stay, and this
-/// one is one whose file is gone.
-///
-/// # Errors
-/// What Neovim says of it.
+/// If another buffer already has that name, both stay as they are, and this one counts as having
+/// lost its file.
 pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     let BufId(buf) = buf;
     if !buffer::is_loaded(buf)? {
@@ -47,14 +44,14 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives a buffer a name, shown as short as one that was typed.
+/// Renames a buffer; the name is shown as short as if the user had typed it.
 fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
     let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
     let name = format!("fnameescape(fnamemodify({path}, ':.'))");
     buffer::run(buf, &format!("execute 'silent keepalt file' {name}"))
 }
 
-/// Removes the buffer that Neovim has made for the name before.
+/// Deletes the buffer that Neovim has created for the old name.
 fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
     let all: Vec<i32> = api("nvim_list_bufs", ())?;
     for other in all {
@@ -65,7 +62,7 @@ fn wipe_leftover(buf: i32, old: &Path) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Takes a buffer from its LSP clients, which know it by its name; returns the clients.
+/// Detaches the LSP clients of a buffer, which know it by its name, and returns their ids.
 fn lsp_detach(buf: i32) -> mlua::Result<Vec<i64>> {
     let loaded: Table = nvim::lua()
         .globals()

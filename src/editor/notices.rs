@@ -1,7 +1,7 @@
-//! Messages about sessions that nobody looks at: a turn is over, a question waits.
+//! Messages about sessions that the user does not see: a turn has ended, a question is pending.
 //!
-//! Invariant: of what is on the screen nothing is said, and of each thing at most once. While the
-//! user is in another program, nothing is on the screen.
+//! Invariant: each is reported at most once, and only while its session is not on the screen. While
+//! the user is in another program, no session is on the screen.
 
 use nvim_oxi::mlua;
 
@@ -15,9 +15,6 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
 
 /// Watches whether the user is in Neovim, for as long as the plugin is in use.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn start() -> mlua::Result<()> {
     for (event, is_away) in [("FocusLost", true), ("FocusGained", false)] {
         autocmd::on("focus of Neovim", &[event], Scope::All, move |_| {
@@ -28,10 +25,7 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Tells that a turn is over, if nobody can see it and no other follows at once.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Reports the end of a turn that the user does not see, unless the next turn follows at once.
 pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> {
     let is_wanted = state::with(|editor| editor.config.borrow().notify_turn_end);
     if is_wanted != Some(true) || is_seen(session)? {
@@ -47,12 +41,9 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
     }
 }
 
-/// Tells that a session waits for an answer, if nobody can see that it does.
+/// Reports that a session waits for an answer, if the user does not see it.
 ///
 /// `is_shown` says whether the question is the one on the screen.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
     let config =
         state::with(|editor| (editor.config.borrow().notify_question, editor.is_away.get()));
@@ -66,7 +57,7 @@ pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
     }
 }
 
-/// Tells whether the user looks at Neovim, and the tab page shows the session's chat.
+/// Returns whether the user looks at Neovim and the tab page shows the session's chat.
 fn is_seen(session: SessionKey) -> mlua::Result<bool> {
     if state::with(|editor| editor.is_away.get()) == Some(true) {
         return Ok(false);

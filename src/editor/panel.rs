@@ -1,8 +1,7 @@
-//! The panels of a chat, between the transcript and the input: the agent's plan, and the prompts that
-//! wait.
+//! The panels of a chat between the transcript and the input: the agent's plan and the queue.
 //!
-//! Invariants: they stand only where the transcript does, and take a part of its room at most; they
-//! never get the focus by themselves; the other windows keep their sizes.
+//! Invariants: a panel is shown only where the transcript is, and takes only a part of its height;
+//! it gets the focus only when the user goes there; the other windows keep their sizes.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +15,23 @@ use super::{keys, queue, state};
 use acp_core::render::view::Line;
 use acp_core::spine::ids::SessionKey;
 
-/// What a panel is for; from the top down, as they stand.
+/// The kinds of panels, from the top down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Plan,
-    /// The prompts that wait: their panel the user can go to.
+    /// The queued prompts; the only panel that keeps the focus.
     Queue,
 }
 
-/// What a panel shows.
+/// The contents of a panel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     pub lines: Vec<Line>,
-    /// The row that shall be seen; `None` leaves that to the user.
+    /// The row to scroll to; `None` leaves scrolling to the user.
     pub current: Option<usize>,
 }
 
-/// A panel of a session's.
+/// A session's panel.
 type Name = (SessionKey, Kind);
 
 impl Kind {
@@ -43,8 +42,8 @@ impl Kind {
         }
     }
 
-    /// Returns how high a panel of so many lines is, with so much room for it and the transcript:
-    /// more rows say less at a glance.
+    /// Returns the height of a panel with so many lines, of the height that it and the transcript
+    /// have; a longer list is harder to take in at a glance.
     fn height(self, lines: i64, room: i64) -> i64 {
         match self {
             Kind::Plan => lines.min(room / 3).min(10),
@@ -58,7 +57,7 @@ impl Kind {
 pub struct Panels {
     all: BTreeMap<Name, Panel>,
     is_watching: bool,
-    /// It is us who close a window.
+    /// The plugin itself is closing a window.
     is_closing: bool,
 }
 
@@ -66,9 +65,9 @@ pub struct Panels {
 struct Panel {
     contents: Contents,
     buf: i32,
-    /// How high each window was made: the user may have made it otherwise since.
+    /// The height each window was given: the user may have changed it since.
     heights: BTreeMap<i32, i64>,
-    /// The user has closed it: it stays closed until it has nothing to show.
+    /// The user has closed it: it stays closed until it is empty.
     is_dismissed: bool,
 }
 
@@ -80,7 +79,7 @@ fn get(name: Name) -> Option<Panel> {
     with(|panels| panels.all.get(&name).cloned())
 }
 
-/// Returns the buffer of a panel, as long as there is something in it.
+/// Returns the buffer of a panel, unless the panel is empty.
 pub fn buffer(key: SessionKey, kind: Kind) -> Option<i32> {
     get((key, kind)).map(|panel| panel.buf)
 }
@@ -93,10 +92,7 @@ fn change(name: Name, body: impl FnOnce(&mut Panel)) {
     });
 }
 
-/// Shows this wherever the session's transcript is, or takes the panel away.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows a panel in each tab page that shows the session's transcript, or removes it.
 pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Result<()> {
     let name = (key, kind);
     let Some(contents) = contents else {
@@ -131,19 +127,13 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
     fit(name)
 }
 
-/// Takes all panels of a session away.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Removes all panels of a session.
 pub fn forget(key: SessionKey) -> mlua::Result<()> {
     show(key, Kind::Plan, None)?;
     show(key, Kind::Queue, None)
 }
 
-/// Shows the panels again that the user has closed: the chat is opened.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the panels again that the user has closed: the user opens the chat.
 pub fn reopen(key: SessionKey) -> mlua::Result<()> {
     for kind in [Kind::Plan, Kind::Queue] {
         change((key, kind), |panel| panel.is_dismissed = false);
@@ -161,7 +151,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     let buf = buffer::read_only(&name, &format!("acp-{}", kind.name()))?;
     match kind {
         Kind::Plan => {
-            // Keys that are typed while the focus is passed on mean what they do in the transcript.
+            // Keys that are typed before the focus is passed on act as in the transcript.
             keys::chat(buf, key)?;
             let entered = move |_| defer::soon("plan", move || pass_focus(key));
             autocmd::on("plan", &["WinEnter"], Scope::Buffer(buf), entered)?;
@@ -171,7 +161,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Watches, once, the windows that come and go.
+/// Creates, once, the autocommands for windows that open and close.
 fn watch() -> mlua::Result<()> {
     if with(|panels| std::mem::replace(&mut panels.is_watching, true)) {
         return Ok(());
@@ -184,16 +174,13 @@ fn watch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives every panel its place and size.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Gives every panel its position and size.
 pub fn fit_all() -> mlua::Result<()> {
     let all: Vec<Name> = with(|panels| panels.all.keys().copied().collect());
     all.into_iter().try_for_each(fit)
 }
 
-/// Gives a panel its place and size in each tab page.
+/// Gives a panel its position and size in each tab page.
 fn fit(name: Name) -> mlua::Result<()> {
     let (Some(panel), Some(chat)) = (get(name), chat::get(name.0)) else {
         return Ok(());
@@ -219,7 +206,7 @@ fn fit(name: Name) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives the panel its place in a tab page, and tells whether anything has changed there.
+/// Gives a panel its position and size in a tab page; returns whether it changed a window.
 fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool> {
     let here = window::showing(panel.buf, tab)?;
     let Some(above) = window::showing(chat.transcript, tab)? else {
@@ -269,7 +256,7 @@ fn open(buf: i32, place: (&str, i32), height: i64) -> mlua::Result<i32> {
         win,
         [
             ("wrap", nvim::value(false)),
-            // What is too long for the window ends in a mark.
+            // A line that is too long for the window ends in a mark.
             ("listchars", nvim::value("extends:…")),
             ("fillchars", nvim::value("eob: ")),
             ("scrolloff", nvim::value(0)),
@@ -278,7 +265,7 @@ fn open(buf: i32, place: (&str, i32), height: i64) -> mlua::Result<i32> {
     Ok(win)
 }
 
-/// Scrolls to the current row, with what comes before above it.
+/// Scrolls to the current row, with the row before it at the top.
 fn scroll(win: i32, lines: usize, current: usize) -> mlua::Result<()> {
     let height = usize::try_from(window::height(win)?).unwrap_or(0);
     let last = lines.saturating_sub(height);
@@ -293,9 +280,6 @@ fn scroll(win: i32, lines: usize, current: usize) -> mlua::Result<()> {
 }
 
 /// Closes a session's panels in a tab page.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn close_all_in(key: SessionKey, tab: i32) -> mlua::Result<()> {
     close_in((key, Kind::Plan), tab)?;
     close_in((key, Kind::Queue), tab)
@@ -318,8 +302,8 @@ fn close_in(name: Name, tab: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Closes a panel's window; what it took goes back to the window above, and to that alone: with
-/// 'equalalways' Neovim would make all windows the same.
+/// Closes a panel's window. Its height goes to the window above alone: with 'equalalways' Neovim
+/// would make all windows equal.
 fn close(win: Option<i32>, above: Option<i32>) -> mlua::Result<bool> {
     let Some(win) = win else {
         return Ok(false);
@@ -346,7 +330,7 @@ fn close(win: Option<i32>, above: Option<i32>) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// A window was closed, of whatever buffer.
+/// Refits the panels after a window was closed, and notes a panel that the user closed.
 fn closed(buf: i32) -> mlua::Result<()> {
     let (any, whose) = with(|panels| {
         let ours = |(name, panel): (&Name, &Panel)| (panel.buf == buf).then_some(*name);
@@ -362,7 +346,7 @@ fn closed(buf: i32) -> mlua::Result<()> {
     }
 }
 
-/// The user has closed the panel: alone, or with the whole chat.
+/// Keeps a panel closed that the user has closed without the whole chat.
 fn dismissed(name: Name) -> mlua::Result<()> {
     let Some(chat) = chat::get(name.0) else {
         return Ok(());
@@ -373,7 +357,7 @@ fn dismissed(name: Name) -> mlua::Result<()> {
     Ok(())
 }
 
-/// A window is about to be closed: if only panels would be left, they go first.
+/// Closes the panels first if only panels would be left after a window closes.
 fn quitting() -> mlua::Result<()> {
     let tab = window::tab()?;
     let panels: Vec<i32> = with(|panels| panels.all.values().map(|panel| panel.buf).collect());

@@ -1,5 +1,5 @@
-//! The extmarks of one hunk: removed lines as virtual lines above it, added lines highlighted,
-//! changed words marked, signs, and its place among the others behind its first line.
+//! The extmarks of one hunk: virtual lines with the removed text, highlights of added lines and
+//! changed words, signs, and a label with its number among the hunks.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use acp_core::render::removed::{self, Layout};
 use acp_core::render::view::{HunkView, Line};
 use acp_core::spine::event::ReviewAction;
 
-/// Lines of one hunk that get a sign of their own; more say nothing new.
+/// Lines of a hunk that get a sign; more would add nothing.
 const MAX_SIGNS: usize = 500;
 
-/// How hunks look in one buffer.
+/// The look of the hunks in a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Style {
     signs: bool,
@@ -29,10 +29,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// Returns how hunks look in a buffer now.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
+    /// Returns the look of the hunks in a buffer now.
     pub fn of(buf: i32) -> mlua::Result<Self> {
         let flags = state::with(|editor| {
             let config = editor.config.borrow();
@@ -52,7 +49,7 @@ impl Style {
     }
 }
 
-/// Returns the cells of a row of text in a window that shows the buffer, and whether that wraps.
+/// Returns the cells of a row of text in a window that shows the buffer, and whether rows wrap.
 fn window(buf: i32, signs: bool) -> mlua::Result<(usize, bool)> {
     let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
     let Some(win) = nvim::windows_of(buf)?.first().copied() else {
@@ -67,7 +64,7 @@ fn window(buf: i32, signs: bool) -> mlua::Result<(usize, bool)> {
     };
     let mut taken: usize = info.get("textoff")?;
     if signs && column.starts_with("auto") && !has_signs(buf)? {
-        // Neovim makes room for the first sign when it draws.
+        // Neovim opens the sign column when it draws the first sign.
         taken += 2;
     }
     Ok((info.get::<usize>("width")?.saturating_sub(taken), wrap))
@@ -79,7 +76,7 @@ fn has_signs(buf: i32) -> mlua::Result<bool> {
     Ok(!found.is_empty())
 }
 
-/// A buffer that hunks are drawn in.
+/// A buffer in which hunks are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Canvas {
     pub buf: i32,
@@ -96,19 +93,16 @@ pub struct Mark {
     pub column: usize,
 }
 
-/// What was drawn of a hunk.
+/// The extmarks that draw a hunk.
 pub struct Ink {
-    /// The label's is the last one.
+    /// The last one is the label.
     pub marks: Vec<Mark>,
-    /// How many rows the removed lines take.
+    /// The number of rows that the removed lines take.
     pub rows: usize,
 }
 
 impl Canvas {
     /// Returns the canvas of a buffer as it is now.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
     pub fn of(buf: i32, namespace: i32) -> mlua::Result<Self> {
         let lines = api("nvim_buf_line_count", buf)?;
         Ok(Self {
@@ -125,12 +119,9 @@ impl Canvas {
     }
 
     /// Returns the row and the column of each extmark.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
     pub fn places(self) -> mlua::Result<HashMap<i64, (usize, usize)>> {
         let at = (self.buf, self.namespace, 0, -1, nvim::empty()?);
-        // One after another: mlua cannot hold more than a few thousand values.
+        // As a Lua table: mlua cannot hold more than a few thousand values.
         let marks: Table = api("nvim_buf_get_extmarks", at)?;
         let marks = marks.sequence_values::<Table>();
         let places = marks.map(|mark| {
@@ -142,9 +133,6 @@ impl Canvas {
 }
 
 /// Draws a hunk.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlua::Result<Ink> {
     let (row, is_below) = canvas.place(hunk);
     let mut pen = Pen {
@@ -156,12 +144,12 @@ pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlu
     let mut rows = 0;
     let choice = hunk.proposed.as_ref().and_then(|proposed| proposed.choice);
     if choice == Some(ReviewAction::Reject) {
-        // The lines stay as they are: the label alone says what was decided.
+        // The lines stay as they are, and only the label shows the decision.
         pen.label(hunk, place, style, None)?;
         let marks = pen.marks;
         return Ok(Ink { marks, rows });
     }
-    // What would come is in no other place.
+    // A proposed hunk has no other representation.
     let is_shown = style.virtual_lines || hunk.proposed.is_some();
     if is_shown && !hunk.removed.is_empty() {
         let lines = virtual_lines(&hunk.removed, style)?;
@@ -186,10 +174,7 @@ pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlu
     })
 }
 
-/// Writes another place into a hunk's label.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Replaces the number in a hunk's label.
 pub fn relabel(
     canvas: &Canvas,
     hunk: &HunkView,
@@ -223,8 +208,8 @@ impl Pen {
         Ok(())
     }
 
-    /// Draws lines above the hunk, or below it: there are those that would come for its own.
-    /// Returns whether they are above it.
+    /// Draws virtual lines above the hunk, or below it if they are proposed to replace its lines.
+    /// Returns whether they are above.
     fn virtual_lines(&mut self, hunk: &HunkView, lines: Table) -> mlua::Result<bool> {
         let is_below = self.is_below || hunk.proposed.is_some() && hunk.count > 0;
         let last = (self.row + hunk.count.max(1)).min(self.canvas.lines);
@@ -237,7 +222,7 @@ impl Pen {
             ("virt_lines_above", Value::Boolean(!is_below)),
         ])?;
         if scrolls() {
-            // With 'nowrap' they scroll as the lines do.
+            // With 'nowrap' they scroll like the lines.
             opts.set("virt_lines_overflow", "scroll")?;
         }
         self.mark(row, 0, opts)?;
@@ -262,7 +247,7 @@ impl Pen {
         self.mark(self.row, 0, opts)
     }
 
-    /// A deletion's sign is on the side on which its lines were.
+    /// The sign of a deletion is on the side where the removed lines were.
     fn signs(&mut self, hunk: &HunkView) -> mlua::Result<()> {
         let (text, group) = match (hunk.count, self.is_below) {
             _ if hunk.proposed.is_some() => ("┆", "AcpProposed"),
@@ -299,7 +284,7 @@ impl Pen {
         Ok(())
     }
 
-    /// Writes the hunk's place among the others behind its line, into the extmark `id` if given.
+    /// Writes the hunk's number behind its line, into the extmark `id` if given.
     fn label(
         &mut self,
         hunk: &HunkView,
@@ -326,7 +311,7 @@ impl Pen {
             ("hl_mode", nvim::value("combine")),
         ])?;
         if hunk.proposed.as_ref().is_some_and(|it| it.is_second) {
-            // Behind the other's label.
+            // Behind the label of the other hunk.
             opts.set("priority", 5000)?;
         }
         opts.set("id", id)?;
@@ -334,7 +319,7 @@ impl Pen {
     }
 }
 
-/// Tells whether virtual lines can scroll sideways, as they can since Neovim 0.11.
+/// Returns whether virtual lines can scroll sideways; they can since Neovim 0.11.
 fn scrolls() -> bool {
     thread_local! {
         static SCROLLS: bool =
@@ -343,7 +328,7 @@ fn scrolls() -> bool {
     SCROLLS.with(|scrolls| *scrolls)
 }
 
-/// Returns the removed lines as virtual lines, wrapped as the window wraps its lines.
+/// Returns the removed lines as virtual lines, wrapped like the window's lines.
 fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Table> {
     let layout = Layout {
         tab: style.tab,
@@ -362,7 +347,7 @@ fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Table> {
     Ok(lines)
 }
 
-/// Returns the cells Neovim gives a character.
+/// Returns the cells that Neovim gives a character.
 fn cells(c: char) -> usize {
     thread_local! {
         static KNOWN: RefCell<HashMap<char, usize>> = RefCell::default();

@@ -1,7 +1,7 @@
-//! The panel with the prompts that wait, and what the user does with them there.
+//! The panel with the queued prompts, and what the user does with them there.
 //!
-//! Invariant: a key acts on the prompt that stood under the cursor for long enough to be read: one
-//! that has only just come there, because another has gone out, is left alone.
+//! Invariant: a key acts on a prompt only after it was under the cursor long enough to be read; one
+//! that has just moved there, because another was sent, is left alone.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::{Event, Prompt};
 use acp_core::spine::ids::{QueueId, SessionKey};
 
-/// How long a prompt must have been under the cursor.
+/// The time that a prompt must have been under the cursor.
 const READ: Duration = Duration::from_millis(300);
 
-/// The keys: name in the config, what it does.
+/// The keys: name in the configuration, description.
 const KEYS: [(&str, &str); 6] = [
     ("edit", "Takes the prompt back into the input"),
     ("remove", "Takes the prompt out"),
@@ -39,13 +39,13 @@ const KEYS: [(&str, &str); 6] = [
     ("close", "Goes back to the input"),
 ];
 
-/// What a panel shows.
+/// The contents of a panel.
 #[derive(Debug, Default)]
 struct Shown {
     ids: Vec<QueueId>,
-    /// When another prompt came under the cursor by itself.
+    /// When another prompt moved under the cursor.
     moved: Option<Instant>,
-    /// The prompt that the user has acted on last: that it goes is no surprise.
+    /// The prompt that the user acted on last: it leaves the queue as the user expects.
     own: Option<QueueId>,
 }
 
@@ -53,10 +53,7 @@ thread_local! {
     static SHOWN: RefCell<BTreeMap<SessionKey, Shown>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Shows the prompts that wait, wherever the session's transcript is.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the queued prompts in every tab page that shows the session's transcript.
 pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
     let windows = match panel::buffer(key, Kind::Queue) {
         Some(buf) => nvim::windows_of(buf)?,
@@ -67,7 +64,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
         if windows.contains(&window::here()?)
             && let Some(chat) = chat::get(key)
         {
-            // The next key was meant for a prompt here: it shall not change what is being written.
+            // The next key was meant for a prompt here: it must not change the draft.
             window::go_to_first(&[chat.transcript, chat.input])?;
         }
         return panel::show(key, Kind::Queue, None);
@@ -106,10 +103,7 @@ fn at(key: SessionKey, win: i32) -> mlua::Result<Option<QueueId>> {
     Ok(SHOWN.with_borrow(|all| all.get(&key)?.ids.get(row).copied()))
 }
 
-/// Tells of a prompt that waits, where no window shows it.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Reports that a prompt was queued, if no window shows it.
 pub fn tell(key: SessionKey) -> mlua::Result<()> {
     let tab = window::tab()?;
     let transcript = chat::get(key).map(|chat| chat.transcript);
@@ -122,10 +116,7 @@ pub fn tell(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Puts a prompt back into the input, before what is being written there.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Puts a prompt back into the input, before the draft there.
 pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
     layout::show(key)?;
     let Some(chat) = chat::get(key) else {
@@ -153,10 +144,7 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Goes to the panel of a session, and shows it if need be; without a prompt that waits says so.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to the panel of a session, opening it if need be; reports an empty queue.
 pub fn focus(key: SessionKey) -> mlua::Result<()> {
     if waiting(key).is_empty() {
         return notify(Level::Info, "No prompt waits.");
@@ -170,10 +158,7 @@ pub fn focus(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Gives the panel's buffer its keys, and the hint that names them while the user is there.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Maps the panel's keys, and shows a hint of them while the user is in the panel.
 pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
     for (name, desc) in KEYS {
         keys::bind(buf, &["n"], ("queue", name), desc, move |_| {
@@ -199,7 +184,7 @@ pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
     autocmd::on("queue", &events, Scope::Buffer(buf), hint).map(drop)
 }
 
-/// Returns what can be done with a prompt, and by which keys.
+/// Returns the hint: the keys that act on a prompt.
 fn hint() -> String {
     let mut hints = Vec::new();
     for (name, word) in [
@@ -235,7 +220,7 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
         return Ok(());
     };
     if action == QueueAction::Remove {
-        // As with any text that is deleted: `p` brings it back.
+        // As with any deleted text, `p` brings it back.
         let waiting = waiting(key).into_iter().find(|info| info.id == id);
         let text = waiting.map(|info| info.text).unwrap_or_default();
         nvim::vim_fn::<Value>("setreg", ("\"", text, "l"))?;
@@ -245,15 +230,12 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns the prompts of a session that wait, as far as the core has said so.
+/// Returns the queued prompts of a session, as of the last snapshot.
 pub fn waiting(key: SessionKey) -> Vec<QueuedInfo> {
     state::session(key, |info| info.queue.clone()).unwrap_or_default()
 }
 
-/// Sends the prompt that waits longest at once, if one does.
-///
-/// # Errors
-/// Never; keys are mapped to what may fail.
+/// Sends the oldest queued prompt at once, if there is one.
 pub fn send_first(key: SessionKey) -> mlua::Result<()> {
     if let Some(first) = waiting(key).first() {
         act(key, first.id, QueueAction::SendNow);
@@ -261,7 +243,7 @@ pub fn send_first(key: SessionKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Does something with a prompt that waits.
+/// Acts on a queued prompt.
 pub fn act(key: SessionKey, id: QueueId, action: QueueAction) {
     if action == QueueAction::SendNow {
         state::refresh_environment();

@@ -1,7 +1,7 @@
-//! Going through the prompts of before in an input.
+//! Going through earlier prompts in an input.
 //!
-//! Invariant: what was being written is there again behind the newest, and what was changed in an
-//! older one is there again as well, until a prompt is sent.
+//! Invariant: until a prompt is sent, the draft is kept behind the newest prompt, and so are the
+//! user's changes to earlier ones.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ use super::{chat, input, keys};
 use acp_core::conversation::recall::Prompts;
 use acp_core::spine::ids::SessionKey;
 
-/// Where the user is among the prompts of before.
+/// The earlier prompts that the user goes through.
 #[derive(Debug, Default)]
 struct Browsing {
     prompts: Prompts,
     at: usize,
-    /// What was written at each place, the draft behind the last among them.
+    /// The user's text in place of each prompt, with the draft behind the last one.
     written: BTreeMap<usize, String>,
 }
 
@@ -34,15 +34,12 @@ thread_local! {
     static PLACES: RefCell<BTreeMap<SessionKey, Browsing>> = RefCell::default();
 }
 
-/// Forgets where the user was: a prompt was sent.
+/// Returns to the draft: a prompt was sent.
 pub fn forget(key: SessionKey) {
     PLACES.with_borrow_mut(|places| places.remove(&key));
 }
 
-/// Goes to another prompt from the first or the last line; elsewhere the key `lhs` is itself.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to another prompt from the first or the last line; elsewhere types the key `lhs`.
 pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
@@ -67,7 +64,7 @@ pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
     api("nvim_win_set_cursor", (0, vec![row, usize::from(u16::MAX)]))
 }
 
-/// Returns the text to show next; `None` where there is no more.
+/// Returns the next text; `None` at either end.
 fn turn(key: SessionKey, way: Way, text: String) -> Option<String> {
     PLACES.with_borrow_mut(|places| {
         let place = match places.get_mut(&key) {

@@ -1,7 +1,7 @@
-//! Hunks in the buffers they are in: what is shown, and what has to be drawn again.
+//! The hunks that are shown in buffers, and which of them must be drawn again.
 //!
-//! Invariants: a hunk is shown by extmarks alone; no text of a buffer is ever used to show a
-//! diff. A hunk that stands where it should is not drawn again.
+//! Invariants: a hunk is shown by extmarks alone, and no text of a buffer is used to show a diff; a
+//! hunk at its position is not drawn again.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,21 +19,21 @@ use super::state;
 use acp_core::render::view::HunkView;
 use acp_core::spine::ids::BufId;
 
-/// What is shown, by buffer.
+/// The hunks that are shown, by buffer.
 #[derive(Debug, Default)]
 pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
-    /// Buffers that have the keys of a review, and the user's own mappings of these keys.
+    /// The buffers with review keys, and the user's mappings that these replaced.
     keyed: BTreeMap<i32, ReviewKeys>,
     passes: u64,
 }
 
-/// How long drawing may hold the main thread at a time.
+/// The longest that drawing may hold the main thread at a time.
 const BUDGET: Duration = Duration::from_millis(4);
 
 #[derive(Debug)]
 struct Shown {
-    /// Tells this from what is shown later.
+    /// Tells a drawing from later ones of the same buffer.
     id: u64,
     all: Rc<Vec<HunkView>>,
     /// Those that are drawn, in no order.
@@ -41,7 +41,7 @@ struct Shown {
     style: Style,
 }
 
-/// The options on which the look of removed lines depends.
+/// The options that affect how removed lines look.
 const OPTIONS: [&str; 8] = [
     "foldcolumn",
     "number",
@@ -53,10 +53,7 @@ const OPTIONS: [&str; 8] = [
     "wrap",
 ];
 
-/// Watches the windows that reviews are shown in.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Watches the windows that show reviews.
 pub fn start() -> mlua::Result<()> {
     let on_window = |fired: Fired| {
         let buf = fired.buf()?;
@@ -73,14 +70,11 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Shows all hunks of a buffer in place of those shown before.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the hunks of a buffer in place of the previous ones.
 pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     let buf = buf.0;
     if !buffer::is_loaded(buf)? || tick < super::documents::tick(buf) {
-        // The core hears of what has changed since, and sends the hunks again.
+        // The text has changed since; the core gets the change and sends the hunks again.
         return Ok(());
     }
     set_keys(buf, !hunks.is_empty())?;
@@ -88,15 +82,14 @@ pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
     uncover(buf)
 }
 
-/// Takes everything out of a buffer: its text was unloaded, or is read again.
+/// Erases the hunks of a buffer: its text was unloaded, or is read again.
 pub fn forget(buf: i32) {
-    // A buffer that is being wiped out has neither any more.
+    // Both fail for a buffer that is being wiped out.
     let _ = draw(buf, Rc::default());
     let _ = set_keys(buf, false);
 }
 
-/// Returns the rows of the hunks that are shown in a buffer and wait for a decision; `None` if
-/// none are shown.
+/// Returns the rows of the pending hunks that are shown in a buffer; `None` if none are shown.
 pub fn rows(buf: i32) -> Option<Vec<usize>> {
     with(|reviews| {
         let shown = reviews.by_buf.get(&buf)?;
@@ -130,7 +123,7 @@ fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Draws what does not stand where it should, until the time is over; the rest later.
+/// Draws the hunks that are not at their position, for at most [`BUDGET`]; defers the rest.
 fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     let start = Instant::now();
     let namespace = nvim::namespace("acp_review")?;
@@ -153,7 +146,7 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     let mut is_whole = true;
     let places = places(&all);
     for (index, known) in in_sight_first(buf, &all, kept)? {
-        // There is one of each for each index.
+        // Each index has both.
         let (Some(hunk), Some(place)) = (all.get(index), places.get(index)) else {
             continue;
         };
@@ -184,7 +177,7 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     }
 }
 
-/// Returns the place of each hunk among those of its kind, as its label says it.
+/// Returns the label of each hunk: its number among those of its kind.
 fn places(all: &[HunkView]) -> Vec<String> {
     let written = all.iter().filter(|hunk| hunk.proposed.is_none()).count();
     let mut at = 0;
@@ -209,8 +202,7 @@ fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {
     })
 }
 
-/// Returns the hunks, by their index, with what is drawn of them: those that a window shows
-/// first, or soon will, then the ones above.
+/// Returns each hunk's index and drawing: first those in the window or below, then those above.
 fn in_sight_first(
     buf: i32,
     all: &[HunkView],
@@ -226,7 +218,7 @@ fn in_sight_first(
     Ok(order.into_iter())
 }
 
-/// Draws the hunks of a buffer again if its window shows lines in another way by now.
+/// Draws the hunks of a buffer again if its window now shows lines differently.
 fn restyle(buf: i32) -> mlua::Result<()> {
     let Some(style) = with(|reviews| Some(reviews.by_buf.get(&buf)?.style.clone())) else {
         return Ok(());
@@ -238,7 +230,7 @@ fn restyle(buf: i32) -> mlua::Result<()> {
     draw(buf, all.unwrap_or_default())
 }
 
-/// Returns how many virtual lines stand above the first line of a buffer.
+/// Returns the number of virtual lines above the first line of a buffer.
 fn above_first(buf: i32) -> usize {
     with(|reviews| {
         let shown = reviews.by_buf.get(&buf);
@@ -268,7 +260,7 @@ fn uncover_in(win: i32, count: usize) -> mlua::Result<()> {
     }
 }
 
-/// Uncovers virtual lines above the first line where a window has come up to that line.
+/// Scrolls them into view in windows that have been scrolled up to the first line.
 fn scrolled() -> mlua::Result<()> {
     if with(|reviews| reviews.by_buf.is_empty()) {
         return Ok(());
@@ -278,7 +270,7 @@ fn scrolled() -> mlua::Result<()> {
         let Ok(win) = win.parse::<i32>() else {
             continue;
         };
-        // Down is where the user wants to go who scrolls away from them.
+        // A user who scrolls down wants to leave them.
         if by.get::<i64>("topline")? < 0 {
             let count = above_first(window::buf_of(win)?);
             if count > 0 {

@@ -1,8 +1,7 @@
-//! The highlights of a transcript, row by row, kept as small as they can be: a long chat has more
-//! rows than one would think.
+//! The highlights of a transcript's rows, stored compactly: a long chat has very many rows.
 //!
-//! Invariant: a row has the marks from its `start` on; marks that no row has any more are thrown
-//! away before they are the larger part.
+//! Invariant: the marks of a row start at its `start`; unused marks are removed before they
+//! outnumber the others.
 
 use std::cell::RefCell;
 
@@ -25,11 +24,11 @@ pub struct Spans {
 pub struct Highlight {
     pub start: u16,
     pub end: u16,
-    /// The group, by the number Neovim has for it.
+    /// Neovim's id of the group.
     pub group: u16,
 }
 
-/// The highlights of some lines, in order: for each the number of its marks.
+/// The highlights of some lines, in order, and how many of them each line has.
 #[derive(Debug, Default)]
 pub struct LineHighlights {
     counts: Vec<u32>,
@@ -43,8 +42,8 @@ struct Row {
 }
 
 thread_local! {
-    /// Neovim's numbers of groups, which never change. A few dozens, known by where their names
-    /// stand: comparing the names would take longer than all the rest.
+    /// Neovim's ids of the groups, which never change. The few dozen names are found by address:
+    /// comparing their text would dominate the cost.
     static NUMBERS: RefCell<Vec<(Group, u16)>> = RefCell::default();
 }
 
@@ -70,7 +69,7 @@ impl LineHighlights {
     }
 }
 
-/// Returns Neovim's number of a group.
+/// Returns Neovim's id of a group.
 fn number(group: Group) -> mlua::Result<u16> {
     let is_this = |known: &&(Group, u16)| std::ptr::eq(known.0, group);
     let known = NUMBERS.with_borrow(|all| all.iter().find(is_this).map(|known| known.1));
@@ -129,7 +128,7 @@ impl Spans {
     }
 }
 
-/// Four milliards of marks would be tens of gigabytes before.
+/// Saturates: so many marks would take tens of gigabytes.
 fn narrow(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,8 @@
-//! How long our callbacks hold the main thread; only if `ACP_TRACE` names a file.
+//! Measures how long callbacks hold the main thread, if `ACP_TRACE` names a file.
 //!
-//! Invariant: without it a callback costs one comparison more. Time is CPU time of the main
-//! thread: what the machine gives to others meanwhile does not count. When Neovim quits, the file gets a
-//! line of JSON for each place: how often it was entered, how long that took.
+//! Invariant: otherwise a callback costs one comparison. Times are CPU time of the main thread, so
+//! other processes do not affect them. When Neovim quits, the file gets a line of JSON for each
+//! place: the number of calls, and the time they took.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Drop for Timed {
     }
 }
 
-/// Writes down what was timed.
+/// Writes the measurements.
 pub fn write() {
     let Some(path) = file() else {
         return;
@@ -77,7 +77,7 @@ pub fn write() {
         .append(true)
         .create(true)
         .open(path);
-    // Who wants a trace sees that there is none.
+    // The user sees that there is no trace.
     let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
 }
 
@@ -91,7 +91,7 @@ fn file() -> Option<&'static str> {
     FILE.get_or_init(wanted).as_deref()
 }
 
-/// Returns how long this thread has run.
+/// Returns the CPU time of this thread.
 fn now() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Going from hunk to hunk, within a file and from file to file.
+//! Going from hunk to hunk and from file to file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,17 +11,14 @@ use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::state;
 
-/// Which way to go through the hunks.
+/// The direction through the hunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Next,
     Prev,
 }
 
-/// Goes to the next or previous hunk, into the next file when this one has no more.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to the next or previous hunk, from the last one in a file to the next file.
 pub fn go(way: Way) -> mlua::Result<bool> {
     leave_chat()?;
     let buf = buffer::here()?;
@@ -43,7 +40,7 @@ pub fn go(way: Way) -> mlua::Result<bool> {
     go_to_file(way)
 }
 
-/// Returns the rows of a buffer's hunks: as they are drawn, or as the core has told of them.
+/// Returns the rows of a buffer's hunks: as they are drawn, else from the last snapshot.
 fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     if let Some(rows) = super::review::rows(buf) {
         return Ok(rows);
@@ -56,8 +53,7 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     Ok(file.map(|(_, rows)| rows).unwrap_or_default())
 }
 
-/// Returns the files with something to decide about, in order, and the rows of the hunks: those
-/// that were written and those that are proposed.
+/// Returns the files with pending hunks, in order, and the rows of written and proposed hunks.
 fn files() -> Vec<(PathBuf, Vec<usize>)> {
     let snapshot = state::snapshot();
     let mut files: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
@@ -108,10 +104,7 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Goes to a row of a file, in a window that shows it or in one that shows a file.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to a row of a file, in a window that shows it or in an ordinary one.
 pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
     leave_chat()?;
     api::<()>("nvim_command", "normal! m'")?;
@@ -119,15 +112,12 @@ pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
     jump(row)
 }
 
-/// Shows a row of a file in a window of the tab page, and leaves the user where they are.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows a row of a file in another window of the tab page.
 pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
     let name = path.to_string_lossy();
     let buf: i32 = nvim::vim_fn("bufnr", format!("^{}$", escaped(&name)?))?;
     if nvim::vim_fn::<i32>("bufwinid", buf)? > 0 {
-        // It is in sight, and the user may be reading another part of it.
+        // It is visible, and the user may be reading another part of it.
         return Ok(());
     }
     let buf: i32 = nvim::vim_fn("bufadd", typed(path)?)?;
@@ -144,10 +134,7 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
     window::set_row(win, row.min(lines.saturating_sub(1)))
 }
 
-/// Returns a window of the tab page that shows a file, and that the user is not in.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns an ordinary window of the tab page that is not current.
 pub fn window_aside() -> mlua::Result<Option<i32>> {
     let here = window::here()?;
     for win in window::all_in(window::tab()?)? {
@@ -160,8 +147,7 @@ pub fn window_aside() -> mlua::Result<Option<i32>> {
     Ok(None)
 }
 
-/// Returns where a window for another file opens: beside the file the user is in, else beside the
-/// chat.
+/// Returns where a window for another file opens: beside the user's file, else beside the chat.
 fn aside() -> mlua::Result<(&'static str, i32)> {
     let here = window::here()?;
     let below: bool = nvim::vim()?.get::<Table>("o")?.get("splitbelow")?;
@@ -178,7 +164,7 @@ fn escaped(name: &str) -> mlua::Result<String> {
 
 /// Edits a file in the current window, by the name that a user would type.
 ///
-/// The buffer that was there stays loaded, whatever 'hidden' says: it may be modified.
+/// The previous buffer stays loaded regardless of 'hidden', since it may be modified.
 fn edit(path: &Path) -> mlua::Result<()> {
     api(
         "nvim_command",
@@ -187,17 +173,11 @@ fn edit(path: &Path) -> mlua::Result<()> {
 }
 
 /// Returns a file's name as a user would type it here.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn typed(path: &Path) -> mlua::Result<String> {
     nvim::vim_fn("fnamemodify", (path.to_string_lossy().into_owned(), ":."))
 }
 
-/// Goes to a row of a file, from a window that shows none: to the one before it if it can be.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Goes to a row of a file from one of the plugin's windows: in the previous window if possible.
 pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()> {
     api::<()>("nvim_command", "silent! wincmd p")?;
     leave_chat()?;
@@ -229,7 +209,7 @@ fn jump(row: usize) -> mlua::Result<()> {
     api("nvim_command", "normal! zv")
 }
 
-/// Goes from a chat's window to the one that showed a file last, made if there is none.
+/// Goes from a chat's window to the ordinary one that was left last, opening one if need be.
 fn leave_chat() -> mlua::Result<()> {
     if is_file(window::here()?)? {
         return Ok(());
@@ -247,14 +227,11 @@ fn leave_chat() -> mlua::Result<()> {
 }
 
 thread_local! {
-    /// The window with a file that was left last, by tab page.
+    /// The ordinary window that was left last, by tab page.
     static LAST: RefCell<BTreeMap<i32, i32>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Remembers the windows the user works in, for as long as the plugin is in use.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Records the windows that the user leaves, for as long as the plugin is in use.
 pub fn start() -> mlua::Result<()> {
     let on_leave = |_| {
         let win = window::here()?;
@@ -267,7 +244,7 @@ pub fn start() -> mlua::Result<()> {
     autocmd::on("window left", &["WinLeave"], Scope::All, on_leave).map(drop)
 }
 
-/// Tells whether a window is an ordinary one, with a file in it or nothing.
+/// Returns whether a window is an ordinary one, with a file or an empty buffer.
 fn is_file(win: i32) -> mlua::Result<bool> {
     let kind: String = nvim::buf_option(window::buf_of(win)?, "buftype")?;
     Ok(kind.is_empty() && !window::is_float(win)?)

@@ -1,7 +1,6 @@
-//! Something of a transcript in full, in a buffer and a window of its own.
+//! A part of a transcript in full, in its own buffer and window.
 //!
-//! Invariant: however much there is, it comes in slices, and the keys and the screen have their
-//! turn in between.
+//! Invariant: a large text is written in slices, and Neovim handles keys and redraws in between.
 
 use std::time::Duration;
 
@@ -13,28 +12,25 @@ use super::nvim::{self, api};
 use super::walk;
 use acp_core::render::view::{WholeLanguage, WholeView};
 
-/// How much goes into the buffer at once, in bytes and in lines: about a millisecond's work.
+/// The largest slice, in bytes and in lines: about a millisecond's work.
 const SLICE: usize = 128 * 1024;
 const SLICE_LINES: usize = 2500;
 
 /// Larger texts are not highlighted: a parser or patterns would have to read all of them.
 const MAX_HIGHLIGHTED: usize = 1024 * 1024;
 
-/// Wrapping longer lines would take Neovim too long at each key.
+/// Wrapping longer lines would delay each key.
 const MAX_WRAPPED: usize = 10_000;
 
 /// A text that is being written to its buffer.
 struct Writing {
     buf: i32,
     text: String,
-    /// Where the next line begins.
+    /// The byte at which the next slice begins.
     at: usize,
 }
 
 /// Shows a text in a split of the window that shows a file; `q` closes it.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn show(view: WholeView) -> mlua::Result<()> {
     let is_small = view.text.len() <= MAX_HIGHLIGHTED;
     let is_wrapped = !view.text.lines().any(|line| line.len() > MAX_WRAPPED);
@@ -99,7 +95,7 @@ fn put(mut writing: Writing) -> mlua::Result<()> {
     defer::after("whole text", Duration::from_millis(1), || put(writing))
 }
 
-/// Returns where the last line of the next slice ends: none is taken apart.
+/// Returns the byte at which the next slice ends, which is the end of a line.
 fn slice_end(text: &str) -> usize {
     let ends = text.match_indices('\n').map(|(at, _)| at + 1);
     let mut end = 0;

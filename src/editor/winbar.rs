@@ -1,6 +1,6 @@
-//! The bar of a chat's window: how the session stands, as much of it as there is room for.
+//! The bar above a chat: the state of the session, as much of it as there is room for.
 //!
-//! Invariant: a window's bar is fitted to its width whenever either changes.
+//! Invariant: a bar is fitted again whenever its text or the width of its window changes.
 
 use nvim_oxi::mlua;
 
@@ -12,10 +12,7 @@ use acp_core::render::title::fitted;
 use acp_core::render::view::Group;
 use acp_core::spine::ids::SessionKey;
 
-/// Shows in a transcript's windows how the session stands.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows the state of a session above its transcript's windows.
 pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
     let Some(chat) = chat::get(key) else {
         return Ok(());
@@ -31,10 +28,7 @@ pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Fits the bars of all chats to their windows, whose widths have changed.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Fits the bars of all chats to their windows.
 pub fn fit_all() -> mlua::Result<()> {
     let chats = state::with(|editor| {
         let chats = editor.chats.borrow();

@@ -1,8 +1,7 @@
-//! Going to a place: its file is loaded without a question, the window that follows shows it, and
-//! nothing else has changed afterwards.
+//! Moves a window to the place where an agent works: loads the file and shows the line.
 //!
-//! Invariants: the current window, its cursor and its mode are what they were; the jumplist of the
-//! window that follows leads back.
+//! Invariants: the current window, its cursor and its mode stay; no prompt opens; the jumplist of
+//! the moved window leads back.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,21 +18,21 @@ use acp_core::render::view::FollowTarget;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::pace;
 
-/// The largest file that is loaded for a look, in bytes: Neovim stands still meanwhile.
+/// The largest file that is loaded, in bytes: Neovim blocks while it loads.
 const MAX_LOADED: u64 = 1 << 20;
 
-/// How many bytes tell whether a file is text.
+/// The number of bytes that are searched for a NUL, to tell whether a file is text.
 const PROBE: u64 = 8192;
 
-/// What has become of a move.
+/// The outcome of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Gone,
-    /// There is no such file, or no window for it.
+    /// The file does not exist, or no window can show it.
     NoPlace,
-    /// There is a window for it, which the user has been in a moment ago.
+    /// The user has just been in the window that could show it.
     Later,
-    /// The file is left alone, and why.
+    /// The file is not opened, and why.
     Refused(String),
 }
 
@@ -92,7 +91,7 @@ fn show(
     Ok(Outcome::Gone)
 }
 
-/// Puts the cursor of a window on a row, which is brought into view, folds or not.
+/// Puts the cursor of a window on a row and brings the row into view, also from a fold.
 fn put_cursor(win: i32, buf: i32, to: usize, is_other: bool) -> mlua::Result<()> {
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let to = to.min(lines.saturating_sub(1));
@@ -109,7 +108,7 @@ fn put_cursor(win: i32, buf: i32, to: usize, is_other: bool) -> mlua::Result<()>
     }
 }
 
-/// Returns the buffer of a place's file, loaded or not; or why there is none to go to.
+/// Returns the buffer for a place, which may be unloaded, or why the file is not opened.
 fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     if let Some(buf) = target.buf
         && buffer::is_loaded(buf.0)?
@@ -130,7 +129,7 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     Ok(Ok(buf))
 }
 
-/// Returns why a file is none to be opened for a look.
+/// Returns why a file must not be opened.
 fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
     let real = acp_edge::paths::resolved(path);
     let is_inside = roots.iter().any(|root| real.starts_with(root));
@@ -147,7 +146,7 @@ fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
     let file = std::fs::File::open(path).map_err(|_| Outcome::NoPlace)?;
     let read = file.take(PROBE).read_to_end(&mut probe);
     match read.is_err() || probe.contains(&0) {
-        // There is nothing to be seen in it.
+        // A binary file shows nothing.
         true => Err(Outcome::NoPlace),
         false => Ok(()),
     }

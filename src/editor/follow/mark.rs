@@ -1,6 +1,6 @@
-//! The mark of an agent: a sign, its line highlighted, and behind it what the agent does there.
+//! The mark of an agent: a sign, a highlighted line, and a label with what the agent does there.
 //!
-//! Invariant: a mark moves with the text; it is set anew only where the agent has gone elsewhere.
+//! Invariant: a mark moves with the text; it is set again only when the agent has moved.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -10,10 +10,10 @@ use acp_core::render::view::AgentMark;
 
 const SIGN: &str = "▶";
 
-/// The sign stands above those of reviews and diagnostics: it is there for a moment only.
+/// Above the signs of reviews and diagnostics: the mark soon moves on.
 const SIGN_PRIORITY: i64 = 300;
 
-/// The rest does not cover what reviews show.
+/// Below what reviews show.
 const PRIORITY: i64 = 80;
 
 /// A mark that is shown.
@@ -21,14 +21,11 @@ const PRIORITY: i64 = 80;
 pub struct Mark {
     shown: AgentMark,
     namespace: i32,
-    /// The sign, and the rest.
+    /// The extmarks: the sign, then the line.
     ids: [i64; 2],
 }
 
-/// Shows a mark in place of an old one.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows a mark in place of the old one.
 pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Mark>> {
     let Some(mut new) = new else {
         old.map_or(Ok(()), Mark::erase)?;
@@ -75,7 +72,7 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
 }
 
 impl Mark {
-    /// Returns the row at which it is by now; `None` when it is gone with its text.
+    /// Returns its present row; `None` if its text is gone.
     fn row(&self) -> mlua::Result<Option<usize>> {
         if !buffer::is_loaded(self.shown.buf.0)? {
             return Ok(None);

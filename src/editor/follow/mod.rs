@@ -1,8 +1,8 @@
-//! Going along with agents: their marks in every buffer, and one window that follows.
+//! Following agents: their marks in every buffer, and one window that follows each of them.
 //!
-//! Invariants: the window the user is in is never changed, nor is any while they are doing
-//! something else than resting in normal mode; of the places that come meanwhile the last one
-//! counts. While nobody is followed there is no timer and no autocommand.
+//! Invariants: the user's own window never moves, and no window does unless the user rests in
+//! normal mode; of several pending places only the last one counts. While no agent is followed,
+//! there is no timer and no autocommand.
 
 mod going;
 mod mark;
@@ -28,50 +28,47 @@ use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::Follow;
 use acp_core::view::follow::pace::{self, Facts, Moment, Next};
 
-/// How long to wait for what comes right after a mode has ended.
+/// The delay after the end of a mode, since another mode may start at once.
 const SOON: Duration = Duration::from_millis(30);
 
-/// What is known of all agents' ways.
+/// The state of following, for all sessions.
 #[derive(Debug, Default)]
 pub struct Trails {
     by_session: BTreeMap<SessionKey, Trail>,
-    /// When the timer goes off that was set last.
+    /// When the pending timer fires.
     due: Option<Instant>,
-    /// Buffers that were made to follow, and are not listed before the user comes there.
+    /// Buffers that were created for a followed place; listed once the user goes there.
     unlisted: BTreeSet<i32>,
-    /// When the user has last done something in each window.
+    /// The last time the user was active in each window.
     touched: BTreeMap<i32, Instant>,
     /// The autocommands, while an agent is followed.
     watching: Vec<i32>,
 }
 
-/// The way of one session's agent.
+/// The state of following one session's agent.
 #[derive(Debug, Default)]
 struct Trail {
     mode: Follow,
     mark: Option<Mark>,
-    /// Where the editor has yet to go.
+    /// The place to go to next.
     target: Option<FollowTarget>,
-    /// Since when the target's turn has been over.
+    /// When the turn of the pending place ended.
     over: Option<Instant>,
-    /// The number of the place that was gone to last, or was found to be none to go to.
+    /// The number of the last place that was visited or given up.
     done: u64,
     went: Option<Instant>,
     /// The window that follows, by tab page.
     followers: BTreeMap<i32, Follower>,
     /// Windows that the user has taken back.
     taken: BTreeSet<i32>,
-    /// Files of which the user was told why they are not opened.
+    /// Files for which the user was informed that they are not opened.
     told: BTreeSet<PathBuf>,
 }
 
-/// Shows where a session's agent is, and goes there if that is wanted.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows a session's agent at its place, and moves a window there if the agent is followed.
 pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
     let is_closed = chat::get(key).is_none();
-    // What was under way when the session was closed is no news any more.
+    // An update that was pending when the session was closed.
     let view = if is_closed {
         FollowView::default()
     } else {
@@ -97,7 +94,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
     attend(key)
 }
 
-/// Runs `body` with what is known of a session's agent.
+/// Runs `body` with the state of a session.
 fn with<R: Default>(key: SessionKey, body: impl FnOnce(&mut Trail) -> R) -> R {
     let run = |trails: &mut Trails| body(trails.by_session.entry(key).or_default());
     state::with(|editor| run(&mut editor.trails.borrow_mut())).unwrap_or_default()
@@ -115,7 +112,7 @@ fn each_follower(mut body: impl FnMut(&mut Follower)) {
     });
 }
 
-/// Returns whether the agent is followed to whom this input's prompts go.
+/// Returns whether the agent is followed that gets this input's prompts.
 pub fn is_followed_from(input: i32) -> bool {
     let is_followed = |editor: &state::Editor| {
         let (chats, trails) = (editor.chats.borrow(), editor.trails.borrow());
@@ -126,7 +123,7 @@ pub fn is_followed_from(input: i32) -> bool {
     state::with(is_followed).flatten().unwrap_or(false)
 }
 
-/// Goes to the session's target, now or when the time has come.
+/// Moves to the session's pending place, now or when the user is idle.
 fn attend(key: SessionKey) -> mlua::Result<()> {
     let pending = with(key, |trail| {
         let target = trail.target.clone()?;
@@ -137,7 +134,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     };
     let follower = window::follower(key)?;
     if with(key, |trail| trail.target.is_none()) {
-        // Its window was closed.
+        // The user has closed the window that followed.
         return Ok(());
     }
     let here = here()?;
@@ -157,7 +154,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
         Next::Go => {
             let outcome = going::go(key, &target, follower);
             match outcome {
-                // The window was chosen just now, and the user has been there just before.
+                // The window was chosen just now, and the user has just been there.
                 Ok(Outcome::Later) => wait(SOON),
                 outcome => arrived(key, &target, outcome),
             }
@@ -171,7 +168,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
     }
 }
 
-/// Returns what the user is doing, as far as it decides whether a window may go along.
+/// Returns what the user is doing, as the core's pace needs it.
 fn moment() -> mlua::Result<Moment> {
     Ok(match keyboard::activity()? {
         Activity::Idle => Moment::Free,
@@ -180,7 +177,7 @@ fn moment() -> mlua::Result<Moment> {
     })
 }
 
-/// Notes that a target was gone to, or cannot be: then the user is told why, once for each file.
+/// Records the outcome of a move; reports a file that is not opened, once.
 fn arrived(
     key: SessionKey,
     target: &FollowTarget,
@@ -222,7 +219,7 @@ fn attend_all() -> mlua::Result<()> {
     keys.unwrap_or_default().into_iter().try_for_each(attend)
 }
 
-/// Looks again after some time, if not sooner.
+/// Tries again after some time, unless a timer fires earlier.
 fn wait(time: Duration) -> mlua::Result<()> {
     let due = Instant::now() + time;
     let is_sooner = state::with(|editor| {
@@ -236,7 +233,7 @@ fn wait(time: Duration) -> mlua::Result<()> {
     if is_sooner != Some(true) {
         return Ok(());
     }
-    // Neovim counts whole milliseconds.
+    // The timer counts whole milliseconds.
     defer::after("follow timer", time + Duration::from_millis(1), move || {
         state::with(|editor| {
             let mut trails = editor.trails.borrow_mut();
@@ -246,7 +243,7 @@ fn wait(time: Duration) -> mlua::Result<()> {
     })
 }
 
-/// Returns whether there is a place that the editor has yet to go to.
+/// Returns whether a place is pending.
 fn is_pending() -> bool {
     let is_pending = |trails: &Trails| {
         let mut all = trails.by_session.values();

@@ -1,5 +1,5 @@
-//! Whether a file has a swap file: then Neovim asks what to do when it is opened, and only the
-//! user can know.
+//! Whether a file has a swap file: opening it would make Neovim ask a question that only the user
+//! can answer.
 
 use std::path::Path;
 
@@ -7,10 +7,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use crate::editor::nvim;
 
-/// Returns whether another Neovim, living or dead, has left a swap file of this file.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns whether another Neovim, running or not, has left a swap file of this file.
 pub fn is_there(real: &Path) -> mlua::Result<bool> {
     let directories: String = nvim::vim()?.get::<Table>("o")?.get("directory")?;
     let names = acp_edge::paths::swap_files(&directories, real);

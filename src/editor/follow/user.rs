@@ -1,6 +1,6 @@
-//! What the user does in windows, as far as it matters to those that follow.
+//! The user's activity in windows, as far as following depends on it.
 //!
-//! Invariant: while nobody is followed there are no autocommands.
+//! Invariant: while no agent is followed, there are no autocommands.
 
 use std::time::Instant;
 
@@ -14,10 +14,7 @@ use crate::editor::nvim;
 use crate::editor::state;
 use acp_core::view::follow::{Follow, pace};
 
-/// Watches what the user does, for as long as somebody is followed.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Watches the user's activity while an agent is followed.
 pub fn watch() -> mlua::Result<()> {
     let is_wanted = |trails: &Trails| {
         let mut all = trails.by_session.values();
@@ -45,7 +42,7 @@ pub fn watch() -> mlua::Result<()> {
         autocmd::on("follow mode", &ends, Scope::All, |_| {
             list()?;
             match is_pending() {
-                // Another mode may come right after this one.
+                // Another mode may start right after this one.
                 true => wait(SOON),
                 false => Ok(()),
             }
@@ -55,8 +52,8 @@ pub fn watch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Lists the buffer that the user has come to: one file after the other that an agent reads would
-/// fill the buffer list with what nobody has looked for.
+/// Lists the current buffer, now that the user is there: listing every file that an agent reads
+/// would fill the buffer list.
 fn list() -> mlua::Result<()> {
     let buf = buffer::here()?;
     let was_unlisted = state::with(|editor| editor.trails.borrow_mut().unlisted.remove(&buf));
@@ -66,7 +63,7 @@ fn list() -> mlua::Result<()> {
     }
 }
 
-/// Lists what is in sight when nobody is followed any more: the user may go on there.
+/// Lists the visible buffers when following ends, since the user may stay there.
 fn list_shown() -> mlua::Result<()> {
     let take = |editor: &state::Editor| std::mem::take(&mut editor.trails.borrow_mut().unlisted);
     for buf in state::with(take).unwrap_or_default() {
@@ -77,12 +74,12 @@ fn list_shown() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns when the user has last done something in a window.
+/// Returns the last time the user was active in a window.
 pub fn touched(win: i32) -> Option<Instant> {
     state::with(|editor| editor.trails.borrow().touched.get(&win).copied()).flatten()
 }
 
-/// The user does something in a window.
+/// Records that the user is active in a window.
 fn touch(win: i32) {
     state::with(|editor| {
         let touched = &mut editor.trails.borrow_mut().touched;
@@ -93,13 +90,13 @@ fn touch(win: i32) {
     });
 }
 
-/// The user has moved the cursor, or typed.
+/// Records that the user has moved the cursor or typed.
 fn moved() -> mlua::Result<()> {
     touch(window::here()?);
     list()
 }
 
-/// Windows were scrolled: one that follows may have been by the user's mouse.
+/// Records which followed windows the user has scrolled, by mouse for example.
 fn scrolled() -> mlua::Result<()> {
     let event = autocmd::v_event()?;
     let mut followers = Vec::new();

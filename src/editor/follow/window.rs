@@ -1,7 +1,7 @@
 //! The window that follows an agent: chosen once in a tab page, kept until the user takes it back.
 //!
-//! Invariant: it is an ordinary window with a file in it, never the one the user is in, and what
-//! it shows can be left without losing anything.
+//! Invariant: it is an ordinary window with a file, never the user's current one, and leaving its
+//! buffer loses nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::Follow;
 
-/// The lines a window must have to be split, and the columns to be split side by side.
+/// The least height and width of a window that is split, below and beside.
 const MIN_HEIGHT: i64 = 12;
 const MIN_WIDTH: i64 = 80;
 
@@ -28,12 +28,12 @@ const MIN_WIDTH: i64 = 80;
 #[derive(Debug, Clone)]
 pub struct Follower {
     pub win: i32,
-    /// The buffers that were shown there since, and before: any other one the user has chosen.
+    /// The buffers it has shown since it was chosen: the user has chosen any other one.
     pub buffers: BTreeSet<i32>,
     pub sight: Sight,
 }
 
-/// What a window shows, to tell whether it was the user who has scrolled it.
+/// The text that a window shows, to detect that the user has scrolled it.
 #[derive(Debug, Clone)]
 pub struct Sight {
     first_line: i64,
@@ -43,14 +43,11 @@ pub struct Sight {
     at: Instant,
 }
 
-/// How long what scrolls after a move comes of that: hunks are drawn between the lines.
+/// Scrolling within this time after a move results from the move: hunks are drawn then.
 const SETTLING: Duration = Duration::from_millis(500);
 
 impl Sight {
-    /// Returns what a window shows now.
-    ///
-    /// # Errors
-    /// What Neovim says of it.
+    /// Returns the text that a window shows now.
     pub fn of(win: i32) -> mlua::Result<Self> {
         let buf = buf_of(win)?;
         Ok(Self {
@@ -60,7 +57,7 @@ impl Sight {
         })
     }
 
-    /// Returns whether the user has scrolled from here: the same text, and no time after a move.
+    /// Returns whether the user has scrolled: the text is the same, and the last move is long ago.
     pub fn is_left_by_user(&self, now: &Sight) -> bool {
         self.first_line != now.first_line
             && self.tick == now.tick
@@ -99,7 +96,7 @@ pub fn follower(key: SessionKey) -> mlua::Result<Option<Follower>> {
     Ok(None)
 }
 
-/// The user has closed the window that followed: another one is not what they want.
+/// Stops following: the user has closed the window.
 fn is_enough(key: SessionKey) {
     with(key, |trail| trail.target = None);
     send(Event::Follow {
@@ -130,8 +127,8 @@ pub fn keep(key: SessionKey, tab: i32, follower: &Follower) {
     with(key, |trail| trail.followers.insert(tab, follower.clone()));
 }
 
-/// Returns the tab page in which a session's agent is followed: where its chat is seen, else the
-/// current one, unless that is another session's.
+/// Returns the tab page in which an agent is followed: that of its chat, else the current one,
+/// unless it shows another session's chat.
 fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
     let here = window::tab()?;
     let Some(chat) = chat::get(key) else {
@@ -163,8 +160,8 @@ fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
     Ok(Some(here))
 }
 
-/// Returns the window that suits best: one with the file, else the one the user was in before,
-/// else the largest.
+/// Returns the best window: one that shows the file, else the one the user was in before, else the
+/// largest.
 fn best(key: SessionKey, tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
     let here = here()?;
     let number: i32 = api("nvim_tabpage_get_number", tab)?;
@@ -184,7 +181,7 @@ fn best(key: SessionKey, tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
     Ok(best.map(|(_, _, _, win)| win))
 }
 
-/// Returns whether a window shows a file, and is there for nothing else.
+/// Returns whether a window shows a file and has no special purpose.
 fn is_ordinary(win: i32) -> mlua::Result<bool> {
     let kind: String = nvim::buf_option(buf_of(win)?, "buftype")?;
     if !kind.is_empty() || is_float(win)? {
@@ -204,10 +201,7 @@ fn is_ordinary(win: i32) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Returns whether a window can go to a buffer, and nothing is lost or asked.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Returns whether a window can show another buffer without a prompt or a loss.
 pub fn can_leave(win: i32, to: i32) -> mlua::Result<bool> {
     let buf = buf_of(win)?;
     if buf == to {
@@ -219,7 +213,7 @@ pub fn can_leave(win: i32, to: i32) -> mlua::Result<bool> {
     Ok(match &*hidden {
         "hide" => true,
         "" => is_elsewhere || !is_modified || nvim::vim()?.get::<Table>("o")?.get("hidden")?,
-        // It is unloaded, or wiped out, with what could be undone in it.
+        // Leaving it would unload or wipe it out, with its undo history.
         _ => is_elsewhere,
     })
 }
@@ -229,16 +223,15 @@ fn option<R: FromLua>(win: i32, name: &str) -> mlua::Result<R> {
     api("nvim_get_option_value", (name, scope))
 }
 
-/// Makes a window for a buffer, if there is room: beside the file the user is in, else beside the
-/// chat.
+/// Opens a window for a buffer, if there is room: beside the user's file, else beside the chat.
 fn split(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
     let here = here()?;
     if window::tab()? != tab {
-        // Where nobody looks no window is missed.
+        // In another tab page nothing needs to be visible.
         return Ok(None);
     }
     let (columns, lines) = screen()?;
-    // Whatever 'splitbelow' says: what the user is reading stays where it is.
+    // Regardless of 'splitbelow', the text that the user reads stays where it is.
     let place = if is_ordinary(here)? {
         if height(here)? >= MIN_HEIGHT {
             Some(("below", here))
@@ -254,14 +247,11 @@ fn split(tab: i32, buf: i32) -> mlua::Result<Option<i32>> {
     } else {
         None
     };
-    // Neovim refuses where there is no room.
+    // Neovim refuses a window that has no room.
     Ok(place.and_then(|place| window::split(buf, false, place, None).ok()))
 }
 
-/// Sets an option for as long as `body` runs, and tells nobody.
-///
-/// # Errors
-/// What `body` says, or Neovim.
+/// Extends an option while `body` runs, without triggering autocommands.
 pub fn with_option<R>(
     name: &'static str,
     add: &str,
@@ -280,10 +270,7 @@ pub fn with_option<R>(
     result
 }
 
-/// Runs Ex commands in a window, which need not be the current one.
-///
-/// # Errors
-/// What the commands say.
+/// Runs Ex commands in a window.
 pub fn run_in(win: i32, commands: &'static [&'static str]) -> mlua::Result<()> {
     window::call(win, move || {
         let mut commands = commands.iter();

@@ -16,7 +16,7 @@ pub enum Scope<'a> {
     Patterns(&'a [&'a str]),
 }
 
-/// What Neovim passes to an autocommand.
+/// The arguments that Neovim passes to an autocommand.
 pub struct Fired(Table);
 
 impl Fired {
@@ -58,8 +58,8 @@ pub fn remove(id: i32) -> mlua::Result<()> {
     api("nvim_del_autocmd", id)
 }
 
-/// Runs `body` so that it triggers autocommands even inside an autocommand that is not
-/// |autocmd-nested|, or inside [`silenced`].
+/// Runs `body` so that it triggers autocommands, even inside [`silenced`] or an autocommand that is
+/// not |autocmd-nested|.
 pub fn nested(body: impl FnOnce() -> mlua::Result<()> + 'static) -> mlua::Result<()> {
     guard::inside("nested", body, |run| {
         let scope = Scope::Patterns(&[GROUP]);

@@ -1,6 +1,6 @@
-//! Buffers of our own, which hold no file.
+//! Buffers without a file, which only this plugin writes to.
 //!
-//! Invariant: a line that stays the same is not touched, so its marks and folds stay too.
+//! Invariant: a line that does not change is not touched, so that its marks and folds stay.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -10,9 +10,9 @@ use crate::editor::guard;
 use crate::editor::nvim::{self, api};
 use acp_core::render::view::Line;
 
-/// Creates a buffer without a file, hidden when its last window closes.
+/// Creates a buffer without a file, which is hidden when its last window closes.
 ///
-/// An empty `name` or `filetype` is not set; the name must be free, see [`free_name`].
+/// An empty `name` or `filetype` is not set; a name must be free, see [`free_name`].
 pub fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     if !name.is_empty() {
@@ -40,14 +40,14 @@ pub fn unlocked<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Re
     result
 }
 
-/// Replaces the lines of a read-only buffer and their highlights; `old` is what it holds.
+/// Replaces the `old` lines of a read-only buffer and their highlights.
 pub fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
     let top = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - top;
     let ends = old.iter().rev().zip(new.iter().rev());
     let bottom = ends.take(most).take_while(|(a, b)| a == b).count();
     let end = match old {
-        // Neovim's own empty line goes, too.
+        // Neovim's first, empty line goes as well.
         [] => -1,
         old => i64::try_from(old.len() - bottom).unwrap_or(-1),
     };
@@ -72,7 +72,7 @@ pub fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Shows words on a row that are no text of the buffer; `at` is where, as `virt_text_pos` has it.
+/// Shows virtual text on a row; `at` is its position, as in `virt_text_pos`.
 pub fn set_hint(
     buf: i32,
     namespace: &str,
@@ -129,7 +129,7 @@ pub fn call<R: 'static>(
     guard::inside("in a buffer", body, call)
 }
 
-/// Deletes a buffer and closes its windows, whether or not it is modified.
+/// Deletes a buffer and closes its windows, even if it is modified.
 pub fn delete(buf: i32) -> mlua::Result<()> {
     if !is_valid(buf)? {
         return Ok(());
@@ -168,8 +168,8 @@ pub fn named(name: &str) -> mlua::Result<Option<i32>> {
 
 /// Returns a name that no buffer has: `name`, or `name` with a number.
 ///
-/// `:mksession` takes our windows for files of these names, and a session restores them as empty
-/// buffers. Such a buffer is deleted with its windows; one the user has typed into keeps its name.
+/// `:mksession` takes this plugin's windows for files, and a session restores them as empty buffers
+/// of the same names. Such a buffer is deleted with its windows, unless the user has typed into it.
 pub fn free_name(name: &str) -> mlua::Result<String> {
     let mut free = name.to_owned();
     let mut tries = 1;

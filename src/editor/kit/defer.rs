@@ -1,4 +1,4 @@
-//! Calls that are put off: until Neovim has finished the current event, or for some time.
+//! Deferred calls: after the current event of Neovim, or after some time.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Timer {
         })
     }
 
-    /// Sets the timer, in place of the time it was set to before.
+    /// Sets the timer, in place of its last setting.
     pub fn set(&self, time: Duration) -> mlua::Result<()> {
         // libuv counts whole milliseconds, from a clock that may be behind.
         let ms = milliseconds(time).saturating_add(1);

@@ -1,4 +1,4 @@
-//! Floating windows over the screen: how large they are, where they are placed, their frame.
+//! Floating windows over the screen: their size, position and frame.
 
 use nvim_oxi::mlua::{self, Table};
 
@@ -6,18 +6,18 @@ use super::window;
 use crate::editor::nvim;
 use acp_core::render::view::Line;
 
-/// The size of a float that shows lines, wrapped where it is narrower than they are.
+/// The size of a float, whose lines wrap where it is narrower than they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub width: i64,
     pub height: i64,
-    /// Not all lines have room.
+    /// Some lines have no room.
     pub is_cut: bool,
 }
 
 impl Size {
-    /// Returns the size for these lines: at least `least` columns wide and at most 100, at most
-    /// `tenths` of the screen high.
+    /// Returns the size for these lines: between `least` and 100 columns wide, and at most `tenths`
+    /// of the screen high.
     pub fn of(lines: &[Line], least: i64, tenths: i64) -> mlua::Result<Self> {
         let (columns, rows) = window::screen()?;
         let cells = |line: &Line| i64::try_from(line.text.chars().count()).unwrap_or(columns);
@@ -36,7 +36,7 @@ impl Size {
     }
 }
 
-/// Where a float is placed.
+/// The position of a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     Middle,
@@ -44,7 +44,7 @@ pub enum Spot {
     Corner,
 }
 
-/// What is around the text of a float, and over which other floats it lies.
+/// The frame of a float, and its level above other floats.
 #[derive(Debug)]
 pub struct Frame {
     pub title: String,

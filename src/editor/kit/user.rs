@@ -1,4 +1,4 @@
-//! What the user is doing: whether a window may take the focus, scroll or move now is decided here.
+//! The user's activity: the one place that decides whether a window may take the focus or move.
 
 use nvim_oxi::mlua::{self, Function, Table, Value, Variadic};
 
@@ -56,7 +56,7 @@ pub fn is_in_terminal() -> mlua::Result<bool> {
     Ok(mode()? == "t")
 }
 
-/// Returns whether Neovim waits for a line or a key that answers a question of its own.
+/// Returns whether Neovim shows a prompt that waits for a line or a key.
 pub fn is_at_prompt() -> mlua::Result<bool> {
     Ok(mode()?.starts_with(['c', 'r']))
 }

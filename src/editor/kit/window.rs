@@ -1,4 +1,4 @@
-//! Windows: which shows what, their options, their sizes, and how they are closed.
+//! Windows: finding them, their options and sizes, opening and closing them.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -88,7 +88,7 @@ pub fn is_float(win: i32) -> mlua::Result<bool> {
     Ok(!config.get::<String>("relative")?.is_empty())
 }
 
-/// Returns how many windows a tab page has besides floating ones.
+/// Returns the number of windows in a tab page, without floating ones.
 pub fn count_splits(tab: i32) -> mlua::Result<usize> {
     let mut count = 0;
     for win in all_in(tab)? {
@@ -97,7 +97,7 @@ pub fn count_splits(tab: i32) -> mlua::Result<usize> {
     Ok(count)
 }
 
-/// Returns whether the command-line window is current, from which no other may be opened.
+/// Returns whether the command-line window is current; from there no other can be opened.
 pub fn is_command_line() -> mlua::Result<bool> {
     Ok(nvim::vim_fn::<String>("win_gettype", ())? == "command")
 }
@@ -118,7 +118,7 @@ pub fn switch(win: i32, options: &[&str], on: bool) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives a window the looks of one of ours: text alone, no columns or marks beside it.
+/// Removes the columns and marks around a window's text.
 pub fn strip(win: i32) -> mlua::Result<()> {
     let off = ["number", "relativenumber", "cursorline", "list", "spell"];
     switch(win, &off, false)?;
@@ -160,7 +160,7 @@ pub fn split(
     api("nvim_open_win", (buf, enter, config))
 }
 
-/// Returns whether a window is the last that is no float.
+/// Returns whether a window is the last one that is not floating.
 pub fn is_last(win: i32) -> mlua::Result<bool> {
     let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
     Ok(tabs.len() == 1 && !is_float(win)? && count_splits(tab_of(win)?)? == 1)
@@ -182,13 +182,13 @@ pub fn close(win: i32) -> mlua::Result<()> {
 pub fn close_here() -> mlua::Result<()> {
     let win = here()?;
     if !is_last(win)? {
-        // Otherwise the focus would go to the window that gets the space.
+        // Otherwise the focus would follow the space.
         api::<()>("nvim_command", "silent! wincmd p")?;
     }
     close(win)
 }
 
-/// The sizes of a tab page's windows, to be restored once a window of ours has closed again.
+/// The sizes of a tab page's windows, to be restored when a window of this plugin closes.
 #[derive(Debug, Clone)]
 pub struct Sizes {
     layout: String,

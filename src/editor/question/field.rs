@@ -1,7 +1,7 @@
-//! A field that is typed into: a window over the field's line.
+//! The window in which the user types into a field, over the field's line.
 //!
-//! Invariant: whatever ends the typing, the text is in the field afterwards; if the question is
-//! over, it is in a register.
+//! Invariant: however it closes, the text is in the field afterwards; if the agent has withdrawn
+//! the question, the text is in a register.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -36,7 +36,7 @@ pub(super) fn is_open() -> bool {
     editing().is_some()
 }
 
-/// Begins to type into a field.
+/// Opens the window over a field.
 pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let found = with_form(|form, draft| {
         let text = draft.text(form, number)?.to_owned();
@@ -59,7 +59,7 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let config = config(form, number, buf)?;
     let set = |editing| with(|window| window.filling.editing = editing);
     let win = 0;
-    // Before the form's window is left: it is not the user who leaves it.
+    // Before the cursor leaves the form's window, so that the user does not count as gone.
     set(Some(Editing { number, buf, win }));
     let win: i32 = match api("nvim_open_win", (buf, true, config)) {
         Ok(win) => win,
@@ -80,7 +80,7 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     }
 }
 
-/// Puts the window where its field is now.
+/// Moves the window to its field.
 pub(super) fn place(form: i32) -> mlua::Result<()> {
     let Some(editing) = editing().filter(|editing| editing.win != 0) else {
         return Ok(());
@@ -163,7 +163,7 @@ fn watch(buf: i32) -> mlua::Result<()> {
     autocmd::on("field left", &["WinLeave"], Scope::Buffer(buf), on_leave).map(drop)
 }
 
-/// Takes the text over into the field.
+/// Copies the text into the field.
 fn keep() {
     let Some(editing) = editing() else {
         return;
@@ -174,7 +174,7 @@ fn keep() {
     }
 }
 
-/// A key ends the typing; while a menu of completions is open, it is for that.
+/// Leaves the field; while a menu of completions is open, the key is for the menu.
 fn end(key: &str, to: Move) -> mlua::Result<()> {
     if user::is_in_menu()? {
         return match (key, to) {
@@ -204,7 +204,7 @@ fn end(key: &str, to: Move) -> mlua::Result<()> {
         found.unwrap_or_default()
     };
     match next {
-        // Typing goes on in the next field.
+        // The user goes on typing in the next field.
         Some(Row::Value(number)) if is_text(number) => {
             let old = with(|window| window.filling.editing.take());
             edit(number)?;
@@ -220,7 +220,7 @@ fn end(key: &str, to: Move) -> mlua::Result<()> {
     }
 }
 
-/// Closes the field's window; what came while the user typed is shown.
+/// Closes the field's window and shows the question that was put off.
 fn finish() -> mlua::Result<()> {
     let Some(editing) = with(|window| window.filling.editing.take()) else {
         return Ok(());
@@ -245,7 +245,7 @@ fn finish() -> mlua::Result<()> {
     }
 }
 
-/// Keeps what was typed for a question that the agent has withdrawn.
+/// Saves the text for a question that the agent has withdrawn.
 fn save_text(editing: Editing) -> mlua::Result<()> {
     if !buffer::is_valid(editing.buf)? {
         return Ok(());

@@ -1,7 +1,6 @@
-//! When the window of a question may take the keyboard.
+//! When the window of a question takes the focus by itself.
 //!
-//! Invariant: only in normal mode, when no command waits for its next key, and when no key came
-//! for [`REST`].
+//! Invariant: only in normal mode, with no key pending, and after [`REST`] without a key.
 
 use std::time::Instant;
 
@@ -11,12 +10,12 @@ use super::{REST, field, take_focus, with};
 use crate::editor::kit::defer;
 use crate::editor::kit::user::{self, Activity};
 
-/// Returns whether the window is to get the focus: the user has not left it.
+/// Returns whether the window waits for the focus: the user has not left it.
 fn is_wanted() -> bool {
     with(|window| window.question.is_some() && !window.is_left) && !field::is_open()
 }
 
-/// Takes the focus once the keyboard has rested, if the user is in normal mode then.
+/// Takes the focus after [`REST`] without a key, if the user is in normal mode then.
 pub(super) fn wait_for_rest() -> mlua::Result<()> {
     let wait =
         |window: &mut super::Window| std::mem::replace(&mut window.is_waiting_for_rest, true);
@@ -38,7 +37,7 @@ pub(super) fn wait_for_rest() -> mlua::Result<()> {
     })
 }
 
-/// Notes when keys are pressed, while a question is open.
+/// Watches the keys while a question is open.
 pub(super) fn watch_keys() -> mlua::Result<()> {
     match with(|window| window.question.is_some()) {
         true => user::watch_keys("acp_question", || {

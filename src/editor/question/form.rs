@@ -22,25 +22,25 @@ use acp_core::spine::ids::ElicitationId;
 /// What the user fills in.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
-    /// What was entered, also in forms that another question has replaced for a while.
+    /// The entries of each form, also of one that another question has replaced for a while.
     drafts: BTreeMap<ElicitationId, Draft>,
-    /// What each line stands for.
+    /// The meaning of each line.
     rows: Vec<Row>,
-    /// The answer that would drop this draft, of which the user was warned on this row.
+    /// The last warning: this answer would drop this draft; the cursor was on this row.
     pub(super) warned: Option<(Act, Draft, usize)>,
-    /// The field that is being typed into.
+    /// The field that the user types into.
     pub(super) editing: Option<field::Editing>,
 }
 
-/// Keys that would change the lines, which cannot be changed; all but the configured ones are idle.
+/// Keys that would change the read-only lines; those that are not configured do nothing.
 ///
-/// The operators only in whole: what follows them might be a key that goes into a field.
+/// Operators are listed with their motions: alone they would swallow a key that goes into a field.
 const EDITS: [&str; 26] = [
     "dd", "dw", "de", "d$", "diw", "cc", "cw", "ce", "c$", "ciw", "x", "X", "D", "C", "s", "S",
     "o", "O", "p", "P", "r", "R", "J", "u", "~", "<Del>",
 ];
 
-/// Where to go from a field.
+/// Where the cursor goes from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
     Stay,
@@ -56,7 +56,7 @@ fn form() -> Option<ElicitationView> {
     }
 }
 
-/// Runs `body` with the form and what is entered in it.
+/// Runs `body` with the form and the user's entries.
 pub(super) fn with_form<R>(body: impl FnOnce(&Form, &mut Draft) -> R) -> Option<R> {
     let view = form()?;
     let Ask::Form(form) = &view.ask else {
@@ -70,7 +70,7 @@ fn draft() -> Option<Draft> {
     with(|window| window.filling.drafts.get(&id).cloned())
 }
 
-/// Begins a draft for a question, or goes on with the one there is.
+/// Starts the draft of a question, unless it has one.
 pub(super) fn came(view: &ElicitationView, is_other: bool) {
     with(|window| {
         let filling = &mut window.filling;
@@ -81,7 +81,7 @@ pub(super) fn came(view: &ElicitationView, is_other: bool) {
     forget_drafts();
 }
 
-/// Forgets what was entered in questions that are over.
+/// Drops the drafts of questions that are no longer pending.
 pub(super) fn forget_drafts() {
     let snapshot = state::snapshot();
     let shown = form().map(|view| view.id);
@@ -93,7 +93,7 @@ pub(super) fn forget_drafts() {
     });
 }
 
-/// Returns the lines of a question, and the row of what was on the row `before`.
+/// Returns the lines of a question, and the row to which the cursor moves from `before`.
 pub(super) fn lines(view: &ElicitationView, before: usize) -> (Vec<Line>, Option<usize>) {
     let draft = draft().unwrap_or_default();
     let (lines, rows) = formview::render(view, &draft, key_of);
@@ -103,7 +103,7 @@ pub(super) fn lines(view: &ElicitationView, before: usize) -> (Vec<Line>, Option
     (lines, row)
 }
 
-/// Returns the first keys that a user in the window needs.
+/// Returns a hint for the frame: the keys that a user in the window needs first.
 pub(super) fn hint(ask: &Ask) -> String {
     let key = |name: &str, words: &str| {
         let key = keys::of("form", name).into_iter().next()?;
@@ -118,7 +118,7 @@ pub(super) fn hint(ask: &Ask) -> String {
     format!(" {} ", hints.join(" · "))
 }
 
-/// Returns the key that does something, as the user types it.
+/// Returns the key for an act, as the user types it.
 fn key_of(act: Act) -> String {
     let key = keys::of("form", act.name()).into_iter().next();
     key.map_or_else(String::new, |key| keys::shown(&key))
@@ -147,18 +147,18 @@ pub(super) fn set_keys(buf: i32, view: &ElicitationView) -> mlua::Result<()> {
     })
 }
 
-/// Returns what a row stands for.
+/// Returns the meaning of a row.
 pub(super) fn row_at(row: usize) -> Option<Row> {
     with(|window| window.filling.rows.get(row).copied())
 }
 
-/// Returns what the line under the cursor stands for.
+/// Returns the meaning of the line under the cursor.
 fn row_here() -> Option<Row> {
     let win = valid_window().ok()??;
     row_at(window::row(win).ok()?)
 }
 
-/// Returns the first row that is so.
+/// Returns the first row with a meaning.
 pub(super) fn find_row(is_it: impl Fn(&Row) -> bool) -> Option<usize> {
     with(|window| window.filling.rows.iter().position(is_it))
 }
@@ -172,7 +172,7 @@ fn enter() -> mlua::Result<()> {
     }
 }
 
-/// Goes into the field under the cursor, or into the one that its title belongs to.
+/// Goes into the field under the cursor, also from its title.
 fn write_here() -> mlua::Result<()> {
     match row_here() {
         Some(Row::Title(number) | Row::Value(number) | Row::More(number)) => field::edit(number),
@@ -185,7 +185,7 @@ fn toggle(row: Row) -> mlua::Result<()> {
     super::draw()
 }
 
-/// Returns the rows of the fields and of what can be done.
+/// Returns the rows of the fields and of the acts.
 fn stops() -> Vec<usize> {
     let Some(draft) = draft() else {
         return Vec::new();
@@ -193,19 +193,19 @@ fn stops() -> Vec<usize> {
     with(|window| formview::stops(&window.filling.rows, &draft))
 }
 
-/// Goes to the first field, or to what can be done.
+/// Goes to the first field, or to the first act.
 pub(super) fn go_to_first() -> mlua::Result<()> {
     match (valid_window()?, stops().first()) {
         (Some(win), Some(row)) => {
             window::set_row(win, *row)?;
-            // The words above it come into view.
+            // Shows the words above it.
             show_from_top(win)
         }
         _ => Ok(()),
     }
 }
 
-/// Goes to the next field, or to the one before; from the last one to the first.
+/// Goes to the next or previous field, and around the ends.
 pub(super) fn go(to: Move) -> mlua::Result<()> {
     let Some(win) = valid_window()? else {
         return Ok(());
@@ -238,8 +238,8 @@ pub(super) fn perform(act: Act) -> mlua::Result<()> {
     }
 }
 
-/// Returns whether an answer may drop what is filled in: the second time in the same place, with
-/// nothing else entered between.
+/// Returns whether an answer may drop the user's entries: it was repeated on the same row, and
+/// nothing was entered in between.
 fn is_sure(act: Act) -> mlua::Result<bool> {
     let row = valid_window()?.map_or(Ok(0), window::row)?;
     let (Some(view), Some(draft)) = (form(), draft()) else {
@@ -264,7 +264,7 @@ fn is_sure(act: Act) -> mlua::Result<bool> {
     Ok(is_sure)
 }
 
-/// Answers with what was entered, or goes to the first field that is wrong.
+/// Answers with the user's entries, or goes to the first invalid field.
 fn submit() -> mlua::Result<()> {
     let taken = with_form(|form, draft| {
         let taken = form.take(&draft.entries);
@@ -306,7 +306,7 @@ fn url() -> Option<String> {
     }
 }
 
-/// Opens the page in the user's browser; if that works, the answer is yes.
+/// Opens the page in the user's browser and, if that works, accepts.
 fn open_page() -> mlua::Result<()> {
     let Some(url) = url() else {
         return Ok(());
@@ -331,7 +331,7 @@ fn copy() -> mlua::Result<()> {
         return Ok(());
     };
     nvim::vim_fn::<()>("setreg", ("\"", url.as_str()))?;
-    // Without a clipboard the register above still has it.
+    // Without a clipboard the address is in the register above.
     let _: mlua::Result<()> = nvim::vim_fn("setreg", ("+", url.as_str()));
     notify(Level::Info, "The address is copied.")
 }
@@ -345,7 +345,7 @@ fn show_from_top(win: i32) -> mlua::Result<()> {
     }
 }
 
-/// Scrolls up if all lines have room: a window that was smaller stays scrolled as it was.
+/// Scrolls up if all lines have room: Neovim leaves a window scrolled that was smaller before.
 pub(super) fn show_all(win: i32) -> mlua::Result<()> {
     let size: Table = api("nvim_win_text_height", (win, nvim::empty()?))?;
     match size.get::<i64>("all")? <= window::height(win)? {

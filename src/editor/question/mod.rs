@@ -1,8 +1,8 @@
-//! The window with the question that an agent asks: a permission, a form or a page.
+//! The window with an agent's question: a permission, a form or a page.
 //!
-//! Invariants: no key meant for a text is taken: the window gets the focus only in normal mode and
-//! when no key came for [`REST`], and for as long after it appeared or got the focus its keys
-//! answer nothing. A user who leaves it is not brought back. What was entered stays until the
+//! Invariants: the window takes no key that is meant for a text: it gets the focus only in normal
+//! mode and after [`REST`] without a key, and for as long after it appeared or got the focus its
+//! keys answer nothing. A user who leaves it is not brought back. The user's entries stay until the
 //! question is answered.
 
 mod field;
@@ -28,7 +28,7 @@ use acp_core::render::view::{ElicitationView, PermissionView};
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::{PermissionId, SessionKey};
 
-/// How long the keyboard must have rested before the window may take it.
+/// The time without a key after which the window may take the focus.
 const REST: Duration = Duration::from_millis(300);
 
 /// A question, ready to be shown.
@@ -71,7 +71,7 @@ impl Question {
         }
     }
 
-    /// Returns its number, which no other question has, of whichever kind.
+    /// Returns its number; no other permission, form or page has the same.
     fn id(&self) -> u64 {
         match self {
             Question::Permission(view) => view.id.0,
@@ -84,7 +84,7 @@ impl Question {
 #[derive(Debug, Default)]
 pub struct Window {
     question: Option<Question>,
-    /// What came while the user typed into a field, to be shown after that.
+    /// The question to show once the user has left the field they type into.
     next: Option<Option<Question>>,
     bufs: BTreeMap<Kind, i32>,
     /// The buffer and the question that the keys were mapped for.
@@ -148,7 +148,7 @@ fn replace(question: Option<Question>) -> mlua::Result<()> {
         with(|window| window.next = Some(question));
         return draw();
     }
-    // What was to come in its place has been put off again.
+    // The question that was to replace this one has been put off again.
     with(|window| window.next = None);
     let Some(question) = question else {
         with(|window| window.question = None);
@@ -321,7 +321,7 @@ fn open(buf: i32, config: Table, kind: Kind) -> mlua::Result<i32> {
     Ok(win)
 }
 
-/// Returns what is around the question: how to get to the window, and what else there is to know.
+/// Returns the frame of the window; its footer says how to get there and which keys matter.
 fn frame(question: &Question, size: Size) -> mlua::Result<Frame> {
     let is_here = valid_window()? == Some(window::here()?);
     let (is_left, is_over) = with(|window| (window.is_left, window.next.is_some()));
@@ -404,8 +404,8 @@ fn set_keys(buf: i32, question: &Question) -> mlua::Result<()> {
     }
 }
 
-/// Maps a key that answers or changes something: too soon after the question appeared it was
-/// pressed for a text.
+/// Maps a key that answers or changes something. Too soon after the question appeared it was meant
+/// for a text.
 fn map(
     buf: i32,
     key: &str,

@@ -23,8 +23,8 @@ pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
     }
 }
 
-/// Returns whether the window makes room for the files that the question is about: the user has
-/// left it for them.
+/// Returns whether the window is small and in the corner: the user has left it to see the files
+/// that the question is about.
 pub(super) fn is_aside(view: &PermissionView) -> bool {
     !view.places.is_empty() && with(|window| window.is_left)
 }
@@ -51,7 +51,7 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-/// Returns what the frame says: the options that have no room, and how to see the files.
+/// Returns a hint for the frame: the options that have no room, and the key that shows the files.
 pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
     let mut hint = String::new();
     if is_cut {
@@ -122,7 +122,7 @@ fn choose(index: usize) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Goes to where the question would change a file: the first place, then the next.
+/// Goes to where the permission would change a file: the first place, then the next.
 fn visit() -> mlua::Result<()> {
     let places = permission().map(|view| view.places).unwrap_or_default();
     let visited = with(|window| {
@@ -137,7 +137,7 @@ fn visit() -> mlua::Result<()> {
     walk::go_to(&place.path, place.row)
 }
 
-/// Goes back, and does there what `i` does: what is typed next was meant for a text.
+/// Goes back and starts Insert mode there: the next keys are meant for a text.
 fn write() -> mlua::Result<()> {
     leave()?;
     api("nvim_feedkeys", ("i", "im", false))

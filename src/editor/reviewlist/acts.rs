@@ -1,4 +1,4 @@
-//! The keys of the review list, and what they do.
+//! The keys of the review list.
 
 use nvim_oxi::mlua;
 
@@ -13,7 +13,7 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::{Event, ListEvent, ReviewAction, Scope};
 use acp_core::spine::ids::ItemKey;
 
-/// The keys: name in the config, what it does.
+/// The keys: name in the configuration, description.
 const KEYS: [(&str, &str); 10] = [
     ("jump", "Goes to the hunk or file"),
     ("jump_split", "Goes to the hunk or file in a split"),
@@ -72,7 +72,7 @@ fn press_on_range(name: &str) -> mlua::Result<()> {
     decide(action, Some(rows))
 }
 
-/// Decides about the items of some rows, or the one under the cursor.
+/// Decides about the items on some rows, or the one under the cursor.
 fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
     let row = window::row(0)?;
     let rows = rows.unwrap_or(row..row + 1);

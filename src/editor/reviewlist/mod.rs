@@ -1,8 +1,8 @@
 //! The window of the review list, and the preview beside it.
 //!
-//! Invariants: the cursor stays with its item while lines come and go; the preview never gets the
-//! focus by itself; when the last window of the list closes, the preview goes with it and the core
-//! renders nothing any more.
+//! Invariants: the cursor stays with its item when lines are added or removed; the preview gets
+//! the focus only when the user goes there; when the last window of the list closes, the preview
+//! closes too and the core stops rendering the list.
 
 mod acts;
 mod preview;
@@ -26,14 +26,14 @@ use acp_core::render::view::{Group, ListItem, ListView};
 use acp_core::spine::event::{Event, ListEvent};
 use acp_core::spine::ids::ItemKey;
 
-/// What the list shows, and where.
+/// The list, its preview and their windows.
 #[derive(Debug, Default)]
 pub struct List {
     buf: Option<i32>,
     preview: Option<i32>,
     preview_is_off: bool,
     view: ListView,
-    /// The item under the cursor, as the core was told.
+    /// The item under the cursor, as last reported to the core.
     at: Option<ItemKey>,
     /// The sizes of the windows before the list opened.
     sizes: Option<Sizes>,
@@ -44,9 +44,6 @@ fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
 }
 
 /// Shows the list in the current tab page and goes there.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn open() -> mlua::Result<()> {
     if let Some(win) = window()? {
         return window::go_to(win);
@@ -69,9 +66,6 @@ pub fn open() -> mlua::Result<()> {
 }
 
 /// Shows other lines; the cursor stays with its item.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn show(view: ListView) -> mlua::Result<()> {
     let Some(buf) = buffer()? else {
         return Ok(());
@@ -89,14 +83,15 @@ pub fn show(view: ListView) -> mlua::Result<()> {
     moved()
 }
 
-/// Returns the row of the item that was at `row`: its own one, else the next that is there.
+/// Returns the row to which the cursor moves from `row`: that of its item, else of the next item
+/// that still exists.
 fn new_row(old: &ListView, new: &ListView, row: usize) -> usize {
     let key = |item: &Option<ListItem>| item.as_ref().map(|item| item.key);
     let known = old.items.get(row).and_then(key);
     let found = known.and_then(|known| new.items.iter().position(|item| key(item) == Some(known)));
     let last = new.lines.len().saturating_sub(1);
     let near = || {
-        // What stood below it has moved up; an item is better than a heading.
+        // The items below it have moved up; an item is better than a heading.
         let below = old.items.iter().skip(row).filter_map(key);
         let mut below =
             below.filter_map(|known| new.items.iter().position(|item| key(item) == Some(known)));
@@ -106,7 +101,7 @@ fn new_row(old: &ListView, new: &ListView, row: usize) -> usize {
     match (found, known) {
         (Some(row), _) => row,
         (None, Some(_)) => near(),
-        // Nothing was there before: the first item.
+        // The list was empty before: the first item.
         (None, None) => first().filter(|_| row == 0).unwrap_or(row.min(last)),
     }
 }
@@ -127,7 +122,7 @@ fn create() -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Creates a buffer that is gone with its last window.
+/// Creates a buffer that is wiped out with its last window.
 fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf = buffer::read_only(name, filetype)?;
     nvim::set_buf_option(buf, "bufhidden", "wipe")?;
@@ -169,7 +164,7 @@ fn window() -> mlua::Result<Option<i32>> {
     Ok((win > 0).then_some(win))
 }
 
-/// Tells the core which item is under the cursor, if that is another one.
+/// Reports the item under the cursor to the core, if it has changed.
 fn moved() -> mlua::Result<()> {
     let Some(win) = window()? else {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The preview beside the review list.
 //!
-//! Invariant: it never gets the focus by itself.
+//! Invariant: it gets the focus only when the user goes there.
 
 use nvim_oxi::mlua;
 
@@ -10,9 +10,6 @@ use crate::editor::nvim;
 use acp_core::render::view::PreviewView;
 
 /// Shows the preview of the item under the cursor.
-///
-/// # Errors
-/// What Neovim says of it.
 pub fn preview(view: &PreviewView) -> mlua::Result<()> {
     let Some(buf) = valid(with(|list| list.preview))? else {
         return Ok(());
@@ -21,7 +18,7 @@ pub fn preview(view: &PreviewView) -> mlua::Result<()> {
     for win in nvim::windows_of(buf)? {
         let title = bar(&[(view.title.clone(), "AcpPath")]);
         nvim::set_win_option(win, "winbar", title)?;
-        // What has changed stands at the top.
+        // The change is at the top.
         window::set_row(win, 0)?;
     }
     Ok(())
@@ -45,7 +42,7 @@ pub(super) fn show_preview() -> mlua::Result<()> {
     };
     let win = window::split(buf, false, (side, list), Some(size))?;
     strip(win)?;
-    // The core sends it again.
+    // The core sends the preview again.
     with(|list| list.at = None);
     moved()
 }

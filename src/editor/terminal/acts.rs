@@ -1,4 +1,4 @@
-//! What the user does in a terminal: keys, typing, ending what runs there.
+//! The user's keys in a terminal: its mappings, and input for the command.
 
 use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
@@ -26,7 +26,7 @@ pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
     keys::bind(buf, &["n"], ("terminal", "kill"), desc, move |_| kill(key))
 }
 
-/// Ends what runs in a terminal.
+/// Kills the command in a terminal.
 fn kill(key: TerminalKey) -> mlua::Result<()> {
     match why_not(info(key).as_ref()) {
         Some(why) => notify(Level::Info, &why),
@@ -37,7 +37,7 @@ fn kill(key: TerminalKey) -> mlua::Result<()> {
     }
 }
 
-/// Returns why nothing in a terminal can be typed to, or ended.
+/// Returns why the command in a terminal takes no input and cannot be killed, if that is so.
 fn why_not(info: Option<&TerminalInfo>) -> Option<String> {
     let Some(info) = info else {
         return Some("The session of this terminal is over.".to_owned());
@@ -53,7 +53,7 @@ fn why_not(info: Option<&TerminalInfo>) -> Option<String> {
     (!info.has_process).then(|| text.to_owned())
 }
 
-/// The user goes to type into a terminal: if there is nobody to hear it, they are told before.
+/// Refuses the user's input at once if the command does not take any.
 pub(super) fn entered(key: TerminalKey) -> mlua::Result<()> {
     match why_not(info(key).as_ref()) {
         Some(why) => refuse(why),
@@ -61,13 +61,13 @@ pub(super) fn entered(key: TerminalKey) -> mlua::Result<()> {
     }
 }
 
-/// Neovim has something for the command: keys of the user's.
+/// Sends the keys that the user typed into a terminal to its command.
 pub(super) fn typed(key: TerminalKey, keys: &[u8]) -> mlua::Result<()> {
     if with(|terminals| terminals.is_feeding) {
         return Ok(());
     }
     if let Some(why) = why_not(info(key).as_ref()) {
-        // It has ended under the user's fingers.
+        // It ended while the user typed.
         return refuse(why);
     }
     send(Event::Terminal(TerminalEvent::Input {

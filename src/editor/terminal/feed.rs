@@ -1,7 +1,7 @@
-//! What a terminal prints, on its way into the buffer.
+//! Feeds the output of terminals into their buffers.
 //!
-//! Invariant: the end of the output is shown, unless the user reads further up: then what would
-//! move the text under the reader waits for the user's return.
+//! Invariant: the window shows the end of the output, unless the user reads further up: then output
+//! that would move the text is held back until the user returns to the end.
 
 use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
@@ -14,26 +14,23 @@ use crate::editor::state::send;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::TerminalKey;
 
-/// Resets a terminal, leaves the alternate screen, and clears what has left the screen.
+/// Resets a terminal, leaves the alternate screen, and clears the scrollback.
 const CLEAR: &[u8] = b"\x1b[?1049l\x1bc\x1b[H\x1b[2J\x1b[3J";
 
-/// Whether output is taken.
+/// Whether a terminal accepts output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feed {
-    /// All there is has been asked for; what comes before it is of no use.
+    /// The whole output was requested; anything that arrives before it is dropped.
     Awaited,
     Live,
-    /// The user reads further up: nothing is taken until they return to the end.
+    /// The user reads further up: output is dropped until they return to the end.
     Paused,
 }
 
-/// Shows more of a terminal's output; `is_anew`: it is all there is.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Shows more of a terminal's output, or the whole output if `is_anew`.
 pub fn output(key: TerminalKey, is_anew: bool, bytes: &[u8]) -> mlua::Result<()> {
     let Some(shown) = get(key) else {
-        // Its last window was closed meanwhile.
+        // Its last window has closed.
         return Ok(());
     };
     if !buffer::is_valid(shown.buf)? {
@@ -41,7 +38,7 @@ pub fn output(key: TerminalKey, is_anew: bool, bytes: &[u8]) -> mlua::Result<()>
     }
     match (shown.feed, is_anew) {
         (Feed::Paused, _) | (Feed::Awaited, false) => return Ok(()),
-        // The buffer is as it was made.
+        // The buffer is still empty.
         (Feed::Awaited, true) if shown.is_blank()? => {}
         _ => {
             let readers = Readers::of(shown.buf)?;
@@ -57,9 +54,8 @@ pub fn output(key: TerminalKey, is_anew: bool, bytes: &[u8]) -> mlua::Result<()>
     feed(&shown, bytes)
 }
 
-/// Feeds a terminal. It may answer what the command asks of it; nobody hears that: whether
-/// somebody looks must make no difference to the command, nor must it be asked again when its
-/// output is shown again.
+/// Feeds a terminal. Its own replies to the command are dropped: the command must not notice
+/// whether a window shows it, nor get a reply again when its output is shown again.
 fn feed(shown: &Shown, bytes: &[u8]) -> mlua::Result<()> {
     let text = nvim::lua().create_string(bytes)?;
     with(|terminals| terminals.is_feeding = true);
@@ -69,7 +65,7 @@ fn feed(shown: &Shown, bytes: &[u8]) -> mlua::Result<()> {
 }
 
 impl Shown {
-    /// Tells whether nothing was ever shown.
+    /// Returns whether no output was shown yet.
     fn is_blank(&self) -> mlua::Result<bool> {
         let first: Vec<String> = api("nvim_buf_get_lines", (self.buf, 0, 1, false))?;
         Ok(self.feed == Feed::Awaited && first.iter().all(String::is_empty))
@@ -78,9 +74,9 @@ impl Shown {
 
 /// The windows that show a terminal.
 struct Readers {
-    /// Those whose cursor is at the end: they go along.
+    /// Those whose cursor is at the end, which scroll with the output.
     following: Vec<i32>,
-    /// The user selects text in one of them, or is about to name some by a motion.
+    /// The user selects text in one of them, or has typed an operator there.
     is_selecting: bool,
     all: Vec<i32>,
 }
@@ -103,7 +99,7 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Tells whether more output would move what somebody reads.
+    /// Returns whether more output would move text that the user reads.
     fn would_mind(&self, shown: &Shown, is_anew: bool, bytes: &[u8]) -> mlua::Result<bool> {
         if self.is_selecting {
             return Ok(true);
@@ -113,12 +109,12 @@ impl Readers {
         }
         let lines: usize = api("nvim_buf_line_count", shown.buf)?;
         let come = bytes.iter().filter(|&&byte| byte == b'\n').count();
-        // Lines that wrap are two.
+        // A line that wraps counts as two.
         Ok(is_anew || lines + 2 * come > SCROLLBACK)
     }
 }
 
-/// Lets a terminal rest until its reader is at the end again.
+/// Stops feeding a terminal until its reader is at the end again.
 fn pause(key: TerminalKey) -> mlua::Result<()> {
     change(key, |shown| shown.feed = Feed::Paused);
     send(Event::Terminal(TerminalEvent::Shown {
@@ -128,7 +124,7 @@ fn pause(key: TerminalKey) -> mlua::Result<()> {
     window::set_bars(key)
 }
 
-/// Goes on with a terminal whose reader has come back to the end.
+/// Resumes a terminal whose reader has returned to the end.
 pub(super) fn resume(key: TerminalKey) -> mlua::Result<()> {
     let Some(shown) = get(key).filter(|shown| shown.feed == Feed::Paused) else {
         return Ok(());
@@ -149,19 +145,18 @@ pub(super) fn resume_all() -> mlua::Result<()> {
     keys().into_iter().try_for_each(resume)
 }
 
-/// Empties a terminal: by a new buffer in place of the old one, since Neovim before 0.12 has no
-/// way to clear what has left the screen.
+/// Empties a terminal by replacing its buffer: Neovim before 0.12 cannot clear the scrollback.
 fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<Shown> {
     let is_normal = matches!(user::mode()?.as_str(), "n" | "nt");
     let is_free = is_normal || !readers.all.contains(&here()?);
     let Some(info) = info(key).filter(|_| is_free) else {
-        // While the user types into it, or at a prompt, the buffer stays: what is scrolled back to
-        // may repeat itself then.
+        // While the user types into it, or at a prompt, the buffer stays; its scrollback may repeat
+        // some output.
         feed(shown, CLEAR)?;
         change(key, |shown| shown.feed = Feed::Live);
         return Ok(shown.clone());
     };
-    // To others it is one terminal all the time: it is not opened once more.
+    // Other plugins must not take it for a new terminal.
     let (channel, buf) = autocmd::silenced(|| swap(key, shown.buf, &readers.all))?;
     change(key, |shown| {
         shown.channel = channel;
@@ -173,7 +168,7 @@ fn replaced(key: TerminalKey, shown: &Shown, readers: &Readers) -> mlua::Result<
     Ok(get(key).unwrap_or_else(|| shown.clone()))
 }
 
-/// Puts a new terminal into these windows, and takes the old one away.
+/// Puts a new terminal into these windows and deletes the old one.
 fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)> {
     let buf = buffer::scratch("", "")?;
     for &win in windows {
@@ -183,7 +178,7 @@ fn swap(key: TerminalKey, old: i32, windows: &[i32]) -> mlua::Result<(i64, i32)>
         shown.buf = buf;
         shown.bars.clear();
     });
-    // As it is for a terminal that is opened.
+    // The bar takes a row, as for a terminal that is opened.
     window::set_bars(key)?;
     let channel = begin(key, buf)?;
     buffer::delete(old)?;

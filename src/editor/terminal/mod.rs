@@ -1,8 +1,8 @@
-//! Buffers that show what terminals print.
+//! Buffers that show the output of terminals.
 //!
-//! Invariants: a terminal has a buffer only while a window shows it, and is fed only then; nothing
-//! moves under a user who reads further up; looking at a terminal never changes what is in it:
-//! the user's keys reach the command, Neovim's own answers to what it prints do not.
+//! Invariants: a terminal has a buffer only while a window shows it, and is fed only then; the text
+//! does not move while the user reads further up; showing a terminal does not affect its command:
+//! the user's keys reach it, Neovim's own replies to its output do not.
 
 mod acts;
 mod feed;
@@ -29,14 +29,14 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::{SessionKey, TerminalKey};
 use acp_core::view::snapshot::TerminalInfo;
 
-/// How many lines that have left a terminal's screen can be scrolled back to.
+/// Lines of scrollback.
 const SCROLLBACK: usize = 10_000;
 
-/// The terminals that are shown.
+/// The terminals that windows show.
 #[derive(Debug, Default)]
 pub struct Terminals {
     shown: BTreeMap<TerminalKey, Shown>,
-    /// What Neovim says while it is fed is no key of the user's.
+    /// Input while a terminal is fed is a reply of Neovim, not a key of the user.
     is_feeding: bool,
     is_watching: bool,
     /// The sizes of the windows before one showed a terminal.
@@ -50,9 +50,9 @@ struct Shown {
     buf: i32,
     channel: i64,
     feed: Feed,
-    /// Columns and rows, as the command was told.
+    /// Columns and rows, as last reported to the command.
     size: (u16, u16),
-    /// What the window bars say.
+    /// The text of each window's bar.
     bars: BTreeMap<i32, String>,
 }
 
@@ -72,8 +72,8 @@ fn change(key: TerminalKey, body: impl FnOnce(&mut Shown)) {
     });
 }
 
-/// Returns the terminals there are. A session that has just been closed has none any more,
-/// though the core may not have said so yet.
+/// Returns the terminals. Those of a session that was just closed may still be in the snapshot;
+/// they are left out.
 pub fn all() -> Vec<TerminalInfo> {
     let snapshot = snapshot();
     let all = snapshot.terminals.iter();
@@ -82,7 +82,7 @@ pub fn all() -> Vec<TerminalInfo> {
         .collect()
 }
 
-/// Returns what is known of a terminal.
+/// Returns a terminal, if it exists.
 fn info(key: TerminalKey) -> Option<TerminalInfo> {
     all().into_iter().find(|info| info.key == key)
 }
@@ -90,7 +90,7 @@ fn info(key: TerminalKey) -> Option<TerminalInfo> {
 /// Shows a terminal in the current tab page and goes there.
 ///
 /// # Errors
-/// There is no such terminal, or what Neovim says of it.
+/// There is no such terminal.
 pub fn open(key: TerminalKey) -> mlua::Result<()> {
     let Some(info) = info(key) else {
         let why = format!(
@@ -114,7 +114,7 @@ pub fn open(key: TerminalKey) -> mlua::Result<()> {
     }
 }
 
-/// Makes a terminal's buffer, in a window from the start: what it is as large as.
+/// Creates a terminal's buffer in a window from the start, which gives it its size.
 fn create(info: &TerminalInfo) -> mlua::Result<()> {
     let key = info.key;
     watch()?;
@@ -130,9 +130,9 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
         bars: BTreeMap::new(),
     };
     with(|terminals| terminals.shown.insert(key, shown));
-    // The bar takes a row: a terminal that shrinks right away is left scrolled by Neovim.
+    // The bar takes a row, and Neovim leaves a terminal scrolled that shrinks right away.
     window::set_bars(key)?;
-    // Not before it is in the window: the user's own events of terminals concern that.
+    // The user's autocommands for `TermOpen` expect the buffer in its window.
     let channel = begin(key, buf)?;
     change(key, |shown| shown.channel = channel);
     adorn(info, buf)?;
@@ -145,7 +145,7 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Makes a buffer a terminal, and returns the channel that feeds it.
+/// Turns a buffer into a terminal and returns the channel that feeds it.
 fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
     let on_input = guard::callback(
         "terminal input",
@@ -159,7 +159,7 @@ fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
     Ok(channel)
 }
 
-/// Gives a terminal's buffer its name, its keys and what tells of its windows.
+/// Gives a terminal's buffer its name, its keys and its autocommands.
 fn adorn(info: &TerminalInfo, buf: i32) -> mlua::Result<()> {
     let key = info.key;
     let agent = chat::get(info.session).map_or_else(|| "agent".to_owned(), |chat| chat.agent);
@@ -177,7 +177,7 @@ fn adorn(info: &TerminalInfo, buf: i32) -> mlua::Result<()> {
     buffer::on_hidden(buf, "terminal hidden", move || hidden(key))
 }
 
-/// Watches, once, what concerns all terminals.
+/// Creates, once, the autocommands for all terminals.
 fn watch() -> mlua::Result<()> {
     if with(|terminals| std::mem::replace(&mut terminals.is_watching, true)) {
         return Ok(());
@@ -191,7 +191,7 @@ fn watch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives the windows of a terminal their looks, and the command their size.
+/// Gives the windows of a terminal their looks, and reports their size to the command.
 fn fit(key: TerminalKey) -> mlua::Result<()> {
     if let Some(shown) = get(key) {
         window::strip(shown.buf)?;
@@ -200,10 +200,7 @@ fn fit(key: TerminalKey) -> mlua::Result<()> {
     window::resized()
 }
 
-/// Has the window bars say how things stand by now.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Updates the window bars, and leaves terminals whose command has ended.
 pub fn refresh() -> mlua::Result<()> {
     for key in keys() {
         window::set_bars(key)?;
@@ -212,7 +209,7 @@ pub fn refresh() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Ends typing into a terminal whose command is over: the next keys are for nobody.
+/// Leaves terminal mode if the command has ended: no process would read the keys.
 fn leave_if_over(key: TerminalKey) -> mlua::Result<()> {
     let is_over = info(key).is_some_and(|info| info.state.is_over());
     let Some(shown) = get(key).filter(|_| is_over) else {
@@ -228,13 +225,13 @@ fn keys() -> Vec<TerminalKey> {
     with(|terminals| terminals.shown.keys().copied().collect())
 }
 
-/// A window of a terminal was closed: with the last one the buffer goes, too.
+/// Deletes the buffer of a terminal whose last window has closed.
 fn hidden(key: TerminalKey) -> mlua::Result<()> {
     let Some(shown) = get(key) else {
         return Ok(());
     };
     if buffer::is_shown(shown.buf)? {
-        // Its text has been replaced by a new buffer.
+        // A new buffer has replaced the one that was hidden.
         return Ok(());
     }
     with(|terminals| terminals.shown.remove(&key));
@@ -251,10 +248,7 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
     sizes.map_or(Ok(()), Sizes::restore)
 }
 
-/// Takes away the terminals of a session that is over, and their windows.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Deletes the terminals of a closed session, and their windows.
 pub fn forget(session: SessionKey) -> mlua::Result<()> {
     let gone = with(|terminals| {
         let of_session: Vec<TerminalKey> = terminals

@@ -1,6 +1,7 @@
-//! Feeds terminals between the keys of who types in another window, as [`Pace`] has it.
+//! Feeds terminals between the keys that the user types in another window; [`Pace`] says when.
 //!
-//! Invariant: what is held back is asked for again: by a timer, a key, or the end of watching.
+//! Invariant: output that is held back is requested again: by a timer, a key, or when the last
+//! window of a terminal closes.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -13,21 +14,21 @@ use crate::editor::wake;
 use acp_core::terminals::{Output, Pace, TYPING};
 
 thread_local! {
-    /// What times are counted from.
+    /// The start of the clock.
     static START: Instant = Instant::now();
     static PACE: Cell<Pace> = const { Cell::new(Pace { key: None, fed: None }) };
-    /// How much the frame asked for last brings of what is printed.
+    /// How much output the last requested frame brings.
     static LAST: Cell<Output> = const { Cell::new(Output::Much) };
-    /// There while a window shows a terminal.
+    /// Set while a window shows a terminal.
     static TIMER: RefCell<Option<Timer>> = const { RefCell::new(None) };
 }
 
-/// Returns what time it is.
+/// Returns the time since [`START`].
 fn now() -> Duration {
     START.with(Instant::elapsed)
 }
 
-/// Returns how much of what terminals print the frame may bring that is asked for now.
+/// Returns how much output of terminals a frame may bring that is requested now.
 pub fn output() -> Output {
     if TIMER.with_borrow(Option::is_none) {
         return Output::Much;
@@ -44,15 +45,15 @@ pub fn output() -> Output {
     }
     match (output, pace.key) {
         (Output::Held, _) => wait(due),
-        // Then there is time for what was left out.
+        // By that time the rest may be fed.
         (Output::Little, Some(key)) => wait(key + TYPING),
         _ => {}
     }
     output
 }
 
-/// Tells whether more may come now than the last frame could bring: the timer that was to ask for
-/// it may have come while that frame was on its way.
+/// Returns whether a frame may bring more output now than the last one did: the timer may have
+/// fired while that frame was pending.
 pub fn is_due() -> bool {
     let may = || PACE.get().at(now()).0;
     match LAST.get() {
@@ -62,10 +63,7 @@ pub fn is_due() -> bool {
     }
 }
 
-/// Notes when keys are pressed, while a window shows a terminal.
-///
-/// # Errors
-/// What Neovim says of it.
+/// Watches the keys while a window shows a terminal.
 pub(super) fn watch(on: bool) -> mlua::Result<()> {
     if TIMER.with_borrow(Option::is_some) == on {
         return Ok(());
@@ -83,11 +81,11 @@ pub(super) fn watch(on: bool) -> mlua::Result<()> {
     user::ignore_keys("acp_terminal")
 }
 
-/// A key was pressed: what is printed gets out of its way.
+/// Delays output after a key was pressed.
 fn pressed() -> mlua::Result<()> {
     let now = now();
     let pace = Pace {
-        // Who types into a terminal waits for what it prints.
+        // A user who types into a terminal waits for its output.
         key: (!user::is_in_terminal()?).then_some(now),
         ..PACE.get()
     };
@@ -98,7 +96,7 @@ fn pressed() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Has a frame asked for when terminals may be fed again.
+/// Requests a frame for when terminals may be fed again.
 fn wait(due: Duration) {
     let Some(timer) = TIMER.with_borrow(Clone::clone) else {
         return;

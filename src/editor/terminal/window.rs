@@ -1,4 +1,4 @@
-//! The windows that show terminals: where they open, what their bars say, how large they are.
+//! The windows of terminals: where they open, their bars, their sizes.
 
 use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua::{self, Table};
@@ -14,8 +14,8 @@ use acp_core::spine::ids::TerminalKey;
 use acp_core::terminals::State;
 use acp_core::view::snapshot::TerminalInfo;
 
-/// Shows a buffer in the current tab page and goes there: in the window it has, in that of another
-/// terminal, or below everything, where a command's lines have all the width there is.
+/// Shows a buffer in the current tab page and goes there: in its window, in that of another
+/// terminal, or in a new one below all others, where the lines have the whole width.
 pub(super) fn show(buf: i32) -> mlua::Result<()> {
     let mut other = None;
     for win in window::all_in(window::tab()?)? {
@@ -36,7 +36,7 @@ pub(super) fn show(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Puts the cursors of a terminal's windows at its end: there they go along with it.
+/// Puts the cursors of a terminal's windows at its end, so that they scroll with the output.
 pub(super) fn go_to_end(buf: i32) -> mlua::Result<()> {
     let lines: usize = api("nvim_buf_line_count", buf)?;
     for win in nvim::windows_of(buf)? {
@@ -63,7 +63,7 @@ pub(super) fn strip(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Says above each window of a terminal what runs there and how it stands.
+/// Shows the command and its state above each window of a terminal.
 pub(super) fn set_bars(key: TerminalKey) -> mlua::Result<()> {
     let (Some(shown), Some(info)) = (get(key), info(key)) else {
         return Ok(());
@@ -110,7 +110,7 @@ fn bar(info: &TerminalInfo, feed: Feed, width: usize) -> String {
     bar + "%*"
 }
 
-/// Returns how a terminal stands, and how that looks.
+/// Returns the state of a terminal in words, and its highlight group.
 fn state(state: &State) -> (String, Group) {
     let group = match state {
         State::Starting => "AcpToolPending",
@@ -124,7 +124,7 @@ fn state(state: &State) -> (String, Group) {
     )
 }
 
-/// Returns a text on one line, with `…` for what goes beyond `width` characters.
+/// Returns a text on one line, cut to `width` characters with `…`.
 pub fn shortened(text: &str, width: usize) -> String {
     let mut line = text.replace(char::is_control, " ");
     if line.chars().count() > width {
@@ -134,7 +134,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     line
 }
 
-/// Tells the commands how large their terminals are by now, as far as they are shown.
+/// Reports the sizes of the terminals that windows show to their commands.
 pub(super) fn resized() -> mlua::Result<()> {
     for key in keys() {
         let Some(shown) = get(key) else {
@@ -154,13 +154,13 @@ pub(super) fn resized() -> mlua::Result<()> {
             columns,
             rows,
         }));
-        // There is another width to fill.
+        // The bar is fitted to the width.
         set_bars(key)?;
     }
     Ok(())
 }
 
-/// Returns the columns and rows of a terminal, as Neovim counts them: of the largest window.
+/// Returns the columns and rows of a terminal: those of its largest window, as in Neovim.
 fn size(buf: i32) -> mlua::Result<(u16, u16)> {
     let mut size = (0, 0);
     for win in nvim::windows_of(buf)? {

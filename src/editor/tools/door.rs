@@ -1,6 +1,6 @@
-//! Where agents find Neovim's tools: the socket's path, the proxy, and what tokens are made of.
+//! The endpoint of Neovim's tools: the socket's path, the proxy, and the secret for tokens.
 //!
-//! Invariant: the path is one that a socket can have, and that nobody can guess beforehand.
+//! Invariant: the path is short enough for a socket, and cannot be guessed.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::editor::{nvim, state};
 use acp_core::spine::event::Event;
 use acp_core::tools::Door;
 
-/// The longest path a socket can have everywhere, with room to spare.
+/// The longest path that every system accepts for a socket, with a margin.
 const PATH_BYTES: usize = 100;
 
-/// Returns where the socket is to be, in a folder of its own that is not there yet.
+/// Returns the path for the socket, in a folder that does not exist yet.
 pub fn tools_socket_path() -> PathBuf {
     let run: String = nvim::vim_fn("stdpath", "run").unwrap_or_default();
     let random = random::<8>().unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn tools_socket_path() -> PathBuf {
         .unwrap_or_else(|| Path::new("/tmp").join(&name))
 }
 
-/// Tells the core of the door.
+/// Reports the endpoint to the core.
 pub fn open(socket: PathBuf) {
     match random() {
         Some(secret) => state::send(Event::ToolDoor(Door {
@@ -44,18 +44,18 @@ pub fn open(socket: PathBuf) {
     }
 }
 
-/// Returns the proxy, if it is installed.
+/// Returns the path of the proxy, if it is installed.
 fn proxy() -> mlua::Result<Option<PathBuf>> {
     let require: mlua::Function = nvim::lua().globals().get("require")?;
     let native: mlua::Table = require.call("acp.native")?;
     let (_, library): (mlua::Value, String) = native.get::<mlua::Function>("library")?.call(())?;
     let door: mlua::Table = require.call("acp.tools.door")?;
     let path: Option<String> = door.get::<mlua::Function>("proxy")?.call(library)?;
-    // Agents start it from folders of their own.
+    // Agents start it from other folders.
     Ok(path.and_then(|path| std::path::absolute(path).ok()))
 }
 
-/// Returns random bytes; `None` when the system has none.
+/// Returns random bytes; `None` if the system has none.
 fn random<const N: usize>() -> Option<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).ok()?;

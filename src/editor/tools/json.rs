@@ -1,29 +1,28 @@
-//! JSON and Lua values, as handlers of tools give and take them.
+//! Converts between JSON and Lua values, for the handlers of tools.
 //!
-//! Invariant: whatever a handler gives, reading it ends, and what cannot be JSON is told by its
-//! place.
+//! Invariant: reading any value ends, and an error names the position of the value that is no JSON.
 
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::editor::nvim;
 
-/// How deep a value may be: deeper ones contain themselves, most likely.
+/// The deepest nesting of a value: a deeper one probably contains itself.
 const DEPTH: usize = 100;
 
-/// How many bytes of text a value may have, and how many values: an agent reads no more.
+/// The largest value, in bytes of text plus a fee for each value: agents read no more.
 const BYTES: usize = 16 << 20;
 
-/// What an empty table is.
+/// The meaning of an empty table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
-    /// A list, unless it is `vim.empty_dict()`: data.
+    /// In data: a list, unless it is `vim.empty_dict()`.
     List,
-    /// An object, but where a JSON Schema has a list: a schema.
+    /// In a schema: an object, except where JSON Schema requires a list.
     Schema,
 }
 
-/// The words of a JSON Schema that have a list behind them.
+/// The keywords of JSON Schema whose value is a list.
 const LISTS: [&str; 8] = [
     "required",
     "enum",
@@ -35,11 +34,8 @@ const LISTS: [&str; 8] = [
     "type",
 ];
 
-/// Hands a value to Lua: arrays are lists, objects are tables, an empty object is
-/// `vim.empty_dict()`; a field that is null is left out, an item of a list is `vim.NIL`.
-///
-/// # Errors
-/// Only when memory is out.
+/// Converts a value to Lua: an empty object becomes `vim.empty_dict()`; a null field is left out, a
+/// null in a list becomes `vim.NIL`.
 pub fn to_lua(json: &Json) -> mlua::Result<Value> {
     let lua = nvim::lua();
     Ok(match json {
@@ -61,10 +57,7 @@ pub fn to_lua(json: &Json) -> mlua::Result<Value> {
     })
 }
 
-/// Hands an object to Lua, as [`to_lua`] does.
-///
-/// # Errors
-/// Only when memory is out.
+/// Converts an object to Lua, as [`to_lua`] does.
 pub fn object_to_lua(fields: &Map<String, Json>) -> mlua::Result<Table> {
     if fields.is_empty() {
         return nvim::vim()?.get::<mlua::Function>("empty_dict")?.call(());
@@ -78,10 +71,10 @@ pub fn object_to_lua(fields: &Map<String, Json>) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Reads a Lua value; text that is no UTF-8 is read as if it were.
+/// Reads a Lua value; invalid UTF-8 becomes replacement characters.
 ///
 /// # Errors
-/// A sentence that says what is no JSON, and where.
+/// A sentence that names the value that is no JSON, and its position.
 pub fn to_json(value: Value, empty: Empty) -> Result<Json, String> {
     let vim = nvim::vim().map_err(|error| nvim::message(&error))?;
     let mut reader = Reader {
@@ -94,13 +87,13 @@ pub fn to_json(value: Value, empty: Empty) -> Result<Json, String> {
     reader.read(value, Role::Value)
 }
 
-/// Where in a schema a value is.
+/// The role of a value in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Value,
-    /// Behind a word that has a list.
+    /// The value of a keyword that takes a list.
     List,
-    /// Where names are the author's own: `properties` and the like.
+    /// Has names that the author chose: `properties` and the like.
     Names,
 }
 
@@ -110,7 +103,7 @@ struct Reader {
     dict: Option<Table>,
     empty: Empty,
     left: usize,
-    /// The way to the value that is being read.
+    /// The path to the value that is being read.
     path: Vec<String>,
 }
 
@@ -139,10 +132,10 @@ impl Reader {
     }
 
     fn number(&self, number: f64) -> Result<Json, String> {
-        // Larger ones are not told apart by floats anyway.
+        // Floats cannot represent larger integers exactly.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if number.fract() == 0.0 && number.abs() < EXACT {
-            // In range and whole, as was just seen.
+            // It is whole and in range.
             #[allow(clippy::cast_possible_truncation)]
             return Ok(Json::Number((number as i64).into()));
         }
@@ -175,7 +168,7 @@ impl Reader {
             drop(fields);
             return self.list(table, length);
         }
-        // The same table gives the same text each time, whatever order Lua keeps it in.
+        // Sorted, so that the same table always gives the same text.
         let mut named = Vec::with_capacity(fields.len());
         for (key, value) in fields {
             named.push((self.key(&key)?, value));

@@ -1,6 +1,6 @@
-//! The tools' handlers: Lua functions that are run for agents.
+//! Runs the handlers of tools: Lua functions.
 //!
-//! Invariant: a call that cannot even be begun is answered, by what was wrong.
+//! Invariant: a call whose handler cannot be started is answered with the error.
 
 pub mod door;
 pub mod json;
@@ -21,7 +21,7 @@ use acp_core::tools::ToolResult;
 /// Runs a tool's handler.
 ///
 /// # Errors
-/// What the Lua side says of it; the call is answered by that, too.
+/// The Lua side failed; the call is answered with the same error.
 pub fn run(
     id: ToolUseId,
     session: SessionKey,
@@ -57,10 +57,7 @@ fn begin(
     call("acp.tools", "run", (about, name, arguments))
 }
 
-/// Hands a handler what it has asked for.
-///
-/// # Errors
-/// What the Lua side says of it.
+/// Passes the reply to a handler's request on to it.
 pub fn answer(id: ToolUseId, number: u32, result: Result<Json, String>) -> mlua::Result<()> {
     let (value, why) = match result {
         Ok(json) => (json::to_lua(&json)?, None),
@@ -69,10 +66,7 @@ pub fn answer(id: ToolUseId, number: u32, result: Result<Json, String>) -> mlua:
     call("acp.tools.run", "answer", (id.0, number, value, why))
 }
 
-/// Tells a handler that nobody waits for it.
-///
-/// # Errors
-/// What the Lua side says of it.
+/// Stops a handler whose result is no longer needed.
 pub fn stop(id: ToolUseId) -> mlua::Result<()> {
     call("acp.tools.run", "stop", id.0)
 }

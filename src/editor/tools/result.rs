@@ -1,6 +1,6 @@
-//! What a handler returns, as a call's result.
+//! Turns the return value of a handler into the result of a call.
 //!
-//! Invariant: there is a result for every value, if only an error that says what is wrong with it.
+//! Invariant: every value gives a result, or an error that says what is wrong with it.
 
 use nvim_oxi::mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
@@ -8,16 +8,16 @@ use serde_json::{Map, Value as Json};
 use super::json::{Empty, to_json};
 use acp_core::tools::ToolResult;
 
-/// The kinds of content blocks that the Model Context Protocol has.
+/// The kinds of content blocks in the Model Context Protocol.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-/// What agents are told of a handler that has returned nothing.
+/// The text for a handler that has returned nothing.
 const NOTHING: &str = "Done. The tool has nothing to say.";
 
-/// Reads what a handler has returned; `Err` has the words for the agent where that is no data.
+/// Reads the return value of a handler.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A sentence for the agent that says why the value is no data.
 pub fn read(value: Value) -> Result<ToolResult, String> {
     if value.is_nil() {
         return Ok(ToolResult::text(NOTHING));
@@ -28,7 +28,7 @@ pub fn read(value: Value) -> Result<ToolResult, String> {
     Ok(match json {
         Json::Object(fields) if is_content => whole(fields),
         Json::Object(fields) => data(&Json::Object(fields.clone()), fields),
-        // The protocol has objects only.
+        // The protocol allows only objects.
         Json::Array(items) if items.is_empty() => data(&Json::Object(Map::new()), Map::new()),
         Json::Array(items) => {
             let list = Json::Array(items);
@@ -41,7 +41,7 @@ pub fn read(value: Value) -> Result<ToolResult, String> {
     })
 }
 
-/// Returns whether a table is a result as the protocol has it.
+/// Returns whether a table is a complete result, with content blocks.
 fn has_blocks(table: &Table) -> bool {
     let Ok(Value::Table(blocks)) = table.raw_get("content") else {
         return false;
@@ -71,7 +71,7 @@ fn whole(mut fields: Map<String, Json>) -> ToolResult {
     }
 }
 
-/// Returns data, with a text of the same for agents that read no data.
+/// Returns data as a result, with the same data as text for agents that read only text.
 fn data(shown: &Json, fields: Map<String, Json>) -> ToolResult {
     let text = serde_json::to_string_pretty(shown).unwrap_or_default();
     ToolResult {
