@@ -131,7 +131,11 @@ end
 mergers.boolean, mergers.string, mergers.number = merge_plain, merge_plain, merge_plain
 
 function mergers.enum(node, base, value, path, into)
-  if not vim.tbl_contains(node.values, value) then
+  local instead = node.gone and node.gone[value]
+  if instead then
+    table.insert(into.problems, ("%s: %s"):format(path, instead))
+    return base
+  elseif not vim.tbl_contains(node.values, value) then
     wrong(into, path, node, value)
     return base
   end

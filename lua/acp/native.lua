@@ -77,7 +77,7 @@ local M = {}
 ---@field cwd string Absolute.
 ---@field mcp_servers? acp.native.McpServer[]
 ---@field additional_dirs? string[] Absolute.
----@field tools? "stdio"|"http" How the agent reaches Neovim's tools, if it does.
+---@field tools? boolean Whether the agent is offered Neovim's tools.
 ---@field new boolean
 ---@field session_id? string
 ---@field context? acp.Context

@@ -9,6 +9,7 @@
 ---@field default? any For all kinds except records and maps of records.
 ---@field required? boolean A record without it is dropped.
 ---@field values? (string|boolean)[] For an enum, or to restrict strings.
+---@field gone? table<string, string> For an enum: what to write instead of a former value.
 ---@field item? acp.schema.Node For a list or a map; without it, values are not checked.
 ---@field fields? acp.schema.Field[] For a record, in the order of the help.
 ---@field class? string For a record: the name of its type.
@@ -154,10 +155,14 @@ local agent = {
     ),
     field("tools", {
       kind = "enum",
-      values = { "stdio", "http", false },
+      values = { "stdio", false },
+      gone = {
+        http = 'agents no longer reach the tools over HTTP; write "stdio", which every agent supports, '
+          .. "or remove the key",
+      },
       default = "stdio",
-      doc = "How its sessions reach the tools of Neovim (|acp-tools|): by a program that the agent "
-        .. "starts, or over HTTP on 127.0.0.1, for agents that start none; `false`: not at all.",
+      doc = "How its sessions reach the tools of Neovim (|acp-tools|): \"stdio\", by a program that "
+        .. "the agent starts, or `false`: not at all.",
     }),
     field("missing_file", {
       kind = "enum",

@@ -36,7 +36,7 @@ function M.open(opts)
     cwd = cwd,
     mcp_servers = require("acp.mcp").servers(found.name, found.agent, cwd),
     additional_dirs = found.agent.additional_dirs,
-    tools = config.tools.enabled and found.agent.tools or nil,
+    tools = config.tools.enabled and found.agent.tools ~= false,
     new = opts.new == true,
     session_id = opts.session_id,
     context = opts.context,

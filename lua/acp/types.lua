@@ -57,9 +57,9 @@
 --- MCP servers for this agent, added to |acp-config-mcp_servers|: a list, or a function as
 --- described there.
 ---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
---- How its sessions reach the tools of Neovim (|acp-tools|): by a program that the agent starts, or
---- over HTTP on 127.0.0.1, for agents that start none; `false`: not at all.
----@field tools? "stdio"|"http"|false
+--- How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that the agent
+--- starts, or `false`: not at all.
+---@field tools? "stdio"|false
 --- The answer when the agent reads a file that does not exist: an error, or an empty text. The
 --- preset of Gemini CLI uses "empty", because an error would stop it from creating new files.
 ---@field missing_file? "error"|"empty"
@@ -355,7 +355,7 @@
 ---@field cwd? string
 ---@field additional_dirs string[]
 ---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
----@field tools "stdio"|"http"|false
+---@field tools "stdio"|false
 ---@field missing_file "error"|"empty"
 ---@field install? string
 

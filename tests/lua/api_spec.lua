@@ -92,7 +92,7 @@ return function(test)
       missing_file = "error",
       mcp_servers = {},
       additional_dirs = {},
-      tools = "stdio",
+      tools = true,
       cwd = vim.fs.normalize(vim.fn.getcwd()),
       new = true,
     }, open_call(calls))
@@ -175,19 +175,19 @@ return function(test)
     same({ "prompt", 8, "hello" }, calls[#calls])
   end)
 
-  test("the configuration says how an agent reaches Neovim's tools", function()
+  test("the configuration says whether an agent is offered Neovim's tools", function()
     local dir = support.program("my-agent")
-    local function way(tools, of_agent)
+    local function offered(tools, of_agent)
       local calls = support.fake({ status = NONE, open = 5 })
       local mine = { command = dir .. "/my-agent", tools = of_agent }
       require("acp").setup({ agents = { mine = mine }, tools = tools })
       require("acp").open({ agent = "mine" })
       return open_call(calls).tools
     end
-    same("stdio", way())
-    same("http", way(nil, "http"))
-    same(nil, way(nil, false))
-    same(nil, way({ enabled = false }, "http"))
+    same(true, offered())
+    same(true, offered(nil, "stdio"))
+    same(false, offered(nil, false))
+    same(false, offered({ enabled = false }, "stdio"))
   end)
 
   test("an agent is followed, or the other way round", function()

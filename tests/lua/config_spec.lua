@@ -34,6 +34,15 @@ return function(test)
     same("claude-agent-acp", config.agents.claude.command)
   end)
 
+  test("tools over HTTP are a mistake that says what to write, and the default stays", function()
+    local config = check({ { agents = { claude = { tools = "http", args = { "-v" } } } } }, {
+      "agents.claude.tools: agents no longer reach the tools over HTTP; "
+        .. 'write "stdio", which every agent supports, or remove the key',
+    })
+    same("stdio", config.agents.claude.tools)
+    same({ "-v" }, config.agents.claude.args)
+  end)
+
   test("all problems are found at once", function()
     check({
       {

@@ -194,7 +194,6 @@ acp
     protocolVersion: acp.PROTOCOL_VERSION,
     agentCapabilities: {
       loadSession: true,
-      mcpCapabilities: { http: true },
       sessionCapabilities: { resume: {}, close: {} },
     },
   }))

@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 const folder = dirname(dirname(process.env.MCP_SDK));
 const sdk = (file) => import(pathToFileURL(join(folder, file)));
 
-/// Connects to an entry of ACP's `mcpServers`: by its command, or by its URL.
+/// Connects to an entry of ACP's `mcpServers`, by its command.
 export async function connect(server, { onListChanged, onClose } = {}) {
   const { Client } = await sdk("client/index.js");
   const { ToolListChangedNotificationSchema } = await sdk("types.js");
@@ -25,18 +25,12 @@ export async function connect(server, { onListChanged, onClose } = {}) {
 
 async function transport(server) {
   const values = (list) => Object.fromEntries((list ?? []).map(({ name, value }) => [name, value]));
-  if (server.command) {
-    const { StdioClientTransport, getDefaultEnvironment } = await sdk("client/stdio.js");
-    return new StdioClientTransport({
-      command: server.command,
-      args: server.args,
-      env: { ...getDefaultEnvironment(), ...marks(), ...values(server.env) },
-      stderr: "inherit",
-    });
-  }
-  const { StreamableHTTPClientTransport } = await sdk("client/streamableHttp.js");
-  return new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: { headers: values(server.headers) },
+  const { StdioClientTransport, getDefaultEnvironment } = await sdk("client/stdio.js");
+  return new StdioClientTransport({
+    command: server.command,
+    args: server.args,
+    env: { ...getDefaultEnvironment(), ...marks(), ...values(server.env) },
+    stderr: "inherit",
   });
 }
 

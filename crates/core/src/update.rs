@@ -128,7 +128,6 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::ToolAsked { id, number, ask } => model.tool_asked(id, number, ask, fx),
         Event::ToolProgressed { id, progress } => model.tool_progressed(id, progress, fx),
         Event::ToolDone { id, result } => model.tool_done(id, result, fx),
-        Event::ToolPort { port } => model.tool_port(port),
         Event::ToolServerFailed { why } => model.tool_server_failed(why, fx),
         Event::ToolBegun { id, session, name } => model.tool_begun(id, session, name, fx),
         Event::ToolUsed {

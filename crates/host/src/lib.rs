@@ -281,7 +281,6 @@ impl Host {
                 self.mcp.admit(session, token, &self.kit)
             }
             HostEffect::ShutOutOfTools { session } => self.mcp.shut_out(session),
-            HostEffect::ServeToolsByHttp => self.mcp.serve_http(&self.kit),
             HostEffect::AnswerTool { id, result } => self.mcp.answer(id, result),
             HostEffect::ReportTool { id, progress } => self.mcp.report(id, progress),
             HostEffect::Preload { language } => self.preload(language),

@@ -6,7 +6,6 @@ use nvim_oxi::mlua::{self, Table};
 
 use acp::client::{McpServer, McpTransport};
 use acp_core::conversation::reach::Reach;
-use acp_core::tools::Way;
 
 /// Reads it; `allowed` are the folders any agent may work in.
 ///
@@ -24,11 +23,7 @@ pub(super) fn read(spec: &Table, allowed: &[PathBuf]) -> mlua::Result<Reach> {
             .map(PathBuf::from)
             .collect(),
         allowed: allowed.to_vec(),
-        tools: match spec.get::<Option<String>>("tools")?.as_deref() {
-            Some("stdio") => Some(Way::Stdio),
-            Some("http") => Some(Way::Http),
-            _ => None,
-        },
+        tools: spec.get("tools")?,
         is_told: false,
     })
 }

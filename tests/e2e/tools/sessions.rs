@@ -1,4 +1,4 @@
-//! Which session a call belongs to, by which way an agent is offered the tools, and when not.
+//! Which session a call belongs to, and when the tools are not offered.
 
 use super::*;
 
@@ -40,41 +40,6 @@ fn each_call_knows_its_session() {
         assert_eq!(&record["session"], own);
     }
     assert_eq!(nvim.children().len(), 1, "one agent");
-    nvim.quit();
-}
-
-#[test]
-fn an_agent_that_takes_http_reaches_the_tools_by_it() {
-    let nvim = start(project_with(&json!({ "tools": "http" })));
-    define(&nvim, WHERE);
-    let server = server(&nvim);
-    assert_eq!(server["type"], "http");
-    let url = server["url"].as_str().expect("a URL").to_owned();
-    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-    talk::talk(&nvim, "servers\nnames\ncall where {}");
-    wait_said(&nvim, "servers: neovim (http)");
-    assert_eq!(
-        result(&nvim, "call where")["structuredContent"]["session"],
-        1
-    );
-    // Another client, and the news.
-    let client = Client::start(&nvim, &server);
-    assert!(client.names(&nvim).contains(&"where".to_owned()));
-    nvim.lua("require('acp').tools.remove('where')", ());
-    nvim.wait("the news", || client.changes(&nvim) == 1);
-    assert!(!client.names(&nvim).contains(&"where".to_owned()));
-    drop(client);
-    // Without the token, and with a wrong one.
-    for headers in [
-        json!([]),
-        json!([{ "name": "Authorization", "value": "Bearer 0" }]),
-    ] {
-        let mut other = server.clone();
-        other["headers"] = headers;
-        let client = Client::try_start(&other);
-        let answer = client.answer(&nvim);
-        assert!(answer["failed"].is_string(), "{answer}");
-    }
     nvim.quit();
 }
 

@@ -38,7 +38,6 @@ impl Model {
     /// Gives a session a process: a running one with the same command, or a new one.
     pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
         self.leave(key, fx);
-        self.serve_tools_to(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };

@@ -9,7 +9,6 @@ use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::tools::Way;
 use acp::client::{McpAbilities, McpServer, McpTransport, SessionSetup};
 
 /// What the configuration has for a session.
@@ -20,8 +19,8 @@ pub struct Reach {
     pub additional: Vec<PathBuf>,
     /// Folders that any agent may read and write in through Neovim.
     pub allowed: Vec<PathBuf>,
-    /// How it is offered Neovim's own tools; `None`: it is not.
-    pub tools: Option<Way>,
+    /// Whether it is offered Neovim's own tools.
+    pub tools: bool,
     /// It was said what the agent cannot take.
     pub is_told: bool,
 }
@@ -38,7 +37,7 @@ impl Model {
         let info = info.and_then(|agent| agent.info.as_ref());
         let reaches = info.map(|info| info.mcp).unwrap_or_default();
         let takes_dirs = info.is_some_and(|info| info.sessions.additional_directories);
-        let tools = self.tools_for(reaches, key, fx);
+        let tools = self.tools_for(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return SessionSetup::default();
         };

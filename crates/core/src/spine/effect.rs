@@ -142,8 +142,6 @@ pub enum HostEffect {
     AdmitToTools { session: SessionKey, token: String },
     /// Nobody reaches the tools in the name of this session any more; who is there is put out.
     ShutOutOfTools { session: SessionKey },
-    /// The tools are served over HTTP, too; answered by `ToolPort` before any other effect.
-    ServeToolsByHttp,
     /// Answers a call, once.
     AnswerTool { id: ToolUseId, result: ToolResult },
     /// Tells a caller who wants to know how far a call is.

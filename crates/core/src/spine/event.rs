@@ -197,10 +197,6 @@ pub enum Event {
         id: ToolUseId,
         result: ToolResult,
     },
-    /// The server for agents that are reached over HTTP listens on this port of 127.0.0.1.
-    ToolPort {
-        port: u16,
-    },
     /// The tools can be reached by nobody; `why` is a sentence with the next step.
     ToolServerFailed {
         why: String,

@@ -44,7 +44,7 @@ fn asked(can: Value) -> (World, Value) {
             mcp: servers(),
             additional: vec!["/more".into()],
             allowed: vec!["/p".into(), "/lib".into(), "/more".into()],
-            tools: None,
+            tools: false,
             is_told: false,
         },
     });

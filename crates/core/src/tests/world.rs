@@ -438,7 +438,6 @@ impl World {
             HostEffect::OfferTools(_)
             | HostEffect::AdmitToTools { .. }
             | HostEffect::ShutOutOfTools { .. }
-            | HostEffect::ServeToolsByHttp
             | HostEffect::AnswerTool { .. }
             | HostEffect::ReportTool { .. } => self.log.push(tools::host_in_short(&effect)),
             HostEffect::Spawn { agent, spec } => {

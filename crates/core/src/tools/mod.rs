@@ -40,15 +40,6 @@ pub struct Door {
     pub secret: [u8; 32],
 }
 
-/// By which way an agent is offered the tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// It starts the proxy.
-    Stdio,
-    /// It comes to 127.0.0.1.
-    Http,
-}
-
 /// A tool as it was defined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
@@ -145,10 +136,6 @@ pub enum ToolAsk {
 #[derive(Debug, Default)]
 pub struct Tools {
     door: Option<Door>,
-    /// The port of the server over HTTP, once it is known.
-    port: Option<u16>,
-    /// It was asked for.
-    is_served_by_http: bool,
     /// Nobody can reach the tools.
     has_failed: bool,
     /// How many tokens were made: each is another one.

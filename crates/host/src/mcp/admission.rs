@@ -3,12 +3,11 @@
 //! Invariant: tokens are stored only as hashes and never shown or logged; comparing them takes
 //! constant time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use super::http::Service;
 use acp_core::spine::ids::SessionKey;
 
 /// Maximum number of connections per session.
@@ -23,8 +22,6 @@ pub(super) struct Admission {
     pub session: SessionKey,
     /// Cancelled when the session is shut out.
     pub end: CancellationToken,
-    /// Serves the session over HTTP, from its first request on.
-    pub http: OnceLock<Service>,
     token: blake3::Hash,
     connections: Arc<AtomicUsize>,
     calls: Arc<AtomicUsize>,
@@ -41,7 +38,6 @@ impl Admission {
         Self {
             session,
             end: CancellationToken::new(),
-            http: OnceLock::new(),
             token: blake3::hash(token.as_bytes()),
             connections: Arc::default(),
             calls: Arc::default(),

@@ -76,7 +76,7 @@ pub(super) async fn serve(
     });
     let reader = Reader {
         server: Arc::clone(&server),
-        admission: Arc::clone(&admission),
+        admission,
         out: out.clone(),
         messages,
         lines: Lines::new(LINE_BYTES),
@@ -90,7 +90,7 @@ pub(super) async fn serve(
         reader.run(reading, first).await;
         lost.cancel();
     });
-    let service = Service::new(Arc::clone(&server), admission, gone);
+    let service = Service::new(Arc::clone(&server), gone);
     let wire = Wire {
         server: Arc::clone(&server),
         inward,

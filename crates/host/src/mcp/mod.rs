@@ -1,4 +1,4 @@
-//! The server that agents reach Neovim's tools by: MCP on a Unix socket, and on loopback HTTP.
+//! The MCP server of Neovim's tools, on a Unix socket.
 //!
 //! Invariants: nobody without a session's token gets an answer; every call is reported as an event
 //! with an id of its own, and answered once.
@@ -6,7 +6,6 @@
 mod admission;
 mod calls;
 mod connection;
-mod http;
 mod line;
 mod offer;
 mod service;
@@ -43,7 +42,6 @@ pub(super) struct McpServer {
     server: OnceLock<Arc<Server>>,
     /// What is there once somebody was let in: the socket's folder goes with it.
     place: Mutex<Option<SocketFolder>>,
-    port: Mutex<Option<u16>>,
 }
 
 /// What all connections share.
@@ -67,7 +65,6 @@ impl McpServer {
             socket,
             server: OnceLock::new(),
             place: Mutex::default(),
-            port: Mutex::default(),
         }
     }
 
@@ -98,26 +95,6 @@ impl McpServer {
             && let Some(old) = server.admitted().remove(&session)
         {
             old.end.cancel();
-        }
-    }
-
-    /// Serves over HTTP, too.
-    pub fn serve_http(&self, kit: &Kit) {
-        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
-        if port.is_none() {
-            match http::listen(self.server(kit)) {
-                Ok(bound) => *port = Some(bound),
-                Err(error) => {
-                    let why = format!(
-                        "Agents cannot reach Neovim's tools over HTTP: no port of 127.0.0.1 can \
-                         be listened on ({error}). Set `tools = \"stdio\"` for the agent."
-                    );
-                    kit.inbox.send(Event::ToolServerFailed { why });
-                }
-            }
-        }
-        if let Some(port) = *port {
-            kit.inbox.send(Event::ToolPort { port });
         }
     }
 
@@ -184,17 +161,6 @@ impl McpServer {
             })
         };
         self.server.get_or_init(new)
-    }
-}
-
-impl Drop for McpServer {
-    fn drop(&mut self) {
-        if let Some(server) = self.server.get() {
-            // What serves a session over HTTP holds the server.
-            for (_, admission) in server.admitted().drain() {
-                admission.end.cancel();
-            }
-        }
     }
 }
 

@@ -16,7 +16,6 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Server;
-use super::admission::Admission;
 use super::calls::{Call, CallUpdate};
 use super::offer::Offer;
 use crate::guard::guarded;
@@ -54,7 +53,6 @@ impl Parcel {
 #[derive(Debug)]
 pub(super) struct Service {
     server: Arc<Server>,
-    admission: Arc<Admission>,
     /// Cancelled when the client is gone.
     gone: CancellationToken,
     /// From when on the client is told of changes.
@@ -65,12 +63,11 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub fn new(server: Arc<Server>, admission: Arc<Admission>, gone: CancellationToken) -> Self {
+    pub fn new(server: Arc<Server>, gone: CancellationToken) -> Self {
         let end = CancellationToken::new();
         Self {
             offers: server.offers(),
             server,
-            admission,
             gone,
             _end: end.clone().drop_guard(),
             end,
@@ -129,37 +126,22 @@ impl ServerHandler for Service {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        _request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let went_wrong = || Err(ErrorData::internal_error("The call went wrong.", None));
         let work = async {
-            let parcel = context.extensions.get::<Parcel>();
-            let taken = match parcel.and_then(Parcel::take) {
-                Some(taken) => taken,
-                // It came over HTTP.
-                None => {
-                    let arguments = Json::Object(request.arguments.unwrap_or_default());
-                    let bytes = serde_json::to_vec(&arguments).map_or(0, |text| text.len());
-                    let name = request.name.into_owned();
-                    let take = self
-                        .server
-                        .take(&self.admission, None, name, arguments, bytes);
-                    tokio::select! {
-                        taken = take => taken,
-                        () = context.ct.cancelled() => return Err(given_up()),
-                        () = self.gone.cancelled() => return Err(given_up()),
-                    }
-                }
-            };
-            match taken {
-                Taken::Call(call) => self.wait(call, &context).await,
-                Taken::Done(result) => Ok(response(result)),
-                Taken::Refused(error) => Err(error),
+            // The connection's reader puts one into every call before rmcp sees it.
+            match context.extensions.get().and_then(Parcel::take) {
+                Some(Taken::Call(call)) => self.wait(call, &context).await,
+                Some(Taken::Done(result)) => Ok(response(result)),
+                Some(Taken::Refused(error)) => Err(error),
+                None => went_wrong(),
             }
         };
         let inbox = &self.server.kit.inbox;
         let outcome = guarded("a call of a tool", inbox, work).await;
-        outcome.unwrap_or_else(|| Err(ErrorData::internal_error("The call went wrong.", None)))
+        outcome.unwrap_or_else(went_wrong)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

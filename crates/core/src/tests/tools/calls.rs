@@ -251,7 +251,7 @@ fn always_is_remembered_for_the_tool_and_the_session() {
     w.skip();
     w.uses(3, "other", json!({}));
     w.saw(&["permission 2 of 1 requested"]);
-    w.opens_with_tools(2, Some(crate::tools::Way::Stdio));
+    w.opens_with_tools(2);
     w.skip();
     w.happens(Event::ToolUsed {
         id: id(4),

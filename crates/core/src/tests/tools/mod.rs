@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::{Event, Origin};
 use crate::spine::ids::{SessionKey, ToolUseId};
-use crate::tools::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec, Way};
+use crate::tools::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 
 /// What has become of calls: each is answered once, and runs only if it may.
 #[derive(Debug, Default)]
@@ -263,8 +263,12 @@ impl World {
         self.happens(Event::ToolsDefined(tools()));
     }
 
-    /// Opens a session whose agent is to reach the tools.
-    fn opens_with_tools(&mut self, session: u32, way: Option<Way>) {
+    /// Opens a session whose agent is offered the tools.
+    fn opens_with_tools(&mut self, session: u32) {
+        self.opens_reaching(session, true);
+    }
+
+    fn opens_reaching(&mut self, session: u32, tools: bool) {
         self.happens(Event::Open {
             session: SessionKey(session),
             spec: spec("bot"),
@@ -272,7 +276,7 @@ impl World {
             project: "/p".into(),
             origin: Origin::New,
             reach: Reach {
-                tools: way,
+                tools,
                 ..Reach::default()
             },
         });
@@ -282,7 +286,7 @@ impl World {
     fn with_tools() -> Self {
         let mut w = Self::new();
         w.has_tools();
-        w.opens_with_tools(1, Some(Way::Stdio));
+        w.opens_with_tools(1);
         w.prompts("hi");
         w.skip();
         w

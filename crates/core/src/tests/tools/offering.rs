@@ -6,7 +6,7 @@ use super::super::world::{A1, S1, World};
 use super::{door, tool, tools};
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
-use crate::tools::{Door, ToolPermission, Way};
+use crate::tools::{Door, ToolPermission};
 
 /// Returns what the agent was given to reach the tools, of the sessions that were opened.
 fn servers(w: &World) -> Vec<Value> {
@@ -48,7 +48,7 @@ fn an_agent_is_given_the_proxy_and_a_token_that_is_let_in_before_it_knows() {
     let mut w = World::new();
     w.has_tools();
     w.skip();
-    w.opens_with_tools(1, Some(Way::Stdio));
+    w.opens_with_tools(1);
     w.saw(&[
         "spawn bot as a1",
         "a1 <- initialize",
@@ -70,7 +70,7 @@ fn an_agent_is_given_the_proxy_and_a_token_that_is_let_in_before_it_knows() {
 fn each_time_a_session_is_opened_its_token_is_another_one() {
     let mut w = World::with_tools();
     w.happens(Event::Restart { session: S1 });
-    w.opens_with_tools(2, Some(Way::Stdio));
+    w.opens_with_tools(2);
     w.happens(Event::Close {
         session: SessionKey(2),
     });
@@ -98,11 +98,10 @@ fn an_agent_that_is_gone_is_shut_out() {
 
 #[test]
 fn nothing_is_offered_where_nothing_is_wanted_or_there() {
-    for (way, has_door, has_tools) in [
-        (None, true, true),
-        (Some(Way::Stdio), false, true),
-        (Some(Way::Stdio), true, false),
-        (Some(Way::Http), true, false),
+    for (is_wanted, has_door, has_tools) in [
+        (false, true, true),
+        (true, false, true),
+        (true, true, false),
     ] {
         let mut w = World::new();
         if has_door {
@@ -112,9 +111,9 @@ fn nothing_is_offered_where_nothing_is_wanted_or_there() {
             w.happens(Event::ToolsDefined(tools()));
         }
         w.skip();
-        w.opens_with_tools(1, way);
+        w.opens_reaching(1, is_wanted);
         assert_eq!(servers(&w), [] as [Value; 0]);
-        assert!(!w.was_told("admit") && !w.was_told("serve"), "{:?}", w.log);
+        assert!(!w.was_told("admit"), "{:?}", w.log);
         assert_eq!(w.chat(), "");
     }
 }
@@ -127,46 +126,10 @@ fn a_proxy_that_is_not_there_is_told_of_once() {
         proxy: None,
         ..door()
     }));
-    w.opens_with_tools(1, Some(Way::Stdio));
+    w.opens_with_tools(1);
     w.happens(Event::Restart { session: S1 });
     assert_eq!(servers(&w), [] as [Value; 0]);
     assert_eq!(w.chat().matches("`acp-mcp` is not beside").count(), 1);
-}
-
-#[test]
-fn over_http_the_port_is_asked_for_before_the_agent_starts() {
-    for (can, port, want) in [
-        (true, true, ""),
-        (true, false, "not served over HTTP yet"),
-        (false, true, "Set `agents.bot.tools` to \"stdio\""),
-    ] {
-        let mut w = World::new();
-        w.has_tools();
-        w.skip();
-        w.abilities = json!({ "mcpCapabilities": { "http": can } });
-        w.holds(super::super::world::Part::Agents);
-        w.opens_with_tools(1, Some(Way::Http));
-        w.saw(&["ServeToolsByHttp", "spawn bot as a1"]);
-        if port {
-            w.happens(Event::ToolPort { port: 4711 });
-        }
-        w.goes_on();
-        assert!(w.chat().contains(want), "{}", w.chat());
-        if want.is_empty() {
-            let token = &w.calls.tokens[0].1;
-            let header = json!({ "name": "Authorization", "value": format!("Bearer {token}") });
-            let server = json!({
-                "type": "http", "name": "neovim", "url": "http://127.0.0.1:4711/mcp",
-                "headers": [header],
-            });
-            assert_eq!(servers(&w), [server]);
-        } else {
-            assert_eq!(servers(&w), [] as [Value; 0]);
-        }
-        w.skip();
-        w.happens(Event::Restart { session: S1 });
-        assert!(!w.was_told("ServeToolsByHttp"), "it is served once");
-    }
 }
 
 #[test]
@@ -177,6 +140,6 @@ fn a_server_that_has_failed_is_offered_to_nobody() {
     let why = "No socket.".to_owned();
     w.happens(Event::ToolServerFailed { why });
     w.saw(&["Warn: No socket."]);
-    w.opens_with_tools(1, Some(Way::Stdio));
+    w.opens_with_tools(1);
     assert_eq!(servers(&w), [] as [Value; 0]);
 }

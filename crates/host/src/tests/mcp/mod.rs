@@ -3,7 +3,6 @@
 mod calls;
 mod door;
 mod flood;
-mod over_http;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
