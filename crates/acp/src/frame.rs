@@ -13,13 +13,21 @@ pub const MAX_LINE: usize = 64 << 20;
 /// Capacity for a partial line that is kept between lines.
 const KEPT: usize = 64 << 10;
 
-/// One line of an agent's stdout.
+/// Maximum size of each end kept of a line that exceeds the cap.
+pub const END_BYTES: usize = 4 << 10;
+
+/// One line of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A line that is not empty, without its line end.
     Line(&'a [u8]),
-    /// A dropped line that exceeded the cap; `bytes` is its full size without the `\n`.
-    TooLong { bytes: usize },
+    /// A dropped line that exceeded the cap: its first and last bytes, and its full size without
+    /// the `\n`.
+    TooLong {
+        head: &'a [u8],
+        tail: &'a [u8],
+        bytes: usize,
+    },
 }
 
 impl Frame<'_> {
@@ -27,7 +35,7 @@ impl Frame<'_> {
     pub fn decode(self) -> Vec<Message> {
         match self {
             Frame::Line(line) => rpc::decode(line),
-            Frame::TooLong { bytes } => vec![Message::TooLong { bytes }],
+            Frame::TooLong { bytes, .. } => vec![Message::TooLong { bytes }],
         }
     }
 }
@@ -38,11 +46,20 @@ impl Frame<'_> {
 #[derive(Debug)]
 pub struct LineDecoder {
     max_line: usize,
-    /// The beginning of an unfinished line.
+    /// The beginning of an unfinished line; only its first bytes once it exceeds the cap.
     partial: Vec<u8>,
-    /// Bytes dropped from the current line; nonzero once it exceeds the cap.
-    dropped: usize,
+    /// Set once the current line exceeds the cap.
+    rest: Option<Rest>,
     at_start: bool,
+}
+
+/// The end of a line that exceeds the cap.
+#[derive(Debug, Default)]
+struct Rest {
+    /// The line's last bytes.
+    tail: Vec<u8>,
+    /// The size of the line.
+    bytes: usize,
 }
 
 impl Default for LineDecoder {
@@ -62,7 +79,7 @@ impl LineDecoder {
         Self {
             max_line,
             partial: Vec::new(),
-            dropped: 0,
+            rest: None,
             at_start: true,
         }
     }
@@ -84,34 +101,48 @@ impl LineDecoder {
         self.line(&[], out);
     }
 
+    /// Returns the unfinished line, or only its first bytes once it exceeds the cap.
+    pub fn unfinished(&self) -> &[u8] {
+        &self.partial
+    }
+
     /// Emits the line that ends with `tail`.
     fn line(&mut self, tail: &[u8], out: &mut impl FnMut(Frame<'_>)) {
         let at_start = std::mem::take(&mut self.at_start);
-        let fits = self.dropped == 0 && self.partial.len() + tail.len() <= self.max_line;
-        if fits && self.partial.is_empty() {
+        let is_whole = self.partial.is_empty() && tail.len() <= self.max_line;
+        if is_whole {
             emit(tail, at_start, out);
             return;
         }
-        if fits {
-            self.hold(tail);
-            emit(&self.partial, at_start, out);
-        } else {
-            let bytes = self.dropped + self.partial.len() + tail.len();
-            out(Frame::TooLong { bytes });
+        self.hold(tail);
+        match self.rest.take() {
+            None => emit(&self.partial, at_start, out),
+            Some(Rest { tail, bytes }) => out(Frame::TooLong {
+                head: &self.partial,
+                tail: &tail,
+                bytes,
+            }),
         }
-        self.dropped = 0;
         self.partial.clear();
         if self.partial.capacity() > KEPT {
             self.partial = Vec::new();
         }
     }
 
-    /// Buffers a piece of an unfinished line, or counts it if the line is too long.
+    /// Buffers a piece of an unfinished line, or only the line's ends if it is too long.
     fn hold(&mut self, piece: &[u8]) {
         let len = self.partial.len() + piece.len();
-        if self.dropped > 0 || len > self.max_line {
-            self.dropped += len;
-            self.partial = Vec::new();
+        if let Some(rest) = &mut self.rest {
+            rest.add(piece);
+            return;
+        }
+        if len > self.max_line {
+            let rest = self.rest.insert(Rest::default());
+            rest.add(&self.partial);
+            rest.add(piece);
+            let ends = END_BYTES.min(self.max_line);
+            let head = self.partial.iter().chain(piece).take(ends);
+            self.partial = head.copied().collect();
             return;
         }
         if len > self.partial.capacity() {
@@ -121,6 +152,21 @@ impl LineDecoder {
         }
         self.partial.extend_from_slice(piece);
     }
+}
+
+impl Rest {
+    fn add(&mut self, piece: &[u8]) {
+        self.bytes += piece.len();
+        self.tail.extend_from_slice(last(piece));
+        let surplus = self.tail.len() - last(&self.tail).len();
+        self.tail.drain(..surplus);
+    }
+}
+
+/// Returns the last bytes of a piece, at most [`END_BYTES`].
+fn last(piece: &[u8]) -> &[u8] {
+    let start = piece.len().saturating_sub(END_BYTES);
+    piece.get(start..).unwrap_or_default()
 }
 
 fn emit(line: &[u8], at_start: bool, out: &mut impl FnMut(Frame<'_>)) {
@@ -140,11 +186,15 @@ mod tests {
 
     use super::*;
 
-    /// An owned frame: a line, or the size of one that was too long.
+    /// An owned frame: a line, or the ends and the size of one that was too long.
     #[derive(Debug, PartialEq)]
     enum Got {
         Line(Vec<u8>),
-        TooLong(usize),
+        TooLong(Vec<u8>, Vec<u8>, usize),
+    }
+
+    fn too_long(head: &str, tail: &str, bytes: usize) -> Got {
+        Got::TooLong(head.into(), tail.into(), bytes)
     }
 
     fn run<'a>(max_line: usize, reads: impl IntoIterator<Item = &'a [u8]>) -> Vec<Got> {
@@ -153,7 +203,9 @@ mod tests {
         let mut out = |frame: Frame<'_>| {
             got.push(match frame {
                 Frame::Line(line) => Got::Line(line.to_vec()),
-                Frame::TooLong { bytes } => Got::TooLong(bytes),
+                Frame::TooLong { head, tail, bytes } => {
+                    Got::TooLong(head.into(), tail.into(), bytes)
+                }
             });
         };
         for read in reads {
@@ -201,10 +253,10 @@ mod tests {
         let stream = b"12345\n123456\n\n1234567890123\r\nok\n1234567";
         let want = [
             Got::Line(b"12345".into()),
-            Got::TooLong(6),
-            Got::TooLong(14),
+            too_long("12345", "123456", 6),
+            too_long("12345", "1234567890123\r", 14),
             Got::Line(b"ok".into()),
-            Got::TooLong(7),
+            too_long("12345", "1234567", 7),
         ];
         for size in 1..=stream.len() {
             assert_eq!(run(5, stream.chunks(size)), want, "reads of {size}");
@@ -222,13 +274,19 @@ mod tests {
             most = most.max(decoder.partial.capacity());
         }
         assert_eq!(most, MAX_LINE);
-        assert_eq!(decoder.partial.capacity(), 0, "held after it was dropped");
+        let tail = decoder.rest.as_ref().map_or(0, |rest| rest.tail.capacity());
+        let held = decoder.partial.capacity() + tail;
+        assert!(held <= 4 * END_BYTES, "{held} held after it was dropped");
         let mut got = Vec::new();
-        decoder.push(b"\nnext\n", &mut |frame| {
+        decoder.push(b"end\nnext\n", &mut |frame| {
             got.push(format!("{frame:?}"));
         });
         let next = Frame::Line(b"next");
-        let long = Frame::TooLong { bytes: 80 << 20 };
+        let long = Frame::TooLong {
+            head: &read[..END_BYTES],
+            tail: &[&read[..END_BYTES - 3], b"end"].concat(),
+            bytes: (80 << 20) + 3,
+        };
         assert_eq!(got, [format!("{long:?}"), format!("{next:?}")]);
     }
 

@@ -17,7 +17,7 @@ mod shown;
 mod tests;
 
 pub use decode::{content_block, tool_kind};
-pub use frame::{Frame, LineDecoder};
+pub use frame::{END_BYTES, Frame, LineDecoder};
 pub use message::*;
 pub use options::*;
 pub use shown::{News, TerminalNews, take_terminal_news};

@@ -30,10 +30,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
 use super::calls::Call;
-use super::line::{self, Frame, Lines};
+use super::ends;
 use super::service::{Parcel, Service};
 use super::{LINE_BYTES, Server};
 use crate::log::cut;
+use acp::{END_BYTES, Frame, LineDecoder};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 
@@ -79,7 +80,7 @@ pub(super) async fn serve(
         admission,
         out: out.clone(),
         messages,
-        lines: Lines::new(LINE_BYTES),
+        decoder: LineDecoder::with_max_line(LINE_BYTES),
         begun: None,
         has_looked: false,
         is_initialized: false,
@@ -220,7 +221,7 @@ struct Reader {
     admission: Arc<Admission>,
     out: Out,
     messages: Sender<ClientJsonRpcMessage>,
-    lines: Lines,
+    decoder: LineDecoder,
     /// The call that the unfinished line is the beginning of.
     begun: Option<Call>,
     /// The unfinished line will tell no more than it has.
@@ -232,6 +233,16 @@ struct Reader {
 
 /// The server is gone: nobody takes messages any more.
 struct Over;
+
+/// A line that has ended.
+enum Whole {
+    Line(Vec<u8>),
+    /// A line past the cap; `id` is that of the request in it.
+    TooLong {
+        id: Option<String>,
+        bytes: usize,
+    },
+}
 
 impl Reader {
     /// Reads until the client or its session ends; what was read until then is passed on.
@@ -255,9 +266,19 @@ impl Reader {
         }
     }
 
-    async fn take(&mut self, mut bytes: &[u8]) -> Result<(), Over> {
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), Over> {
         let limit = self.server.kit.limits.tools_backlog;
-        while let Some(frame) = self.lines.next(&mut bytes) {
+        let mut frames = Vec::new();
+        self.decoder.push(bytes, &mut |frame| {
+            frames.push(match frame {
+                Frame::Line(line) => Whole::Line(line.to_vec()),
+                Frame::TooLong { head, tail, bytes } => Whole::TooLong {
+                    id: ends::id(head, tail),
+                    bytes,
+                },
+            });
+        });
+        for frame in frames {
             let begun = self.begun.take();
             self.has_looked = false;
             tokio::select! {
@@ -265,10 +286,8 @@ impl Reader {
                 () = self.stop.cancelled() => return Err(Over),
             }
             match frame {
-                Frame::Line(line) => self.line(&line, begun).await?,
-                Frame::TooLong { head, tail, bytes } => {
-                    self.too_long(&head, &tail, bytes, begun).await;
-                }
+                Whole::Line(line) => self.line(&line, begun).await?,
+                Whole::TooLong { id, bytes } => self.too_long(id, bytes, begun).await,
             }
         }
         self.look().await;
@@ -280,11 +299,10 @@ impl Reader {
         if self.has_looked || !self.is_initialized {
             return;
         }
-        let beginning = self.lines.beginning();
-        if !beginning.is_empty() {
-            self.has_looked = self.lines.is_long();
-        }
-        let Some(name) = line::called(beginning) else {
+        let line = self.decoder.unfinished();
+        let beginning = line.get(..END_BYTES).unwrap_or(line);
+        self.has_looked = beginning.len() == END_BYTES;
+        let Some(name) = ends::called(beginning) else {
             return;
         };
         self.has_looked = true;
@@ -310,7 +328,7 @@ impl Reader {
         }
         log_message(&self.server, "->", line);
         let Ok(outline) = serde_json::from_slice::<Outline<'_>>(line) else {
-            let id = line::id(line, line);
+            let id = ends::id(line, line);
             self.server
                 .log(Level::Warn, "A client has sent what is no message.");
             self.refuse(id, ErrorCode::PARSE_ERROR, "This is no JSON message.");
@@ -411,7 +429,7 @@ impl Reader {
         }
     }
 
-    async fn too_long(&mut self, head: &[u8], tail: &[u8], bytes: usize, begun: Option<Call>) {
+    async fn too_long(&mut self, id: Option<String>, bytes: usize, begun: Option<Call>) {
         let why = format!(
             "A message of {} MiB is too long: the limit is {} MiB. Send less at once.",
             bytes.div_ceil(1 << 20),
@@ -428,7 +446,7 @@ impl Reader {
             // A core that is gone needs not be told.
             let _ = call.settle(0, event).await;
         }
-        self.refuse(line::id(head, tail), ErrorCode::INVALID_REQUEST, &why);
+        self.refuse(id, ErrorCode::INVALID_REQUEST, &why);
     }
 
     /// Answers what the server never sees; without an id there is nobody to answer.

@@ -6,7 +6,7 @@
 mod admission;
 mod calls;
 mod connection;
-mod line;
+mod ends;
 mod offer;
 mod service;
 mod socket;
