@@ -27,6 +27,7 @@ use acp::{Frame, LineDecoder, Message};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::AgentKey;
+use acp_core::terminals::on_screen;
 use acp_edge::inbox::Inbox;
 
 /// Maximum size of one read, and of one write gathered from several lines.
@@ -217,29 +218,10 @@ pub(super) async fn read_stderr(mut pipe: Pipe, name: &str, log: &Log) -> Vec<St
     }
 }
 
-/// Returns a line of stderr without escape sequences and control characters, cut to
-/// [`STDERR_BYTES`].
+/// Returns a line of stderr as a screen would show it, at most [`STDERR_BYTES`] of it.
 fn plain(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    let mut out = String::with_capacity(text.len());
-    let mut chars = cut(&text, STDERR_BYTES).chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            // CSI: up to its final byte.
-            '\u{1b}' if chars.next_if_eq(&'[').is_some() => {
-                chars.find(|c| ('@'..='~').contains(c));
-            }
-            // OSC: up to BEL or ESC \.
-            '\u{1b}' if chars.next_if_eq(&']').is_some() => {
-                if chars.find(|&c| c == '\u{7}' || c == '\u{1b}') == Some('\u{1b}') {
-                    chars.next_if_eq(&'\\');
-                }
-            }
-            '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
+    let mut out = on_screen(cut(&text, STDERR_BYTES));
     if text.len() > STDERR_BYTES {
         out.push('…');
     }
@@ -341,6 +323,7 @@ mod tests {
     #[test]
     fn stderr_is_shown_without_colours() {
         check("\u{1b}[1;31merror\u{1b}[0m: x\ty\r", "error: x\ty");
+        check("10%\r 20%\r100%\r", "100%");
         check("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7}", "link");
         check("\u{1b}[31", "");
         check("\u{1b}", "");

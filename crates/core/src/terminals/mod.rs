@@ -26,7 +26,7 @@ pub use lines::{ShownTerminal, ShownTerminals};
 
 pub use self::pace::{Pace, TYPING};
 use self::plain::Plain;
-pub use self::plain::without_codes;
+pub use self::plain::{on_screen, without_codes};
 pub(crate) use self::requests::Caller;
 pub use self::shown::Output;
 use self::shown::Shown;

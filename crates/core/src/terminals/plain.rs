@@ -12,15 +12,17 @@ use super::screen::{Screen, ceil};
 /// What is kept at least, for the screen.
 const KEPT: usize = 64 * 1024;
 
-/// Returns a text as it would be read on a screen; most have nothing to be taken out.
+/// Returns a text as a screen would show it; `None` when no escape code is in it.
 pub fn without_codes(text: &str) -> Option<String> {
-    if !text.contains('\x1b') {
-        return None;
-    }
+    text.contains('\x1b').then(|| on_screen(text))
+}
+
+/// Returns a text as a screen would show it: without escape codes and control characters.
+pub fn on_screen(text: &str) -> String {
     let mut plain = Plain::new(text.len());
     plain.push(text.as_bytes());
     plain.finish();
-    Some(plain.text().0.to_owned())
+    plain.text().0.to_owned()
 }
 
 /// Plain text that is cut from the beginning.
