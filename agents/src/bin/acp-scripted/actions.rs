@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use serde_json::{Value, json};
 
 use crate::pattern::matches;
@@ -22,7 +24,7 @@ pub fn run(runner: &mut Runner<'_>, verb: &Verb) -> Result<(), Stop> {
             let text = runner.vars.text(it)?;
             bytes(runner, text.as_bytes(), *newline)
         }
-        Verb::RawB64 { it, newline } => bytes(runner, &base64(it)?, *newline),
+        Verb::RawB64 { it, newline } => bytes(runner, &decoded(it)?, *newline),
         Verb::Flood { it } => flood(runner, it),
         Verb::BigSay { it } => big_say(runner, it),
         Verb::Stderr { it } => {
@@ -260,43 +262,7 @@ fn measure_read(runner: &mut Runner<'_>, it: &MeasureRead) -> Result<(), Stop> {
     Ok(())
 }
 
-fn base64(text: &str) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    let (mut bits, mut held) = (0u32, 0u32);
-    for byte in text.bytes().filter(|b| *b != b'=') {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return Err(format!("raw_b64: {:?} is not base64", char::from(byte))),
-        };
-        bits = (bits << 6 | u32::from(six)) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.extend(u8::try_from((bits >> held) & 0xff));
-        }
-    }
-    Ok(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(text: &str, expected: Result<&[u8], &str>) {
-        let got = base64(text);
-        assert_eq!(got.as_deref().map_err(String::as_str), expected);
-    }
-
-    #[test]
-    fn base64_is_decoded() {
-        check("", Ok(b""));
-        check("/w==", Ok(b"\xff"));
-        check("aGk=", Ok(b"hi"));
-        check("aGVsbG8gd29ybGQ", Ok(b"hello world"));
-        check("a b", Err("raw_b64: ' ' is not base64"));
-    }
+fn decoded(base64: &str) -> Result<Vec<u8>, String> {
+    let decoded = STANDARD_PAD_INDIFFERENT.decode(base64);
+    decoded.map_err(|error| format!("raw_b64: {error}"))
 }

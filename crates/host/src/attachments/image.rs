@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{PATIENCE, base64, tool};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{PATIENCE, tool};
 use crate::Environment;
 use crate::command;
 use acp_core::conversation::attachment::Image;
@@ -86,7 +89,7 @@ fn image(bytes: &[u8], whose: &str) -> Result<Image, String> {
     })?;
     Ok(Image {
         mime,
-        data: base64::encode(bytes).into(),
+        data: STANDARD.encode(bytes).into(),
         bytes: bytes.len(),
     })
 }

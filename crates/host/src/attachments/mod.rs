@@ -4,7 +4,6 @@
 //! Invariant: every request gets one answer; tools run with a time limit, and their output is
 //! bounded.
 
-mod base64;
 mod files;
 mod image;
 mod prompts;
