@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::conversation::attachment::{Attachment, Image};
 use crate::conversation::history::{Bounds, HistoryNews, Wish};
 use crate::conversation::login::LoginStep;
@@ -590,7 +592,7 @@ pub struct DiskFile {
 }
 
 /// Tells a file on disk from the one that was there before, without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     pub inode: u64,
     pub bytes: u64,
@@ -599,8 +601,10 @@ pub struct Stamp {
 }
 
 /// A file as read from disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskText {
+    /// Not serialized: the host keeps texts apart, in its store.
+    #[serde(skip)]
     pub text: Text,
     pub format: Format,
 }

@@ -3,7 +3,11 @@
 //! Invariant: a [`FileChange`] begins where the last one of its path has ended: `before` is what
 //! the core was told last, or what the checkpoint has.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_with::{As, FromInto};
 
 use crate::spine::event::{DiskText, Stamp};
 use crate::text::Text;
@@ -11,8 +15,11 @@ use crate::text::Text;
 /// The largest file whose content is kept, in bytes.
 pub const MAX_KEPT: u64 = 5 << 20;
 
+/// Serializes a path that need not be UTF-8, which `PathBuf` does not.
+type RawPath = As<FromInto<OsString>>;
+
 /// What is at a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     pub body: Body,
     /// The permission bits; `None` where there is nothing.
@@ -22,7 +29,7 @@ pub struct FileState {
 }
 
 /// The content of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Body {
     Missing,
     Text(DiskText),
@@ -33,13 +40,13 @@ pub enum Body {
         blob: Option<Blob>,
     },
     /// A symbolic link, and where it leads.
-    Link(PathBuf),
+    Link(#[serde(with = "RawPath")] PathBuf),
     /// It could not be read; the words say why.
     Unreadable(String),
 }
 
 /// The name of a content in the store: its hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Blob(pub [u8; 32]);
 
 /// A file that is another than before.
@@ -73,15 +80,19 @@ pub struct Committed {
 }
 
 /// The review of a file, as it outlives this Neovim.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptReview {
+    #[serde(with = "RawPath")]
     pub path: PathBuf,
     /// Where the file was before the agent moved it.
+    #[serde(with = "As::<Option<FromInto<OsString>>>")]
     pub from: Option<PathBuf>,
     /// What the user has accepted so far.
     pub base: FileState,
     /// The text that was under review, unsaved lines of its buffer included: what is another one
     /// later is not the agent's. `None` when it is not known.
+    /// Not serialized, as [`DiskText::text`].
+    #[serde(skip)]
     pub current: Option<Text>,
     /// The agent has deleted it: else, if it is gone by now, somebody else has.
     pub is_deleted: bool,

@@ -3,11 +3,13 @@
 //! Invariant: `encode(decode(bytes).1, decode(bytes).0)` gives back the same bytes for every
 //! file whose lines all end the same way; mixed files are kept as unix with `\r` in the lines.
 
+use serde::{Deserialize, Serialize};
+
 use crate::text::Text;
 
 /// How a file's lines are written: what `'fileformat'`, `'endofline'`, `'bomb'` and
 /// `'fileencoding'` say of a buffer, or what was found on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Format {
     pub line_end: LineEnd,
     /// The last line is followed by a line end.
@@ -16,7 +18,7 @@ pub struct Format {
     pub encoding: Encoding,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LineEnd {
     Lf,
     CrLf,
@@ -24,7 +26,7 @@ pub enum LineEnd {
 }
 
 /// The encodings files are written in here; others are left to Neovim, which saves buffers itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
     Utf8,
     Latin1,

@@ -4,21 +4,23 @@
 //! old file, so a crash in between loses nothing.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use super::checkpoints;
-use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
+use super::codec::{seal, unseal};
 use super::lease::{Lease, ended};
 use super::store::{Store, Sync, write_private};
-use acp_core::spine::event::{DiskText, Stamp};
-use acp_core::spine::project::{Blob, Body, FileState, KeptReview};
+use acp_core::spine::project::{Blob, Body, KeptReview};
 use acp_core::text::Text;
-use acp_core::text::format::{Encoding, Format, LineEnd};
 
-const MAGIC: &[u8; 8] = b"acprevw2";
+/// The first bytes of a file of reviews; the last one is the version.
+const MAGIC: &[u8; 8] = b"acprevw3";
 
 /// Stores this Neovim's reviews of one project.
 #[derive(Debug)]
@@ -151,7 +153,7 @@ impl Keeper {
                 let reviews = own.reviews.values_mut();
                 let mut kept = reviews.map(|record| record.put(&self.store));
                 let kept = kept.try_for_each(|kept| kept);
-                let encoded = kept.map(|()| encode(&self.root, own.reviews.values()));
+                let encoded = kept.and_then(|()| encode(&self.root, own.reviews.values()));
                 encoded.and_then(|bytes| write_private(&path, &bytes, Sync::Now))
             }
         };
@@ -208,7 +210,7 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
 }
 
 /// A review as stored: its texts are in the store, named by `blob` and `current`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
@@ -263,170 +265,24 @@ fn text_of(bytes: &[u8]) -> Text {
 }
 
 /// Encodes reviews whose texts are in the store.
-fn encode<'a>(root: &Path, records: impl ExactSizeIterator<Item = &'a Record>) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_path(&mut out, root);
-    put_number(&mut out, records.len() as u64);
-    for Record {
-        review,
-        blob,
-        current,
-    } in records
-    {
-        put_path(&mut out, &review.path);
-        put_option(&mut out, review.from.as_ref(), |out, from| {
-            put_path(out, from)
-        });
-        out.push(u8::from(review.is_deleted));
-        let base = &review.base;
-        put_option(&mut out, base.mode.as_ref(), |out, mode| {
-            put_number(out, u64::from(*mode))
-        });
-        put_option(&mut out, base.stamp.as_ref(), |out, stamp| {
-            put_number(out, stamp.inode);
-            put_number(out, stamp.bytes);
-            put_time(out, stamp.modified);
-        });
-        match (&base.body, blob) {
-            (Body::Missing, _) => out.push(0),
-            (Body::Text(text), Some(blob)) => {
-                out.push(1);
-                out.extend_from_slice(&format_bytes(text.format));
-                put_bytes(&mut out, &blob.0);
-            }
-            (Body::Bytes { bytes, blob }, _) => {
-                out.push(2);
-                put_number(&mut out, *bytes);
-                put_option(&mut out, blob.as_ref(), |out, blob| put_bytes(out, &blob.0));
-            }
-            (Body::Link(to), _) => {
-                out.push(3);
-                put_path(&mut out, to);
-            }
-            (Body::Unreadable(why), _) => {
-                out.push(4);
-                put_bytes(&mut out, why.as_bytes());
-            }
-            (Body::Text(_), None) => {
-                out.push(4);
-                put_bytes(&mut out, b"its text was not kept");
-            }
-        }
-        put_option(&mut out, current.as_ref(), |out, blob| {
-            put_bytes(out, &blob.0)
-        });
-    }
-    seal(MAGIC, &out)
+fn encode<'a>(root: &Path, records: impl Iterator<Item = &'a Record>) -> io::Result<Vec<u8>> {
+    let records: Vec<&Record> = records.collect();
+    let json = serde_json::to_vec(&(root.as_os_str(), records))?;
+    Ok(seal(MAGIC, &json))
 }
 
-/// Returns the root of the paths, and the reviews.
+/// Returns the root of the paths, and the reviews; no reviews for a file of an older version.
 fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
-    let bytes = unseal(MAGIC, bytes)?;
-    let mut from = Reader(&bytes);
-    let root = from.path()?;
-    let count = from.number()?;
-    let records: Option<Vec<Record>> = (0..count).map(|_| record(&mut from)).collect();
-    records
-        .filter(|_| from.is_empty())
-        .map(|records| (root, records))
-}
-
-fn record(from: &mut Reader) -> Option<Record> {
-    let path = from.path()?;
-    let moved = option(from, Reader::path)?;
-    let is_deleted = from.byte()? != 0;
-    let mode = option(from, |from| u32::try_from(from.number()?).ok())?;
-    let stamp = option(from, |from| {
-        Some(Stamp {
-            inode: from.number()?,
-            bytes: from.number()?,
-            modified: from.time()?,
-        })
-    })?;
-    let (body, blob) = match from.byte()? {
-        0 => (Body::Missing, None),
-        1 => {
-            let format = format([from.byte()?, from.byte()?, from.byte()?, from.byte()?])?;
-            let text = Text::default();
-            (Body::Text(DiskText { text, format }), Some(from.blob()?))
-        }
-        2 => {
-            let bytes = from.number()?;
-            let blob = option(from, Reader::blob)?;
-            (Body::Bytes { bytes, blob }, blob)
-        }
-        3 => (Body::Link(from.path()?), None),
-        4 => {
-            let why = String::from_utf8_lossy(from.bytes()?).into_owned();
-            (Body::Unreadable(why), None)
-        }
-        _ => return None,
-    };
-    let current = option(from, Reader::blob)?;
-    let base = FileState { body, mode, stamp };
-    let review = KeptReview {
-        path,
-        from: moved,
-        base,
-        current: None,
-        is_deleted,
-    };
-    Some(Record {
-        review,
-        blob,
-        current,
-    })
-}
-
-fn put_option<T>(out: &mut Vec<u8>, value: Option<&T>, put: impl FnOnce(&mut Vec<u8>, &T)) {
-    out.push(u8::from(value.is_some()));
-    if let Some(value) = value {
-        put(out, value);
+    if is_older(bytes) {
+        return Some((PathBuf::new(), Vec::new()));
     }
+    let json = unseal(MAGIC, bytes)?;
+    let (root, records): (OsString, _) = serde_json::from_slice(&json).ok()?;
+    Some((root.into(), records))
 }
 
-/// Reads an optional value; the outer `None` means damage.
-fn option<'a, T>(
-    from: &mut Reader<'a>,
-    take: impl FnOnce(&mut Reader<'a>) -> Option<T>,
-) -> Option<Option<T>> {
-    match from.byte()? {
-        0 => Some(None),
-        1 => take(from).map(Some),
-        _ => None,
-    }
-}
-
-fn format_bytes(format: Format) -> [u8; 4] {
-    let line_end = match format.line_end {
-        LineEnd::Lf => 0,
-        LineEnd::CrLf => 1,
-        LineEnd::Cr => 2,
-    };
-    let encoding = match format.encoding {
-        Encoding::Utf8 => 0,
-        Encoding::Latin1 => 1,
-        Encoding::Other => 2,
-    };
-    let bits = [format.final_newline, format.bom].map(u8::from);
-    [line_end, bits[0], bits[1], encoding]
-}
-
-fn format([line_end, final_newline, bom, encoding]: [u8; 4]) -> Option<Format> {
-    Some(Format {
-        line_end: match line_end {
-            0 => LineEnd::Lf,
-            1 => LineEnd::CrLf,
-            2 => LineEnd::Cr,
-            _ => return None,
-        },
-        final_newline: final_newline != 0,
-        bom: bom != 0,
-        encoding: match encoding {
-            0 => Encoding::Utf8,
-            1 => Encoding::Latin1,
-            2 => Encoding::Other,
-            _ => return None,
-        },
-    })
+fn is_older(bytes: &[u8]) -> bool {
+    let [name @ .., version] = MAGIC;
+    let found = bytes.strip_prefix(name).and_then(<[u8]>::first);
+    found.is_some_and(|found| found < version)
 }

@@ -1,5 +1,7 @@
 //! Contents, checkpoints and reviews that outlive a Neovim, and their pruning.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
 
@@ -259,6 +261,42 @@ fn reviews_in_an_unknown_format_are_left_alone() {
     fs::write(file, "of a version to come").expect("a file");
     assert_eq!(two.reviews(), []);
     assert_eq!(read(file), "of a version to come");
+}
+
+#[test]
+fn reviews_of_an_older_version_are_dropped_and_do_not_block_pruning() {
+    let one = Work::with(&[("a", "1")], |config| {
+        config.limits.project.prune_every = Duration::ZERO;
+    });
+    one.opened();
+    let old = one.another();
+    old.opened();
+    old.keep(&[old.review("a", Body::Missing)]);
+    let _folder = old.end();
+    let [file] = &one.kept_files(".reviews")[..] else {
+        panic!("one file");
+    };
+    fs::write(file, "acprevw2 and what that version wrote").expect("a file");
+    let pruned = one.state.join("pruned");
+    wait_for("pruning", || pruned.exists());
+    fs::remove_file(&pruned).expect("a file");
+    one.changes();
+    wait_for("pruning again", || pruned.exists());
+    assert_eq!(one.another().reviews(), []);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_review_of_a_file_whose_name_is_not_utf_8_is_kept() {
+    let one = Work::open(&[("a", "1")]);
+    let name = OsStr::from_bytes(b"\xff\n");
+    let mut review = one.review("a", Body::Link(name.into()));
+    review.path = one.root.join(name);
+    review.from = Some(one.root.join("b").join(name));
+    one.keep(&[review.clone()]);
+    let two = one.another();
+    let _folder = one.end();
+    assert_eq!(two.reviews(), [review]);
 }
 
 #[test]
