@@ -16,7 +16,6 @@ use super::{
     chat, follow, heard, input, moved, notices, outside, panel, past, question, queue, review,
     reviewlist, terminal, tools, whole, winbar,
 };
-use acp::Location;
 use acp_core::render::view::{Frame, Patch, UndoView};
 use acp_core::spine::effect::{Announcement, EditorEffect, Level};
 use acp_core::spine::event::{Event, UndoStep};
@@ -199,20 +198,6 @@ fn fitting(text: &str) -> mlua::Result<String> {
     Ok(format!("{}…", line.trim_end()))
 }
 
-/// Returns places in files as the API has them.
-fn places(locations: &[Location]) -> mlua::Result<Value> {
-    let list = nvim::empty()?;
-    for location in locations {
-        let path = location.path.to_string_lossy().into_owned();
-        let place = [
-            ("path", nvim::value(path)),
-            ("row", nvim::value(location.row)),
-        ];
-        list.push(nvim::table(place)?)?;
-    }
-    Ok(Value::Table(list))
-}
-
 /// Runs the autocommands of an announcement; then tells of what nobody sees.
 fn emit(announcement: Announcement) -> mlua::Result<()> {
     let notice = match &announcement {
@@ -248,179 +233,12 @@ fn announce(announcement: Announcement) -> mlua::Result<()> {
         return Ok(());
     }
     heard::forget();
-    let (pattern, data) = match announcement {
-        Announcement::SessionStarted {
-            session,
-            agent,
-            id,
-            is_loaded,
-        } => (
-            "AcpSessionStarted",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("agent", nvim::value(agent)),
-                ("id", nvim::value(id.0.as_ref())),
-                ("loaded", nvim::value(is_loaded)),
-            ],
-        ),
-        Announcement::LoginNeeded { session, agent } => (
-            "AcpLoginNeeded",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("agent", nvim::value(agent)),
-            ],
-        ),
-        Announcement::TurnStarted { session } => {
-            super::swap::complete_all()?;
-            ("AcpTurnStarted", vec![("session", nvim::value(session.0))])
-        }
-        Announcement::TurnEnded {
-            session,
-            stop_reason,
-        } => (
-            "AcpTurnEnded",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("stop_reason", nvim::value(stop_reason)),
-            ],
-        ),
-        Announcement::PermissionRequested { session, id } => (
-            "AcpPermissionRequested",
-            vec![("session", nvim::value(session.0)), ("id", nvim::value(id))],
-        ),
-        Announcement::PermissionAnswered {
-            session,
-            id,
-            option,
-            rule,
-        } => (
-            "AcpPermissionAnswered",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("id", nvim::value(id)),
-                ("option", nvim::value(option)),
-                ("rule", nvim::value(rule)),
-            ],
-        ),
-        Announcement::ElicitationRequested { session, id } => (
-            "AcpElicitationRequested",
-            vec![("session", nvim::value(session.0)), ("id", nvim::value(id))],
-        ),
-        Announcement::ElicitationAnswered {
-            session,
-            id,
-            action,
-        } => (
-            "AcpElicitationAnswered",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("id", nvim::value(id)),
-                ("action", nvim::value(action)),
-            ],
-        ),
-        Announcement::ToolCall {
-            session,
-            id,
-            kind,
-            status,
-            title,
-            locations,
-        } => (
-            "AcpToolCall",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("id", nvim::value(id)),
-                ("kind", nvim::value(kind)),
-                ("status", nvim::value(status)),
-                ("title", nvim::value(title)),
-                ("locations", places(&locations)?),
-            ],
-        ),
-        Announcement::PlanChanged {
-            session,
-            done,
-            total,
-        } => (
-            "AcpPlanChanged",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("done", nvim::value(done)),
-                ("total", nvim::value(total)),
-            ],
-        ),
-        Announcement::OptionsChanged { session, changed } => (
-            "AcpOptionsChanged",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("changed", nvim::value(changed)),
-            ],
-        ),
-        Announcement::TerminalStarted {
-            session,
-            terminal,
-            title,
-            cwd,
-        } => (
-            "AcpTerminalStarted",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("id", nvim::value(terminal.0)),
-                ("title", nvim::value(title)),
-                ("cwd", nvim::value(cwd.to_string_lossy().into_owned())),
-            ],
-        ),
-        Announcement::TerminalExited {
-            session,
-            terminal,
-            title,
-            exit,
-            why,
-        } => (
-            "AcpTerminalExited",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("id", nvim::value(terminal.0)),
-                ("title", nvim::value(title)),
-                ("code", nvim::value(exit.code)),
-                ("signal", nvim::value(exit.signal)),
-                ("why", nvim::value(why)),
-            ],
-        ),
-        Announcement::ReviewChanged { path, hunks } => (
-            "AcpReviewChanged",
-            vec![
-                ("path", nvim::value(path.to_string_lossy().into_owned())),
-                ("hunks", nvim::value(hunks)),
-            ],
-        ),
-        Announcement::QueueChanged { session, queued } => (
-            "AcpQueueChanged",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("queued", nvim::value(queued)),
-            ],
-        ),
-        Announcement::AgentExited {
-            session,
-            agent,
-            status,
-        } => (
-            "AcpAgentExited",
-            vec![
-                ("session", nvim::value(session.0)),
-                ("agent", nvim::value(agent)),
-                ("status", nvim::value(status)),
-            ],
-        ),
-    };
-    let table = nvim::empty()?;
-    for (name, value) in data {
-        table.set(name, value)?;
+    if matches!(announcement, Announcement::TurnStarted { .. }) {
+        super::swap::complete_all()?;
     }
-    let opts = nvim::table([
-        ("pattern", nvim::value(pattern)),
-        ("data", Value::Table(table)),
-        ("modeline", Value::Boolean(false)),
-    ])?;
+    let Value::Table(opts) = nvim::data(&announcement)? else {
+        return Ok(());
+    };
+    opts.set("modeline", false)?;
     api("nvim_exec_autocmds", ("User", opts))
 }

@@ -235,15 +235,6 @@ pub fn follow(value: &Value) -> Follow {
     }
 }
 
-/// Returns what [`follow`] reads.
-pub fn follow_value(follow: Follow) -> Value {
-    match follow {
-        Follow::Off => Value::Boolean(false),
-        Follow::On => Value::Boolean(true),
-        Follow::Edits => super::nvim::value("edits"),
-    }
-}
-
 /// Reads how much is kept of sessions.
 fn history(table: &Option<Table>) -> Option<Bounds> {
     let days: f64 = get(table, "days").unwrap_or(90.0);

@@ -4,7 +4,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value};
+use nvim_oxi::mlua::{
+    self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, LuaSerdeExt, SerializeOptions, Table,
+    Value,
+};
+use serde::Serialize;
 
 thread_local! {
     static LUA: Lua = kept();
@@ -80,6 +84,26 @@ pub fn table<const N: usize>(fields: [(&str, Value); N]) -> mlua::Result<Table> 
 /// Returns anything as a Lua value; what cannot be one is nil.
 pub fn value(any: impl IntoLua) -> Value {
     any.into_lua(&lua()).unwrap_or(Value::Nil)
+}
+
+/// Returns data as Lua has it: a field that is null is left out.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn data(data: &impl Serialize) -> mlua::Result<Value> {
+    let options = SerializeOptions::new()
+        .set_array_metatable(false)
+        .serialize_none_to_null(false)
+        .serialize_unit_to_null(false);
+    lua().to_value_with(data, options)
+}
+
+/// Returns a list of data, as [`data`] does.
+///
+/// # Errors
+/// Only when memory is out.
+pub fn list<T: Serialize>(items: impl Iterator<Item = T>) -> mlua::Result<Value> {
+    data(&items.collect::<Vec<_>>())
 }
 
 /// Returns an empty table.

@@ -4,7 +4,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::nvim;
 use super::state::send;
-use acp_core::conversation::history::{Granted, PastSession, Wish};
+use acp_core::conversation::history::{Granted, Wish};
 use acp_core::spine::event::Event;
 
 /// Sends a wish; its answer goes to `granted` of `acp.sessions`, with this number.
@@ -18,13 +18,7 @@ pub fn wish(number: u32, wish: Wish) {
 /// What the Lua side says.
 pub fn granted(number: u32, granted: Granted) -> mlua::Result<()> {
     let (value, problem) = match granted {
-        Granted::Listed(sessions) => {
-            let list = nvim::empty()?;
-            for session in &sessions {
-                list.push(table(session)?)?;
-            }
-            (Value::Table(list), None)
-        }
+        Granted::Listed(sessions) => (nvim::data(&sessions)?, None),
         Granted::Exported(Ok(text)) => (nvim::value(text), None),
         Granted::Deleted(Ok(is_agents_gone)) => (Value::Boolean(is_agents_gone), None),
         Granted::Exported(Err(why)) | Granted::Deleted(Err(why)) => (Value::Nil, Some(why)),
@@ -33,22 +27,4 @@ pub fn granted(number: u32, granted: Granted) -> mlua::Result<()> {
     let sessions: Table = require.call("acp.sessions")?;
     let hear: Function = sessions.get("granted")?;
     hear.call((number, value, problem))
-}
-
-fn table(session: &PastSession) -> mlua::Result<Table> {
-    let id = session.id.as_ref().map(|id| id.0.as_ref());
-    let record = session.name.as_ref().map(|name| name.0.as_str());
-    nvim::table([
-        ("agent", nvim::value(session.agent.as_str())),
-        ("session", nvim::value(session.session.map(|key| key.0))),
-        ("id", nvim::value(id)),
-        ("record", nvim::value(record)),
-        (
-            "cwd",
-            nvim::value(session.cwd.to_string_lossy().into_owned()),
-        ),
-        ("title", nvim::value(session.title.as_deref())),
-        ("updated", nvim::value(session.updated)),
-        ("listed", nvim::value(session.is_listed)),
-    ])
 }

@@ -4,9 +4,10 @@
 //! not distinguish `tool_call` from `tool_call_update`.
 //! Invariant: every message has a variant; none is dropped silently.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -25,7 +26,7 @@ impl PartialEq for RequestId {
 impl Eq for RequestId {}
 
 /// The id the agent gave a session (`sessionId`).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct SessionId(pub Arc<str>);
 
 /// The id the agent gave a tool call (`toolCallId`).
@@ -412,9 +413,15 @@ pub enum ToolContent {
     },
 }
 
+/// Serializes a path as text; bytes that are not UTF-8 are replaced.
+pub fn path_as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 /// A position in a file; `row` is 0-based (the wire's `line` is 1-based).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Location {
+    #[serde(serialize_with = "path_as_text")]
     pub path: PathBuf,
     pub row: Option<u32>,
 }

@@ -1,25 +1,20 @@
 //! What the module offers for agents: those that run, logging in to them and out of them.
 
 use nvim_oxi::mlua::{self, Table, Value};
+use serde_json::{Value as Json, json};
 
 use super::sessions::meant;
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
-use acp::client::{AuthKind, AuthMethod, AuthVar};
+use acp::client::{AuthKind, AuthMethod, AuthVar, Initialized};
 use acp_core::conversation::login::{LoginStep, Secret, Secrets};
 use acp_core::model::AgentState;
 use acp_core::spine::event::Event;
 use acp_core::view::snapshot::AgentInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
-    let agents = |()| {
-        let list = nvim::empty()?;
-        for agent in &snapshot().agents {
-            list.push(agent_table(agent)?)?;
-        }
-        Ok(list)
-    };
+    let agents = |()| nvim::list(snapshot().agents.iter().map(agent));
     module.set("agents", function("agents", agents)?)?;
     let login = |(session, method, step): (Option<u32>, String, Value)| {
         let session = meant(session)?;
@@ -49,93 +44,63 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("logout", function("logout", logout)?)
 }
 
-fn agent_table(agent: &AgentInfo) -> mlua::Result<Table> {
-    let spec = &agent.spec;
+fn agent(agent: &AgentInfo) -> Json {
+    let (spec, info) = (&agent.spec, agent.info.as_ref());
     let state = match agent.state {
         AgentState::Starting => "starting",
         AgentState::Ready => "ready",
         AgentState::Leaving => "leaving",
     };
-    let sessions = agent.sessions.iter().map(|key| key.0);
-    let table = nvim::table([
-        ("name", nvim::value(spec.name.as_str())),
-        ("state", nvim::value(state)),
-        ("sessions", list(sessions.map(nvim::value))?),
-        ("command", nvim::value(spec.command.as_str())),
-        ("args", strings(&spec.args)?),
-        ("env", pairs(&spec.env)?),
-        ("cwd", nvim::value(spec.cwd.to_string_lossy().into_owned())),
-    ])?;
-    if let Some(info) = &agent.info {
-        let title = info.agent_title.as_ref().or(info.agent_name.as_ref());
-        table.set("title", title.map(String::as_str))?;
-        table.set("version", info.agent_version.as_deref())?;
-        table.set("logout", info.logout)?;
-        let methods = nvim::empty()?;
-        for method in &info.auth_methods {
-            methods.push(method_table(method)?)?;
-        }
-        table.set("methods", methods)?;
-    }
-    Ok(table)
+    let methods = |info: &Initialized| info.auth_methods.iter().map(method).collect();
+    json!({
+        "name": spec.name,
+        "state": state,
+        "sessions": agent.sessions.iter().map(|key| key.0).collect::<Vec<_>>(),
+        "command": spec.command,
+        "args": spec.args,
+        "env": pairs(&spec.env),
+        "cwd": spec.cwd.to_string_lossy(),
+        "title": info.and_then(|info| info.agent_title.as_ref().or(info.agent_name.as_ref())),
+        "version": info.and_then(|info| info.agent_version.as_ref()),
+        "logout": info.map(|info| info.logout),
+        "methods": info.map(methods).map(Json::Array),
+    })
 }
 
-fn method_table(method: &AuthMethod) -> mlua::Result<Table> {
-    let kind = match &method.kind {
-        AuthKind::Agent => "agent",
-        AuthKind::ApiKey { .. } => "api_key",
-        AuthKind::EnvVar { .. } => "env_var",
-        AuthKind::Terminal { .. } => "terminal",
-    };
-    let table = nvim::table([
-        ("id", nvim::value(method.id.as_str())),
-        ("name", nvim::value(method.name.as_str())),
-        ("description", nvim::value(method.description.as_deref())),
-        ("kind", nvim::value(kind)),
-    ])?;
-    match &method.kind {
-        AuthKind::Agent | AuthKind::ApiKey { .. } => {}
-        AuthKind::EnvVar { vars } => {
-            let all = nvim::empty()?;
-            for var in vars {
-                all.push(var_table(var)?)?;
-            }
-            table.set("vars", all)?;
-        }
+fn method(method: &AuthMethod) -> Json {
+    let (kind, of_kind) = match &method.kind {
+        AuthKind::Agent => ("agent", Json::Null),
+        AuthKind::ApiKey { .. } => ("api_key", Json::Null),
+        AuthKind::EnvVar { vars } => (
+            "env_var",
+            json!({ "vars": vars.iter().map(var).collect::<Vec<_>>() }),
+        ),
         AuthKind::Terminal { command, args, env } => {
-            table.set("command", command.as_deref())?;
-            table.set("args", strings(args)?)?;
-            table.set("env", pairs(env)?)?;
+            let terminal = json!({ "command": command, "args": args, "env": pairs(env) });
+            ("terminal", terminal)
         }
-    }
-    Ok(table)
+    };
+    json!({
+        "id": method.id,
+        "name": method.name,
+        "description": method.description,
+        "kind": kind,
+        "vars": of_kind.get("vars"),
+        "command": of_kind.get("command"),
+        "args": of_kind.get("args"),
+        "env": of_kind.get("env"),
+    })
 }
 
-fn var_table(var: &AuthVar) -> mlua::Result<Table> {
-    nvim::table([
-        ("name", nvim::value(var.name.as_str())),
-        ("label", nvim::value(var.label.as_deref())),
-        ("secret", nvim::value(var.is_secret)),
-        ("optional", nvim::value(var.is_optional)),
-    ])
+fn var(var: &AuthVar) -> Json {
+    json!({
+        "name": var.name,
+        "label": var.label,
+        "secret": var.is_secret,
+        "optional": var.is_optional,
+    })
 }
 
-fn list(values: impl Iterator<Item = Value>) -> mlua::Result<Value> {
-    let table = nvim::empty()?;
-    for value in values {
-        table.push(value)?;
-    }
-    Ok(Value::Table(table))
-}
-
-fn strings(texts: &[String]) -> mlua::Result<Value> {
-    list(texts.iter().map(|text| nvim::value(text.as_str())))
-}
-
-fn pairs(env: &[(String, String)]) -> mlua::Result<Value> {
-    let table = nvim::empty()?;
-    for (name, value) in env {
-        table.set(name.as_str(), value.as_str())?;
-    }
-    Ok(Value::Table(table))
+fn pairs(env: &[(String, String)]) -> Json {
+    env.iter().cloned().collect()
 }

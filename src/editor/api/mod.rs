@@ -15,7 +15,8 @@ mod sessions;
 mod terminals;
 mod tools;
 
-use nvim_oxi::mlua::{self, Lua, LuaSerdeExt, SerializeOptions, Table, Value};
+use nvim_oxi::mlua::{self, Table};
+use serde_json::{Value as Json, json};
 
 pub use composer::is_image;
 pub use reviews::{review, review_rows};
@@ -24,6 +25,7 @@ use super::guard::function;
 use super::nvim;
 use super::state::{send, snapshot};
 use super::{decor, question};
+use acp::PermissionOption;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::PermissionId;
 use acp_core::view::snapshot::{PermissionInfo, option_kind};
@@ -57,25 +59,14 @@ pub fn module() -> mlua::Result<Table> {
     module.set(
         "highlights",
         function("highlights", |()| {
-            let list = nvim::empty()?;
-            for (name, link) in decor::groups() {
-                let group = [("name", nvim::value(name)), ("link", nvim::value(link))];
-                list.push(nvim::table(group)?)?;
-            }
-            Ok(list)
+            nvim::list(decor::groups().map(|(name, link)| json!({ "name": name, "link": link })))
         })?,
     )?;
     Ok(module)
 }
 
 fn permissions(module: &Table) -> mlua::Result<()> {
-    let list = |()| {
-        let list = nvim::empty()?;
-        for open in &snapshot().permissions {
-            list.push(permission_table(&nvim::lua(), open)?)?;
-        }
-        Ok(list)
-    };
+    let list = |()| nvim::list(snapshot().permissions.iter().map(permission_data));
     module.set("permission_list", function("permission_list", list)?)?;
     module.set(
         "permission_answer",
@@ -95,26 +86,19 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     module.set("permission_focus", function("permission_focus", focus)?)
 }
 
-/// JSON as plain Lua values: what is null is left out.
-const PLAIN: SerializeOptions = SerializeOptions::new()
-    .set_array_metatable(false)
-    .serialize_none_to_null(false)
-    .serialize_unit_to_null(false);
-
-fn permission_table(lua: &Lua, open: &PermissionInfo) -> mlua::Result<Table> {
-    let options = nvim::empty()?;
-    for option in &open.options {
-        options.push(nvim::table([
-            ("optionId", nvim::value(option.id.as_str())),
-            ("name", nvim::value(option.name.as_str())),
-            ("kind", nvim::value(option_kind(&option.kind))),
-        ])?)?;
-    }
-    nvim::table([
-        ("id", nvim::value(open.id)),
-        ("session", nvim::value(open.session.0)),
-        ("title", nvim::value(open.title.as_str())),
-        ("tool_call", lua.to_value_with(&open.tool_call, PLAIN)?),
-        ("options", Value::Table(options)),
-    ])
+fn permission_data(open: &PermissionInfo) -> Json {
+    let option = |option: &PermissionOption| {
+        json!({
+            "optionId": option.id,
+            "name": option.name,
+            "kind": option_kind(&option.kind),
+        })
+    };
+    json!({
+        "id": open.id,
+        "session": open.session.0,
+        "title": open.title,
+        "tool_call": open.tool_call,
+        "options": open.options.iter().map(option).collect::<Vec<_>>(),
+    })
 }

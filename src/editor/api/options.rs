@@ -1,6 +1,7 @@
 //! What the module offers for a session's options and commands.
 
 use nvim_oxi::mlua::{self, Table, Value};
+use serde_json::{Value as Json, json};
 
 use super::sessions::meant;
 use crate::editor::guard::function;
@@ -13,14 +14,12 @@ use acp_core::spine::event::Event;
 use acp_core::view::snapshot::SessionInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
-    let options = |session| {
-        let of = |info: &SessionInfo| list(&info.options, option_table);
-        told(session, of)
-    };
+    let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));
     module.set("options", function("options", options)?)?;
     let commands = |session| {
-        let of = |info: &SessionInfo| list(&info.commands, command_table);
-        told(session, of)
+        told(session, |info| {
+            nvim::list(info.commands.iter().map(command))
+        })
     };
     module.set("commands", function("commands", commands)?)?;
     let set = |(session, id, value): (Option<u32>, Option<String>, Value)| {
@@ -42,12 +41,12 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
 /// Returns what the snapshot has of a session; nothing of one the core has not heard of.
 fn told(
     session: Option<u32>,
-    of: impl Fn(&SessionInfo) -> mlua::Result<Table>,
-) -> mlua::Result<Table> {
+    of: impl Fn(&SessionInfo) -> mlua::Result<Value>,
+) -> mlua::Result<Value> {
     let key = meant(session)?;
     let snapshot = snapshot();
     let info = snapshot.sessions.iter().find(|info| info.session == key);
-    info.map_or_else(nvim::empty, of)
+    info.map_or_else(|| nvim::empty().map(Value::Table), of)
 }
 
 /// Reads what is to be set: an option by its id, or the mode.
@@ -69,43 +68,35 @@ fn wish(id: Option<String>, value: &Value) -> mlua::Result<Setting> {
     })
 }
 
-fn list<T>(items: &[T], table: impl Fn(&T) -> mlua::Result<Table>) -> mlua::Result<Table> {
-    let list = nvim::empty()?;
-    for item in items {
-        list.push(table(item)?)?;
-    }
-    Ok(list)
-}
-
-fn option_table(option: &SessionOption) -> mlua::Result<Table> {
+fn option(option: &SessionOption) -> Json {
     let (kind, value) = match &option.value {
-        ConfigValue::Id(id) => ("select", nvim::value(id.as_str())),
-        ConfigValue::Boolean(value) => ("boolean", Value::Boolean(*value)),
+        ConfigValue::Id(id) => ("select", json!(id)),
+        ConfigValue::Boolean(value) => ("boolean", json!(value)),
     };
-    nvim::table([
-        ("id", nvim::value(option.id.as_str())),
-        ("name", nvim::value(option.name.as_str())),
-        ("description", nvim::value(option.description.as_deref())),
-        ("category", nvim::value(option.category.as_deref())),
-        ("type", nvim::value(kind)),
-        ("value", value),
-        ("values", Value::Table(list(&option.choices, choice_table)?)),
-    ])
+    json!({
+        "id": option.id,
+        "name": option.name,
+        "description": option.description,
+        "category": option.category,
+        "type": kind,
+        "value": value,
+        "values": option.choices.iter().map(choice).collect::<Vec<_>>(),
+    })
 }
 
-fn choice_table(choice: &Choice) -> mlua::Result<Table> {
-    nvim::table([
-        ("id", nvim::value(choice.id.as_str())),
-        ("name", nvim::value(choice.name.as_str())),
-        ("description", nvim::value(choice.description.as_deref())),
-        ("group", nvim::value(choice.group.as_deref())),
-    ])
+fn choice(choice: &Choice) -> Json {
+    json!({
+        "id": choice.id,
+        "name": choice.name,
+        "description": choice.description,
+        "group": choice.group,
+    })
 }
 
-fn command_table(command: &Command) -> mlua::Result<Table> {
-    nvim::table([
-        ("name", nvim::value(command.name.as_str())),
-        ("description", nvim::value(command.description.as_str())),
-        ("hint", nvim::value(command.hint.as_deref())),
-    ])
+fn command(command: &Command) -> Json {
+    json!({
+        "name": command.name,
+        "description": command.description,
+        "hint": command.hint,
+    })
 }

@@ -1,6 +1,7 @@
 //! What the module offers for prompts that wait.
 
 use nvim_oxi::mlua::{self, Table};
+use serde_json::json;
 
 use super::sessions::meant;
 use crate::editor::guard::function;
@@ -11,14 +12,8 @@ use acp_core::spine::ids::QueueId;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |session: Option<u32>| {
-        let list = nvim::empty()?;
-        for info in queue::waiting(meant(session)?) {
-            list.push(nvim::table([
-                ("id", nvim::value(info.id.0)),
-                ("text", nvim::value(info.text)),
-            ])?)?;
-        }
-        Ok(list)
+        let waiting = queue::waiting(meant(session)?).into_iter();
+        nvim::list(waiting.map(|info| json!({ "id": info.id.0, "text": info.text })))
     };
     module.set("queue_list", function("queue_list", list)?)?;
     let act = |(session, id, action, by): (Option<u32>, u64, String, Option<i32>)| {

@@ -1,6 +1,6 @@
 //! What the module offers for reviews.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -13,7 +13,6 @@ use crate::editor::{chat, reviewlist, walk};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{Event, ReviewAction, Scope, UndoStep};
 use acp_core::spine::ids::BufId;
-use acp_core::view::snapshot::HunkInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     for (name, action) in [
@@ -60,7 +59,10 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             Some(buf) => Some(api("nvim_buf_get_name", buf)?),
             None => None,
         };
-        let list = nvim::empty()?;
+        let is_meant = |place: &Path| {
+            let place = place.to_string_lossy();
+            path.as_ref().is_none_or(|path| *path == place)
+        };
         let snapshot = snapshot();
         let written = snapshot
             .reviews
@@ -70,33 +72,11 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             .proposals
             .iter()
             .map(|file| (&file.path, &file.hunks[..]));
-        for (place, hunks) in written.chain(proposed) {
-            if path
-                .as_ref()
-                .is_none_or(|path| *path == place.to_string_lossy())
-            {
-                for hunk in hunks {
-                    list.push(hunk_table(hunk)?)?;
-                }
-            }
-        }
-        Ok(list)
+        let files = written.chain(proposed);
+        let files = files.filter(|(place, _)| is_meant(place));
+        nvim::list(files.flat_map(|(_, hunks)| hunks))
     };
     module.set("hunks", function("hunks", list)?)
-}
-
-fn hunk_table(hunk: &HunkInfo) -> mlua::Result<Table> {
-    nvim::table([
-        (
-            "path",
-            nvim::value(hunk.path.to_string_lossy().into_owned()),
-        ),
-        ("row", nvim::value(hunk.row)),
-        ("count", nvim::value(hunk.count)),
-        ("old", nvim::value(hunk.old.clone())),
-        ("new", nvim::value(hunk.new.clone())),
-        ("state", nvim::value(hunk.state)),
-    ])
 }
 
 /// Accepts or rejects the hunk at the cursor, those of the current file, or all.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
+use serde_json::{Value as Json, json};
 
 use crate::editor::guard::function;
 use crate::editor::kit::window;
@@ -12,9 +13,11 @@ use crate::editor::{chat, config, layout};
 use acp::SessionId;
 use acp_core::conversation::attachment::Attachment;
 use acp_core::conversation::queue::When;
+use acp_core::conversation::usage::Usage;
 use acp_core::spine::event::{AgentSpec, Context, Event, Origin, Prompt};
 use acp_core::spine::ids::SessionKey;
-use acp_core::view::snapshot::{SessionInfo, ToolsInfo};
+use acp_core::view::follow::Follow;
+use acp_core::view::snapshot::SessionInfo;
 use acp_core::view::statusline::{self, Part};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
@@ -226,7 +229,7 @@ pub(super) fn read_context(context: &Table) -> mlua::Result<Context> {
     })
 }
 
-fn status(session: Option<u32>) -> mlua::Result<Table> {
+fn status(session: Option<u32>) -> mlua::Result<Value> {
     let key = match session {
         Some(_) => Some(meant(session)?),
         None => chat::current(),
@@ -237,64 +240,61 @@ fn status(session: Option<u32>) -> mlua::Result<Table> {
         .iter()
         .find(|info| Some(info.session) == key);
     match (info, key.and_then(chat::get)) {
-        (Some(info), _) => session_table(info),
+        (Some(info), _) => nvim::data(&session_data(info)),
         // The core has not heard of it yet.
-        (None, Some(chat)) => nvim::table([
-            ("phase", nvim::value("starting")),
-            ("agent", nvim::value(chat.agent)),
-            ("session", nvim::value(key.map(|key| key.0))),
-        ]),
-        (None, None) => nvim::table([("phase", nvim::value("none"))]),
+        (None, Some(chat)) => nvim::data(&json!({
+            "phase": "starting",
+            "agent": chat.agent,
+            "session": key.map(|key| key.0),
+        })),
+        (None, None) => nvim::data(&json!({ "phase": "none" })),
     }
 }
 
-fn session_table(info: &SessionInfo) -> mlua::Result<Table> {
-    let review = nvim::table([
-        ("files", nvim::value(info.review.0)),
-        ("hunks", nvim::value(info.review.1)),
-    ])?;
-    let table = nvim::table([
-        ("agent", nvim::value(info.agent.as_str())),
-        ("session", nvim::value(info.session.0)),
-        ("id", nvim::value(info.id.as_ref().map(|id| id.0.as_ref()))),
-        ("phase", nvim::value(info.phase.name())),
-        ("stop_reason", nvim::value(info.stop_reason.as_deref())),
-        ("mode", nvim::value(info.mode.as_deref())),
-        ("model", nvim::value(info.model.as_deref())),
-        ("tools", Value::Table(tools_table(&info.tools)?)),
-        ("terminals", nvim::value(info.terminals)),
-        ("permissions", nvim::value(info.permissions)),
-        ("queued", nvim::value(info.queue.len())),
-        ("elicitations", nvim::value(info.elicitations)),
-        ("review", Value::Table(review)),
-        ("title", nvim::value(info.title.as_deref())),
-        ("follow", config::follow_value(info.follow)),
-        ("attached", nvim::value(info.attached.clone())),
-        ("login", nvim::value(info.needs_login)),
-    ])?;
-    if let Some((done, total)) = info.plan {
-        let plan = [("done", nvim::value(done)), ("total", nvim::value(total))];
-        table.set("plan", nvim::table(plan)?)?;
-    }
-    if let Some(usage) = &info.usage {
-        let usage = [
-            ("used", nvim::value(usage.used)),
-            ("size", nvim::value(usage.size)),
-            ("percent", nvim::value(usage.percent())),
-            ("cost", nvim::value(usage.cost.as_deref())),
-        ];
-        table.set("usage", nvim::table(usage)?)?;
-    }
-    Ok(table)
+fn session_data(info: &SessionInfo) -> Json {
+    let latest = info.tools.latest.as_ref();
+    let usage = |usage: &Usage| {
+        json!({
+            "used": usage.used,
+            "size": usage.size,
+            "percent": usage.percent(),
+            "cost": usage.cost,
+        })
+    };
+    json!({
+        "agent": info.agent,
+        "session": info.session.0,
+        "id": info.id.as_ref().map(|id| id.0.as_ref()),
+        "phase": info.phase.name(),
+        "stop_reason": info.stop_reason,
+        "mode": info.mode,
+        "model": info.model,
+        "tools": {
+            "running": info.tools.running,
+            "title": latest.map(|(title, _)| title),
+            "kind": latest.map(|(_, kind)| kind),
+        },
+        "terminals": info.terminals,
+        "permissions": info.permissions,
+        "queued": info.queue.len(),
+        "elicitations": info.elicitations,
+        "review": { "files": info.review.0, "hunks": info.review.1 },
+        "title": info.title,
+        "follow": follow_data(info.follow),
+        "attached": info.attached,
+        "login": info.needs_login,
+        "plan": info.plan.map(|(done, total)| json!({ "done": done, "total": total })),
+        "usage": info.usage.as_ref().map(usage),
+    })
 }
 
-fn tools_table(tools: &ToolsInfo) -> mlua::Result<Table> {
-    let table = nvim::table([("running", nvim::value(tools.running))])?;
-    if let Some((title, kind)) = &tools.latest {
-        table.set("title", title.as_str())?;
-        table.set("kind", kind.as_str())?;
+/// Returns what [`config::follow`] reads.
+fn follow_data(follow: Follow) -> Json {
+    match follow {
+        Follow::Off => json!(false),
+        Follow::On => json!(true),
+        Follow::Edits => json!("edits"),
     }
-    Ok(table)
 }
 
 /// Returns a statusline: of this session, with these parts or the configured ones, with

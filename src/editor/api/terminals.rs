@@ -1,6 +1,7 @@
 //! What the module offers for terminals: told of, shown.
 
 use nvim_oxi::mlua::{self, Table};
+use serde_json::json;
 
 use crate::editor::guard::function;
 use crate::editor::kit::window;
@@ -11,23 +12,13 @@ use acp_core::view::snapshot::TerminalInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {
-        let list = nvim::empty()?;
         let columns = usize::try_from(window::screen()?.0).unwrap_or(0);
-        for info in terminal::all().iter().rev() {
-            list.push(terminal_table(info, columns)?)?;
-        }
-        Ok(list)
+        let all = terminal::all().into_iter().rev();
+        nvim::list(all.map(|info| json!({ "id": info.key.0, "label": label(&info, columns) })))
     };
     module.set("terminals", function("terminals", list)?)?;
     let open = |id: u32| terminal::open(TerminalKey(id));
     module.set("terminal_open", function("terminal_open", open)?)
-}
-
-fn terminal_table(info: &TerminalInfo, columns: usize) -> mlua::Result<Table> {
-    nvim::table([
-        ("id", nvim::value(info.key.0)),
-        ("label", nvim::value(label(info, columns))),
-    ])
 }
 
 /// Returns a terminal on one line: how it stands, its command, whose it is.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::editor::guard::function;
 use crate::editor::nvim;
@@ -55,20 +55,20 @@ fn say(line: String) {
 }
 
 /// Takes over the tools there are; returns those that are wrong, and why. The others are offered.
-fn define(tables: Vec<Table>) -> mlua::Result<Table> {
+fn define(tables: Vec<Table>) -> mlua::Result<Value> {
     let mut tools = Vec::with_capacity(tables.len());
-    let problems = nvim::empty()?;
+    let mut problems = Vec::new();
     for table in &tables {
         match read_spec(table)? {
             Ok(spec) => tools.push(spec),
-            Err(why) => problems.push(nvim::table([
-                ("name", table.get("name")?),
-                ("why", nvim::value(why)),
-            ])?)?,
+            Err(why) => {
+                let name: String = table.get("name")?;
+                problems.push(json!({ "name": name, "why": why }));
+            }
         }
     }
     send(Event::ToolsDefined(tools));
-    Ok(problems)
+    nvim::data(&problems)
 }
 
 /// Reads a tool as the Lua side has checked it; `Err` has what is wrong with its schema.

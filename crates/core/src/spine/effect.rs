@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::conversation::history::{Granted, HistoryOrder};
 use crate::render::view::{Frame, UndoView, WholeView};
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
@@ -13,7 +15,7 @@ use crate::spine::project::{FileState, KeptReview};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 use crate::tools::{Progress, ToolResult, ToolSpec};
-use acp::{Location, SessionId};
+use acp::{Location, SessionId, path_as_text};
 
 /// Something that shall happen. Its result, if there is one, comes back as an event.
 #[derive(Debug)]
@@ -249,32 +251,32 @@ pub enum Level {
     Error,
 }
 
-/// The `User` autocommands and their data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The `User` autocommands and their data, serialized as Lua gets them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "pattern", content = "data")]
 pub enum Announcement {
+    #[serde(rename = "AcpSessionStarted")]
     SessionStarted {
         session: SessionKey,
         agent: String,
         id: SessionId,
         /// The agent goes on with a session that there was before.
+        #[serde(rename = "loaded")]
         is_loaded: bool,
     },
     /// The agent goes on only for somebody who has logged in.
-    LoginNeeded {
-        session: SessionKey,
-        agent: String,
-    },
-    TurnStarted {
-        session: SessionKey,
-    },
+    #[serde(rename = "AcpLoginNeeded")]
+    LoginNeeded { session: SessionKey, agent: String },
+    #[serde(rename = "AcpTurnStarted")]
+    TurnStarted { session: SessionKey },
+    #[serde(rename = "AcpTurnEnded")]
     TurnEnded {
         session: SessionKey,
         stop_reason: String,
     },
-    PermissionRequested {
-        session: SessionKey,
-        id: u64,
-    },
+    #[serde(rename = "AcpPermissionRequested")]
+    PermissionRequested { session: SessionKey, id: u64 },
+    #[serde(rename = "AcpPermissionAnswered")]
     PermissionAnswered {
         session: SessionKey,
         id: u64,
@@ -282,10 +284,9 @@ pub enum Announcement {
         /// The number of the rule that has answered in the user's place.
         rule: Option<usize>,
     },
-    ElicitationRequested {
-        session: SessionKey,
-        id: u64,
-    },
+    #[serde(rename = "AcpElicitationRequested")]
+    ElicitationRequested { session: SessionKey, id: u64 },
+    #[serde(rename = "AcpElicitationAnswered")]
     ElicitationAnswered {
         session: SessionKey,
         id: u64,
@@ -293,6 +294,7 @@ pub enum Announcement {
         action: Option<String>,
     },
     /// A tool call began, or has another status.
+    #[serde(rename = "AcpToolCall")]
     ToolCall {
         session: SessionKey,
         id: String,
@@ -302,45 +304,54 @@ pub enum Announcement {
         locations: Vec<Location>,
     },
     /// The plan is another one, or further on.
+    #[serde(rename = "AcpPlanChanged")]
     PlanChanged {
         session: SessionKey,
         done: usize,
         total: usize,
     },
     /// A session's options have other values, or are others.
+    #[serde(rename = "AcpOptionsChanged")]
     OptionsChanged {
         session: SessionKey,
         /// Their ids.
         changed: Vec<String>,
     },
     /// A command runs in a terminal, or an agent shows one of its own there.
+    #[serde(rename = "AcpTerminalStarted")]
     TerminalStarted {
         session: SessionKey,
+        #[serde(rename = "id")]
         terminal: TerminalKey,
         title: String,
+        #[serde(serialize_with = "path_as_text")]
         cwd: PathBuf,
     },
     /// It has ended, or was never started.
+    #[serde(rename = "AcpTerminalExited")]
     TerminalExited {
         session: SessionKey,
+        #[serde(rename = "id")]
         terminal: TerminalKey,
         title: String,
+        #[serde(flatten)]
         exit: TerminalExit,
         /// Why it was never started.
         why: Option<String>,
     },
+    #[serde(rename = "AcpReviewChanged")]
     ReviewChanged {
+        #[serde(serialize_with = "path_as_text")]
         path: PathBuf,
         hunks: usize,
     },
+    #[serde(rename = "AcpAgentExited")]
     AgentExited {
         session: SessionKey,
         agent: String,
         status: String,
     },
     /// Other prompts wait than before, or in another order.
-    QueueChanged {
-        session: SessionKey,
-        queued: usize,
-    },
+    #[serde(rename = "AcpQueueChanged")]
+    QueueChanged { session: SessionKey, queued: usize },
 }

@@ -439,7 +439,7 @@ pub struct TerminalSpec {
 }
 
 /// How a command has ended: one of both, or neither if nobody knows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TerminalExit {
     pub code: Option<u32>,
     /// `SIGKILL` and the like.

@@ -1,11 +1,13 @@
 //! The newtypes that name things across rooms; each is only ever compared and copied.
 
+use serde::Serialize;
+
 /// One life of an agent's process: a restart gets a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentKey(pub u32);
 
 /// A session as the client counts them; it exists before the agent has given it an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct SessionKey(pub u32);
 
 /// A Neovim buffer handle.
@@ -17,7 +19,7 @@ pub struct BufId(pub i32);
 pub struct ContentId(pub u64);
 
 /// A terminal, one that a command of an agent's runs in or one that only shows what the agent tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct TerminalKey(pub u32);
 
 /// A prompt that waits in its session's queue.

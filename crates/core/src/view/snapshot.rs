@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::conversation::complete::Files;
@@ -21,7 +22,7 @@ use crate::terminals::State;
 use crate::view::follow::Follow;
 use crate::workspace::ledger::Review;
 use acp::client::Initialized;
-use acp::{Command, OptionKind, PermissionOption, Purpose, SessionId, SessionOption};
+use acp::{Command, OptionKind, PermissionOption, Purpose, SessionId, SessionOption, path_as_text};
 
 #[derive(Debug, Default)]
 pub struct Snapshot {
@@ -153,8 +154,9 @@ pub struct TerminalInfo {
 }
 
 /// One hunk: rows are 0-based, `old` and `new` are its lines.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct HunkInfo {
+    #[serde(serialize_with = "path_as_text")]
     pub path: PathBuf,
     pub row: usize,
     pub count: usize,

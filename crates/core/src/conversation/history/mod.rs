@@ -34,7 +34,7 @@ use crate::spine::pending::{Token, reply};
 pub const VERSION: u32 = 1;
 
 /// The name that the host has given a record.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct RecordName(pub String);
 
 /// The first line of a record.

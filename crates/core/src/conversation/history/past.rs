@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::delete::Deletion;
 use super::keep::order;
 use super::list::Listing;
@@ -13,7 +15,7 @@ use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
-use acp::SessionId;
+use acp::{SessionId, path_as_text};
 
 /// What the user wants of sessions of the past. Each wish has a number of its own, which comes
 /// back with the answer.
@@ -57,19 +59,22 @@ pub enum Granted {
 }
 
 /// A session as lists show it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PastSession {
     /// It is open here.
     pub session: Option<SessionKey>,
     pub agent: String,
     pub id: Option<SessionId>,
     /// It is kept here.
+    #[serde(rename = "record")]
     pub name: Option<RecordName>,
+    #[serde(serialize_with = "path_as_text")]
     pub cwd: PathBuf,
     pub title: Option<String>,
     /// In seconds since 1970.
     pub updated: Option<u64>,
     /// Its agent has it.
+    #[serde(rename = "listed")]
     pub is_listed: bool,
 }
 
