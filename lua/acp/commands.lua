@@ -198,7 +198,11 @@ local subcommands = {
   follow = function(call)
     local to = follows[call.rest]
     if call.rest ~= "" and to == nil then
-      usage(("%q is not a mode of `:Acp follow`: use `on`, `off`, `edits` or nothing."):format(call.rest))
+      usage(
+        ("%q is not a mode of `:Acp follow`: use `on`, `off`, `edits` or nothing."):format(
+          call.rest
+        )
+      )
     end
     require("acp").follow(to)
   end,

@@ -33,7 +33,8 @@ end
 function M.detach_command(call)
   local number = tonumber(call.rest)
   if call.rest ~= "" and (not number or number < 1 or number % 1 ~= 0) then
-    local text = "acp.nvim: %q is not an attachment's number; the numbers are shown above the input."
+    local text =
+      "acp.nvim: %q is not an attachment's number; the numbers are shown above the input."
     error(text:format(call.rest), 0)
   end
   require("acp").detach(number)

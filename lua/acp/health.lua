@@ -62,7 +62,9 @@ local function watches()
   end
   local text = ("folders that can be watched: %d (fs.inotify.max_user_watches)"):format(number)
   if number < 16384 then
-    health.warn(text .. ": changes in large projects may be noticed late; raise the limit with sysctl")
+    health.warn(
+      text .. ": changes in large projects may be noticed late; raise the limit with sysctl"
+    )
   else
     health.ok(text)
   end
@@ -85,7 +87,9 @@ local function agents()
       health.info(("%s: `%s` was not found: %s"):format(found.name, found.agent.command, install))
     end
   end
-  health.info(("`:AcpChat` starts %s, unless another agent was used before"):format((all.default())))
+  health.info(
+    ("`:AcpChat` starts %s, unless another agent was used before"):format((all.default()))
+  )
 end
 
 local function configuration()
@@ -148,9 +152,7 @@ local function log(native)
     local state = vim.fn.stdpath("state") --[[@as string]]
     health.info(("checkpoints and open reviews: %s/acp.nvim"):format(state))
   else
-    health.error(
-      ("the log file's path is unknown: %s"):format(require("acp.native").message(path))
-    )
+    health.error(("the log file's path is unknown: %s"):format(require("acp.native").message(path)))
   end
 end
 

@@ -161,7 +161,7 @@ local agent = {
           .. "or remove the key",
       },
       default = "stdio",
-      doc = "How its sessions reach the tools of Neovim (|acp-tools|): \"stdio\", by a program that "
+      doc = 'How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that '
         .. "the agent starts, or `false`: not at all.",
     }),
     field("missing_file", {
@@ -241,10 +241,7 @@ local input_keys = {
       keys("<S-Tab>", "Normal and insert mode: switches to the agent's next mode (|:Acp-mode|).")
     ),
     field("cancel", keys("<C-c>", "Normal and insert mode: cancels the turn.")),
-    field(
-      "older",
-      keys("<Up>", "In the first line: shows the previous prompt of this project.")
-    ),
+    field("older", keys("<Up>", "In the first line: shows the previous prompt of this project.")),
     field(
       "newer",
       keys("<Down>", "In the last line: shows the next prompt, and finally your draft.")
@@ -257,10 +254,7 @@ local input_keys = {
           .. "menu, the key keeps its usual meaning."
       )
     ),
-    field(
-      "detach",
-      keys("<BS>", "Normal mode: removes the last attachment (|acp-attachments|).")
-    ),
+    field("detach", keys("<BS>", "Normal mode: removes the last attachment (|acp-attachments|).")),
     field("close", keys("q", "Normal mode: closes the chat's windows. The session continues.")),
   },
 }
@@ -422,8 +416,8 @@ local function check_rule(rule)
     for _, kind in ipairs(type(given) == "table" and given or { given }) do
       if not by_path[kind] then
         local text = "a path alone cannot allow %q: %s"
-        local advice = kind == "execute" and "add a command to the rule" or "such requests are "
-          .. "always asked"
+        local advice = kind == "execute" and "add a command to the rule"
+          or "such requests are " .. "always asked"
         return "kind", text:format(kind, advice)
       end
     end
@@ -450,9 +444,7 @@ local rule = {
     field("kind", {
       kind = "strings",
       values = kinds,
-      doc = "The kind of tool call, or a list of kinds: "
-        .. table.concat(kinds, ", ")
-        .. ".",
+      doc = "The kind of tool call, or a list of kinds: " .. table.concat(kinds, ", ") .. ".",
     }),
     field("path", {
       kind = "strings",
@@ -632,8 +624,8 @@ local root = {
             .. "out: "
             .. table.concat(parts, ", ")
             .. ". `tools` is the latest tool call, `usage` the fill level of the model's context, "
-              .. "`questions` the number of questions in other sessions. Default: agent, phase, "
-              .. "plan, mode, tools, review, usage, questions.",
+            .. "`questions` the number of questions in other sessions. Default: agent, phase, "
+            .. "plan, mode, tools, review, usage, questions.",
         }),
       },
     }),
