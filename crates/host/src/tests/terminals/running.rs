@@ -98,7 +98,7 @@ fn a_command_that_cannot_be_run_is_reported_with_the_next_step() {
     check_failure(
         |spec| spec.cwd.push("none"),
         "The command `sh` could not be run: the folder `HERE/none` does not exist; create it or \
-         name another one.",
+         choose another one.",
     );
     check_failure(
         |spec| {
