@@ -24,7 +24,7 @@ pub fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-/// Creates a [`scratch`] buffer that only [`write`] changes.
+/// Creates a [`scratch`] buffer that only [`write()`] changes.
 pub fn read_only(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf = scratch(name, filetype)?;
     nvim::set_buf_option(buf, "undolevels", -1)?;
