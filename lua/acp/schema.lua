@@ -398,8 +398,7 @@ local kinds = {
 }
 
 --- The kinds that a `path` may allow, because they act only on the paths they name.
-local by_path =
-  { read = true, edit = true, delete = true, move = true, search = true, other = true }
+local by_path = { "read", "edit", "delete", "move", "search", "other" }
 
 --- Returns the invalid key of a rule ("" for the rule itself) and the reason.
 ---@return string? key
@@ -414,10 +413,10 @@ local function check_rule(rule)
   elseif not rule.command then
     local given = rule.kind or {}
     for _, kind in ipairs(type(given) == "table" and given or { given }) do
-      if not by_path[kind] then
+      if not vim.list_contains(by_path, kind) then
         local text = "a path alone cannot allow %q: %s"
         local advice = kind == "execute" and "add a command to the rule"
-          or "such requests are " .. "always asked"
+          or "Neovim always asks for these"
         return "kind", text:format(kind, advice)
       end
     end

@@ -209,7 +209,7 @@ return function(test)
       at .. '.kind: a path alone cannot allow "execute": add a command to the rule',
     })
     check_rule({ action = "allow", path = "**", kind = "fetch" }, {
-      at .. '.kind: a path alone cannot allow "fetch": such requests are always asked',
+      at .. '.kind: a path alone cannot allow "fetch": Neovim always asks for these',
     })
     check_rule({ action = "reject", paths = "a", [1] = "x" }, {
       at .. "[1]: unknown key",
