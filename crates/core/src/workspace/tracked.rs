@@ -1,6 +1,6 @@
-//! Files that are watched whatever `.gitignore` says: open ones, and ones an agent has named.
+//! Files watched regardless of `.gitignore`: open files, and files named by an agent.
 //!
-//! Invariant: the host is told of a file once for each life of its project.
+//! Invariant: each file is registered with the host once per project instance.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use acp::{ToolCallPatch, ToolContent};
 
-/// The files of each open project that the host is told of.
+/// The files of each open project that are registered with the host.
 #[derive(Debug, Default)]
 pub struct Tracked {
     known: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
-    /// Those it is to be told of.
+    /// Files still to be registered.
     fresh: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
@@ -57,7 +57,7 @@ impl Model {
         self.tracked.fresh.remove(root);
     }
 
-    /// Tells the host of the files it does not know of.
+    /// Registers new files with the host.
     pub(crate) fn tell_tracked(&mut self, fx: &mut Effects) {
         for (root, paths) in std::mem::take(&mut self.tracked.fresh) {
             fx.push(Effect::Host(HostEffect::Track { root, paths }));

@@ -1,8 +1,9 @@
-//! Projects and their checkpoints: since when, and until when, a change on disk is an agent's.
+//! Projects and their checkpoints, which bound the window in which changes on disk are attributed
+//! to an agent.
 //!
-//! Invariant: a prompt goes out when a checkpoint is there, so that what was changed before is
-//! not the agent's; the window it opens closes with the first checkpoint after the turn, so that
-//! what was changed before that is. A turn without a checkpoint is a turn all the same.
+//! Invariant: a prompt is sent once its checkpoint is taken, so that earlier changes are not
+//! attributed to the agent. The window closes with the first checkpoint after the turn, so that all
+//! changes until then are. A turn runs even if its checkpoint fails.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,27 +17,27 @@ use crate::spine::jobs::CheckpointJob;
 use crate::spine::project::Checkpoint;
 use acp::ToolContent;
 
-/// The windows that are open, and what the user was told of projects.
+/// The open windows, and the limits of projects already reported to the user.
 #[derive(Debug, Default)]
 pub struct Windows {
     /// In the order in which their turns began.
     open: Vec<Window>,
-    /// What the user knows of open projects.
+    /// The reported limits of open projects.
     limited: BTreeSet<(PathBuf, Limit)>,
 }
 
-/// What is not seen of a project; each is told once.
+/// A limit on observing a project; each is reported once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Limit {
-    /// Not all of it can be watched.
+    /// Some of its files cannot be watched.
     Watch,
     /// A checkpoint does not hold everything.
     Checkpoint,
-    /// There was no checkpoint, the last time.
+    /// The last checkpoint failed.
     Failed,
 }
 
-/// The time in which what changes below `root` is the agent's.
+/// The window in which changes below `root` are attributed to the agent.
 #[derive(Debug)]
 struct Window {
     session: SessionKey,
@@ -46,12 +47,12 @@ struct Window {
 }
 
 impl Windows {
-    /// Returns whether any agent's changes on disk may still be told.
+    /// Returns whether a change on disk may still be attributed to any agent.
     pub(crate) fn is_any_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Returns whether a session's changes on disk may still be told.
+    /// Returns whether a change on disk may still be attributed to a session's agent.
     pub(crate) fn is_open(&self, key: SessionKey) -> bool {
         self.open.iter().any(|open| open.session == key)
     }
@@ -68,7 +69,7 @@ impl Model {
         }
     }
 
-    /// Closes a project that no session works in any more, once its last window is closed.
+    /// Closes a project without sessions, once its last window is closed.
     pub(crate) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
         let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
         let mut sessions = self.sessions.values();
@@ -80,7 +81,7 @@ impl Model {
         }
     }
 
-    /// Asks for a checkpoint for a session, unless one is on its way already.
+    /// Requests a checkpoint for a session, unless a request is pending.
     pub(crate) fn ask_checkpoint(&mut self, key: SessionKey, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -103,7 +104,7 @@ impl Model {
         fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
     }
 
-    /// Has the window of a session that is closed closed as well, when all is told.
+    /// Closes the window of a closed session once all its changes are reported.
     pub(crate) fn abandon_window(&mut self, key: SessionKey, session: &Session, fx: &mut Effects) {
         let is_open = self.windows.is_open(key);
         if is_open && !session.awaits_checkpoint {
@@ -112,7 +113,7 @@ impl Model {
         self.leave_project(&session.project, fx);
     }
 
-    /// Opens the window of a turn whose prompt goes out now.
+    /// Opens the window of a turn whose prompt is being sent.
     pub(crate) fn open_window(&mut self, key: SessionKey) {
         if let Some(session) = self.sessions.get(&key) {
             self.windows.open.push(Window {
@@ -123,7 +124,7 @@ impl Model {
         }
     }
 
-    /// A checkpoint is there: the window of the last turn is closed, the next prompt goes out.
+    /// Handles a finished checkpoint: closes the last turn's window and sends the next prompt.
     pub(crate) fn checkpoint_taken(
         &mut self,
         key: SessionKey,
@@ -167,7 +168,7 @@ impl Model {
         }
     }
 
-    /// Tells the user, once for each limit, that not all of a project is seen.
+    /// Reports to the user, once per limit, that a project is only partly observed.
     pub(crate) fn project_is_limited(
         &mut self,
         root: &Path,
@@ -185,8 +186,8 @@ impl Model {
         }
     }
 
-    /// Returns the session whose agent a change at `path` is: of several that may have made it,
-    /// the one that has named the file, else the one whose turn began last.
+    /// Attributes a change at `path` to a session: of several candidates, the one that has named
+    /// the file, else the one whose turn began last.
     pub(crate) fn agent_at(&self, path: &Path) -> Option<SessionKey> {
         let open = self.windows.open.iter().rev();
         let over: Vec<&Window> = open
@@ -200,7 +201,7 @@ impl Model {
         Some(named.unwrap_or(last).session)
     }
 
-    /// Returns whether a session's tool calls have named a file since its window is open.
+    /// Returns whether a session's tool calls have named a file since its window opened.
     fn has_named(&self, window: &Window, path: &Path) -> bool {
         let session = self.sessions.get(&window.session);
         let entries = session.map_or(&[][..], |session| session.transcript.entries());

@@ -1,7 +1,7 @@
-//! What the user's repository has of files under review: what they commit, they accept.
+//! Accepts changes that the user commits: reads the repository's versions of files under review.
 //!
-//! Invariant: only what has reached the index or HEAD since the last version, by somebody else
-//! than an agent, is accepted.
+//! Invariant: only hunks that have reached the index or HEAD since the last version, and not by an
+//! agent, are accepted.
 
 use super::FileReview;
 use crate::model::Model;
@@ -12,7 +12,7 @@ use crate::text::Text;
 use crate::workspace::ledger::Which;
 
 impl Model {
-    /// The repository has these versions of files under review by now.
+    /// Applies new versions of files from the repository.
     pub(crate) fn committed(&mut self, files: Vec<Committed>) {
         for version in files {
             let by = self.agent_at(&version.path);
@@ -27,11 +27,11 @@ impl Model {
 }
 
 impl FileReview {
-    /// Takes in what the repository has; returns whether anything is accepted by that.
+    /// Records the repository's version; returns whether it accepts any hunk.
     fn take_version(&mut self, version: Committed, by: Option<SessionKey>) -> bool {
         let known = self.repository.replace(version);
         let (Some(known), Some(now), None) = (known, self.repository.clone(), by) else {
-            // The first version tells what was there before; an agent's commit accepts nothing.
+            // The first version is only recorded for comparison; an agent's commit accepts nothing.
             return false;
         };
         let index = self.accept_version(known.index.as_ref(), now.index.as_ref());

@@ -1,7 +1,7 @@
-//! Accepting and rejecting hunks, in the buffer where there is one, else on disk.
+//! Accepts and rejects hunks, in the file's buffer, else on disk.
 //!
-//! Invariant: a file on disk is read before a decision changes it, so that what others have
-//! written there since stays.
+//! Invariant: a file on disk is read before a decision changes it, so that other programs' changes
+//! stay.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,22 @@ use crate::workspace::ledger::{Which, diff};
 pub struct Decide {
     pub(super) action: ReviewAction,
     pub(super) which: Which,
-    /// The text that `which` is about.
+    /// The text whose rows `which` names.
     pub(super) text: Text,
 }
 
-/// What becomes of a file whose hunks are rejected.
+/// The fate of a file whose hunks are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// It stays, with other text.
     Stays,
     /// It is deleted.
     Deleted,
-    /// The agent made it, but the user's lines in it stay, as the user's.
+    /// The agent created it, but the user's lines stay; the file becomes the user's.
     Users,
 }
 
-/// The edits a decision comes to.
+/// The result of a decision: edits.
 pub(super) struct Decided {
     pub(super) edits: Vec<LineEdit>,
     pub(super) after: Text,
@@ -47,7 +47,7 @@ pub(super) struct Decided {
 }
 
 impl Decide {
-    /// Lets the rows that are meant follow what has become of the text.
+    /// Maps the chosen rows to the present text.
     fn follow(&mut self, now: &Text) {
         if self.text != *now {
             let which = std::mem::replace(&mut self.which, Which::All);
@@ -62,7 +62,7 @@ impl Decide {
 }
 
 impl Which {
-    /// Returns which hunks of `now` are those that were meant in `then`.
+    /// Returns the hunks of `now` that match the hunks chosen in `then`.
     fn moved(self, then: &Text, now: &Text) -> Which {
         let since = diff(then, now);
         match self {
@@ -74,7 +74,7 @@ impl Which {
 }
 
 impl FileReview {
-    /// Decides about hunks, and returns what has to be done to the text.
+    /// Decides hunks, and returns the edits to make.
     pub(super) fn decide(&mut self, action: ReviewAction, which: &Which) -> Decided {
         let edits = match action {
             ReviewAction::Accept => self.accept(which),
@@ -95,8 +95,8 @@ impl FileReview {
         self.without_agent().unwrap_or(plan)
     }
 
-    /// Returns how the file loses what the agent wrote but not what the user did to it since;
-    /// `None` if nothing of the user's is in it.
+    /// Returns the edits that remove the agent's text but keep the user's later changes; `None` if
+    /// the file has none.
     fn without_agent(&self) -> Option<Decided> {
         let current = self.ledger.current();
         let mut edits = Vec::new();
@@ -106,7 +106,7 @@ impl FileReview {
             removed: rows.len(),
             lines: Vec::new(),
         };
-        // What lies between the user's changes is as the agent wrote it.
+        // The agent wrote everything between the user's changes.
         for change in diff(current, &self.written) {
             edits.extend((row < change.start).then(|| gone(row..change.start)));
             row = change.start + change.removed;
@@ -122,7 +122,7 @@ impl FileReview {
     }
 }
 
-/// Why nothing is decided about a file.
+/// The reason for leaving a file without a decision.
 pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
 
 impl Model {
@@ -157,7 +157,7 @@ impl Model {
             None => false,
         };
         for (path, which) in targets {
-            // What is proposed for a row comes before what has been written there.
+            // A proposal for a row takes precedence over lines already written there.
             let is_proposed = self.decide_proposals(action, &path, &which);
             let is_done = is_proposed && matches!(which, Which::Row(_));
             hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
@@ -173,8 +173,8 @@ impl Model {
         }
     }
 
-    /// Accepts or rejects hunks of one file, after what is under way there; `false` when there is
-    /// none.
+    /// Accepts or rejects hunks of one file, after the operations queued for it; `false` if it has
+    /// no such hunk.
     pub(crate) fn review_file(
         &mut self,
         action: ReviewAction,
@@ -194,8 +194,8 @@ impl Model {
         true
     }
 
-    /// Accepts or rejects hunks of a file that has just been changed, before anything else that
-    /// waits to be done with it.
+    /// Accepts or rejects hunks of a file that has just changed, before the operations queued for
+    /// it.
     pub(crate) fn review_next(
         &mut self,
         action: ReviewAction,
@@ -229,7 +229,7 @@ impl Model {
         review.is_meant(&decide.which).then_some((path, decide))
     }
 
-    /// Returns whether a decision changes no text, and so needs not wait for what is under way.
+    /// Returns whether a decision leaves the text unchanged and so can skip the queue.
     fn accepts_at_once(&self, path: &Path, decide: &Decide) -> bool {
         let hit = self.reviews.get(path);
         let hit = hit.map(|review| review.ledger.hit(&decide.which));
@@ -241,7 +241,8 @@ impl Model {
             && !self.fileops.has(&self.names_of(path), is_decision)
     }
 
-    /// Plans a decision for the buffer, or else for what is on disk: the file as a whole first.
+    /// Plans a decision for the buffer, else for the disk. Changes of the file as a whole come
+    /// first.
     pub(crate) fn plan_decision(
         &mut self,
         path: &Path,
@@ -290,8 +291,7 @@ impl Model {
         }
     }
 
-    /// Makes a decision in the ledger, and notes it to be taken back; returns what it does to the
-    /// text.
+    /// Applies a decision to the ledger and records it for undo; returns its effect on the text.
     fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
         let review = self.reviews.get_mut(path)?;
         let noted = Moved::before(path, review);
@@ -323,7 +323,7 @@ impl Model {
         Plan::Disk(change, Landing::DecidedOnDisk(state, decided.end))
     }
 
-    /// What is left of a file that an agent made is the user's, and so is the file.
+    /// Attributes the rest of a file created by the agent, and the file itself, to the user.
     fn all_is_users(&mut self, path: &Path) {
         if let Some(review) = self.reviews.get_mut(path) {
             review.accept(&Which::All);
@@ -331,7 +331,7 @@ impl Model {
         }
     }
 
-    /// Records what a decision has done to the text, and goes on with the file as a whole.
+    /// Records a decision's effect on the text, and continues with the file as a whole.
     pub(crate) fn decision_landed(
         &mut self,
         path: &Path,
@@ -362,7 +362,7 @@ impl Model {
                             ..state
                         };
                     }
-                    // Loaded just before the file was replaced.
+                    // A buffer was loaded just before the file was replaced.
                     None if is_open => self.reread(path, false, fx),
                     None => {}
                 }

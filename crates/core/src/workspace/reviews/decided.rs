@@ -1,15 +1,15 @@
-//! What was decided and undone last, to be taken back.
+//! Records of recent decisions and undone turns, for undoing them.
 //!
-//! Invariant: of a decision each file is noted once: as it was before, and as it is after.
+//! Invariant: a decision has one record per file, with its state before and after.
 
 use super::Reviews;
 use super::moving::Moved;
 use crate::spine::ids::TurnKey;
 
-/// How many decisions can be taken back.
+/// The maximum number of decisions that can be undone.
 const DECISIONS: usize = 50;
 
-/// A turn that was undone, and its files that were.
+/// An undone turn, and the files on which it was undone.
 #[derive(Debug)]
 pub(super) struct Undone {
     pub turn: TurnKey,
@@ -17,7 +17,7 @@ pub(super) struct Undone {
 }
 
 impl Reviews {
-    /// Begins to note what is decided now, to be taken back as one.
+    /// Starts a new decision; its changes are undone together.
     pub(crate) fn begin_decision(&mut self) {
         self.decided.retain(|decision| !decision.is_empty());
         let many = (self.decided.len() + 1).saturating_sub(DECISIONS);
@@ -25,14 +25,14 @@ impl Reviews {
         self.decided.push(Vec::new());
     }
 
-    /// Notes what a decision does to a file.
+    /// Records a decision's effect on a file.
     pub(super) fn note_decided(&mut self, moved: Moved) {
         let Some(decision) = self.decided.last_mut() else {
             return;
         };
         let mut known = decision.iter_mut();
         match known.find(|known| known.to.as_ref() == Some(&moved.path)) {
-            // It comes after a move of the file, and is taken back with that.
+            // The change follows a move of the file, and is undone with it.
             Some(known) => {
                 *known = Moved {
                     path: known.path.clone(),
@@ -48,7 +48,7 @@ impl Reviews {
         }
     }
 
-    /// Notes what a decision does to a file after its lines.
+    /// Records a decision's effect on a file after its lines.
     pub(super) fn note_last(&mut self, moved: Moved) {
         let decision = self.decided.last_mut();
         let mut known = decision.into_iter().flatten();
@@ -61,13 +61,13 @@ impl Reviews {
         }
     }
 
-    /// Takes the last decision out.
+    /// Removes and returns the last decision.
     pub(super) fn last_decision(&mut self) -> Vec<Moved> {
         self.decided.retain(|decision| !decision.is_empty());
         self.decided.pop().unwrap_or_default()
     }
 
-    /// Notes that a turn's changes of a file are undone, if such a turn is being undone.
+    /// Records that a turn's changes of a file are undone, if that turn is being undone.
     pub(super) fn note_undone(&mut self, moved: Moved) {
         let undone = self.undone.iter_mut().rev();
         let mut undone = undone.filter(|undone| Some(undone.turn) == moved.turn);

@@ -1,6 +1,6 @@
-//! The review of one file: its ledger, and what there is to know of the file beside its lines.
+//! The review of one file: its ledger, and the state of the file apart from its lines.
 //!
-//! Invariant: the ledger hears of nothing but through the methods here.
+//! Invariant: the ledger changes only through the methods here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,37 +21,37 @@ use crate::workspace::ledger::{Conflict, Hunk, Review, Which, agents_text};
 
 #[derive(Debug)]
 pub struct FileReview {
-    /// Looked at by everyone, changed by the methods here alone.
+    /// Readable everywhere; only the methods here change it.
     pub ledger: Review,
     pub session: SessionKey,
     /// The file's path with symbolic links resolved.
     pub real: PathBuf,
-    /// The file as the user has accepted it: what a reject of the whole comes back to. The text
-    /// of it is the ledger's base.
+    /// The accepted state of the file, restored when all of it is rejected. Its text is the
+    /// ledger's base.
     pub origin: FileState,
     /// The file as it is now; the text of it is the ledger's.
     pub now: FileState,
-    /// The file as this client has set its mode, until that is told.
+    /// The file after this client set its mode, until that change is reported.
     pub(super) restored: Option<Stamp>,
-    /// Where it was before the agent moved it.
+    /// The path before the agent moved the file.
     pub from: Option<PathBuf>,
-    /// What the user's repository has of it, once that is known.
+    /// The repository's version, once it has been read.
     pub(super) repository: Option<Committed>,
-    /// The text as the agent alone would have it: what differs is the user's.
+    /// The text as the agent alone would have it; the difference is the user's.
     pub(super) written: Text,
-    /// The text as the agent's edits that are being made have found it.
+    /// The text before the agent's edits that are being made.
     found: Option<Text>,
-    /// What the user has rejected since the last prompt.
+    /// Hunks rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
-    /// What of that was about the file as a whole.
+    /// Rejected changes of the file as a whole, since the last prompt.
     pub(super) rejected_whole: Vec<RejectedWhole>,
-    /// What each turn has done, the oldest first.
+    /// The changes of each turn, the oldest first.
     pub(super) turns: Vec<TurnReview>,
     /// The turn that the agent's changes belong to.
     pub(super) turn: Option<TurnKey>,
-    /// The hunks, and whether there is anything to decide, as they were announced last.
+    /// The number of hunks, and whether any decision is pending, as announced last.
     pub(super) announced: (usize, bool),
-    /// What of it is in the counts of which session: files and hunks.
+    /// The session that counts this file, and its share: files and hunks.
     pub(super) counted: (SessionKey, (usize, usize)),
     words: Words,
     /// The hunks as the public API shows them, made anew when they change.
@@ -83,7 +83,7 @@ impl FileReview {
         }
     }
 
-    /// Begins anew: nothing is to be decided, and an agent of `session` changes what is there.
+    /// Restarts a review that has nothing pending, for a change by the agent of `session`.
     pub(super) fn begin(&mut self, session: SessionKey, origin: FileState) {
         self.session = session;
         let mode = origin.mode.or(self.now.mode);
@@ -93,25 +93,26 @@ impl FileReview {
         self.written = self.ledger.current().clone();
     }
 
-    /// Takes in the whole text as the agent wrote it (see [`Review::agent_wrote`]).
+    /// Replaces the whole text with the agent's version (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
         self.written = agents_text(&self.written, self.ledger.current(), &text);
         self.ledger.agent_wrote(text);
     }
 
-    /// Takes in a whole text that the user, or somebody else, wrote.
+    /// Replaces the whole text with a version by the user or another program.
     pub fn user_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.user_wrote(text);
     }
 
-    /// Sets what the user has accepted.
+    /// Sets the accepted text.
     pub(super) fn rebase(&mut self, base: Text) {
         self.ledger.rebase(base);
     }
 
-    /// Learns that `taken`, which it was begun with, was the agent's work on what is `origin`.
+    /// Attributes the difference between `origin` and `taken`, the review's first text, to the
+    /// agent.
     pub fn was_agents(&mut self, taken: &Text, origin: &FileState) {
         let Some(before) = origin.text() else {
             return;
@@ -125,7 +126,7 @@ impl FileReview {
         self.turn_was_agents(taken, origin);
     }
 
-    /// Returns the mode that this client has set, if what is told now was there before that.
+    /// Returns the mode this client has set, if the reported state is older.
     pub fn restored_mode(&mut self, told: &FileState) -> Option<u32> {
         let stamp = self.restored?;
         if told.stamp == Some(stamp) || told.mode == self.now.mode {
@@ -135,8 +136,8 @@ impl FileReview {
         self.now.mode
     }
 
-    /// Takes note of a change that ends with what is known: told late, it may be one from before
-    /// what is there now.
+    /// Records a change whose result is already recorded. Its report may be late, and older than
+    /// the present state.
     pub fn found_again(&mut self, change: &FileChange, by: Option<SessionKey>) {
         let stamp = self.now.stamp;
         let is_newer = stamp.is_none() || stamp == change.before.stamp;
@@ -150,7 +151,7 @@ impl FileReview {
         };
     }
 
-    /// Takes in what happened to the file as a whole.
+    /// Records a change of the file as a whole.
     pub fn take_note(&mut self, change: &FileChange, by: Option<SessionKey>) {
         let (before, after) = (&change.before, change.after.clone());
         match by {
@@ -159,7 +160,7 @@ impl FileReview {
         }
     }
 
-    /// Takes in an edit that was made for the agent, or by the client itself.
+    /// Applies an edit made for the agent, or by the client.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         let current = self.ledger.current();
         self.found.get_or_insert_with(|| current.clone());
@@ -167,13 +168,13 @@ impl FileReview {
         self.ledger.agent_edited(edit);
     }
 
-    /// Takes in an edit of the user's.
+    /// Applies an edit by the user.
     pub fn user_edited(&mut self, edit: &LineEdit) {
         self.turns_user_edited(edit);
         self.ledger.user_edited(edit);
     }
 
-    /// Says that the agent's edits are complete (see [`Review::agent_done`]).
+    /// Marks the agent's edits as complete (see [`Review::agent_done`]).
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
         if let Some(found) = self.found.take() {
@@ -182,29 +183,29 @@ impl FileReview {
         }
     }
 
-    /// Takes in an edit that carries a decision of the user's out.
+    /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
         self.turns_user_edited(edit);
         self.ledger.agent_edited(edit);
     }
 
-    /// Takes in the whole text as a decision of the user's has left it.
+    /// Replaces the whole text with the result of a decision.
     pub fn decision_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.agent_wrote(text);
     }
 
-    /// Says that the edits of a decision are complete.
+    /// Marks the edits of a decision as complete.
     pub fn decision_done(&mut self) {
         self.ledger.agent_done();
     }
 
-    /// Takes in lines of the agent's that the user's text won over.
+    /// Adds a conflict: the user's text stays, and the agent's lines are offered.
     pub fn offer(&mut self, conflict: Conflict) {
         self.ledger.offer(conflict);
     }
 
-    /// Accepts hunks, and returns what has to be done to the text (see [`Review::accept`]).
+    /// Accepts hunks, and returns the edits to make (see [`Review::accept`]).
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         for hunk in self.ledger.meant(which) {
             self.is_back(&hunk);
@@ -219,7 +220,7 @@ impl FileReview {
         edits
     }
 
-    /// Returns what has to be done to the text for hunks to be gone (see [`Review::reject`]).
+    /// Returns the edits that reject hunks (see [`Review::reject`]).
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
         for hunk in self.ledger.meant(which) {
             self.note_rejected(&hunk);
@@ -227,7 +228,7 @@ impl FileReview {
         self.ledger.reject(which)
     }
 
-    /// Notes that the user does not want a change of the agent's.
+    /// Records that the user rejects a hunk.
     pub(super) fn note_rejected(&mut self, hunk: &Hunk) {
         self.was_rejected(Rejected::of(
             hunk,
@@ -236,7 +237,7 @@ impl FileReview {
         ));
     }
 
-    /// Notes a hunk that is rejected, for the agent to be told.
+    /// Queues a rejected hunk for the report to the agent.
     pub fn was_rejected(&mut self, rejected: Rejected) {
         let has_room = self.rejected.len() < MAX_HUNKS;
         if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
@@ -244,13 +245,13 @@ impl FileReview {
         }
     }
 
-    /// Forgets what was rejected: it was told, or is wanted back.
+    /// Clears the rejects: they were reported, or undone.
     pub(super) fn forget_rejected(&mut self) {
         self.rejected.clear();
         self.rejected_whole.clear();
     }
 
-    /// Forgets that a change was rejected: it is there again, and wanted.
+    /// Clears the reject of a hunk that is back and accepted.
     fn is_back(&mut self, hunk: &Hunk) {
         let (base, current) = (self.ledger.base(), self.ledger.current());
         self.rejected
@@ -262,13 +263,13 @@ impl FileReview {
         self.words.views(&self.ledger)
     }
 
-    /// Returns what was rejected and is not there again.
+    /// Returns the rejected hunks that are not back.
     pub fn told_rejected(&self) -> Vec<&Rejected> {
         if self.rejected.is_empty() {
             return Vec::new();
         }
         let (base, current) = (self.ledger.base(), self.ledger.current());
-        // By each of their lines: of thousands of hunks few have the one that is looked for.
+        // Indexed by line: of thousands of hunks, few contain a given line.
         let mut by_line: HashMap<Cow<'_, str>, Vec<&Hunk>> = HashMap::new();
         for hunk in self.ledger.hunks() {
             let lines = match hunk.new.is_empty() {

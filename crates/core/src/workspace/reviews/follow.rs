@@ -1,4 +1,4 @@
-//! Ledgers follow their buffers: loaded, edited, renamed, gone.
+//! Keeps ledgers in step with their buffers: loaded, edited, renamed, unloaded.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent};
 
 impl Model {
-    /// A buffer was loaded, or its whole text was sent again; `before` is what it was.
+    /// Handles a buffer that was loaded or sent again as a whole; `before` is its earlier text.
     pub(crate) fn buffer_attached(
         &mut self,
         buf: BufId,
@@ -46,7 +46,7 @@ impl Model {
             review.user_wrote(text);
         }
         self.proposals_stale(&path, &real);
-        // Without a review as well: the buffer may show that of another name it had.
+        // Needed without a review too: the buffer may show hunks from its earlier name.
         self.reviews.touch(&path);
         if !is_saved_known {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
@@ -54,7 +54,7 @@ impl Model {
         }
     }
 
-    /// The disk has been read for a buffer that was modified when it was first seen.
+    /// Records the saved text of a buffer that was already modified when it was first reported.
     pub(crate) fn saved_text_read(&mut self, buf: BufId, result: Result<DiskFile, String>) {
         let Ok(disk) = result else {
             return;
@@ -68,8 +68,8 @@ impl Model {
         }
     }
 
-    /// A buffer's lines are others now, by the edit of the client's that is `made_for` an
-    /// operation, or by the user.
+    /// Applies an edit of a buffer's lines: this client's edit, `made_for` an operation, or the
+    /// user's.
     pub(crate) fn buffer_edited(
         &mut self,
         buf: BufId,
@@ -98,12 +98,12 @@ impl Model {
         self.reviews.touch(&path);
     }
 
-    /// A buffer's options, or its tick alone, are others now.
+    /// Records a buffer's new options or tick.
     pub(crate) fn buffer_changed(&mut self, buf: BufId, state: BufState) {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        // Hunks are not shown in a buffer that has moved on: they are drawn again.
+        // The editor skips hunks planned for an older tick, so they are drawn again.
         let is_shown = self.reviews.get(&document.path).is_some()
             || self.reviews.drawn.contains(&document.path)
             || self.proposals.of_file(&document.path).next().is_some();
@@ -113,7 +113,7 @@ impl Model {
         self.documents.set_state(buf, state);
     }
 
-    /// All lines of an edit of the client's have come back from the editor.
+    /// Handles the end of a client's edit: the editor has reported all its lines.
     pub(crate) fn edit_is_over(&mut self, buf: BufId, token: Token<Edited>) {
         let author = self.author_of(token);
         if let Some(path) = self.path_of(buf)
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// A buffer is gone.
+    /// Handles an unloaded buffer.
     pub(crate) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
             self.proposals_stale(&document.path, &document.real);
@@ -134,18 +134,18 @@ impl Model {
         }
     }
 
-    /// A file's buffer is gone, unsaved lines with it: the file's text is what the disk has.
+    /// Reads a file from disk whose buffer, with its unsaved lines, was unloaded.
     fn file_has_no_buffer(&mut self, path: PathBuf, fx: &mut Effects) {
         if self.reviews.get(&path).is_some() {
             self.operate(path, Intent::Sync, fx);
         }
     }
 
-    /// Lets a file's ledger have what is on disk, unless a buffer has the file; `false` when that
-    /// is no text any more.
+    /// Updates a file's ledger from disk, unless the file has a buffer; `false` when the file is no
+    /// longer text.
     ///
-    /// What is found stays whatever is decided now: nobody was shown it. Should it be told that an
-    /// agent has written it, it is there to be decided about.
+    /// A change found here is not pending, because the user has not seen it. If it is later
+    /// reported as an agent's, it becomes pending.
     pub(crate) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) -> bool {
         let is_open = self.documents.find(path).is_some();
         let by = self.writer_at(&disk.real);

@@ -1,7 +1,7 @@
-//! Reviews that outlive this Neovim: told to the host as they change, taken up when they come back.
+//! Reviews that outlive this Neovim: sent to the host as they change, restored at the next start.
 //!
-//! Invariant: what the host keeps are the files there is something to decide about, by project, and
-//! those of a Neovim before this one that could not be read as yet; it is told what is news alone.
+//! Invariant: the host keeps the files with a pending decision, by project, and the files of an
+//! earlier Neovim that are not read yet. Only changes are sent to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,24 +18,24 @@ use crate::text::Text;
 use crate::text::plural;
 
 impl Reviews {
-    /// Notes a project; its files' reviews are kept from now on, whatever becomes of its sessions.
+    /// Registers a project; its reviews are kept from now on, even after its sessions close.
     pub(crate) fn knows_project(&mut self, root: &Path) {
         self.told.entry(root.to_owned()).or_default();
     }
 }
 
-/// What is news of a project's reviews.
+/// Changes of a project's reviews to send.
 #[derive(Debug, Default)]
 struct News {
     files: Vec<KeptReview>,
     over: Vec<PathBuf>,
-    /// There are other files under review than before.
+    /// The set of files under review has changed.
     is_other: bool,
 }
 
 impl Model {
-    /// Tells the host what there is to keep of these files, and which ones the user's repository
-    /// may have.
+    /// Sends the host the reviews of these files, and the paths to look up in the user's
+    /// repository.
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
         let mut news: BTreeMap<PathBuf, News> = BTreeMap::new();
         for path in touched {
@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// Returns the project a file's review belongs to: one that sessions work in, or did.
+    /// Returns the project of a file's review: the folder of an open or closed session.
     fn project_of(&self, path: &Path, file: &FileReview) -> Option<PathBuf> {
         let own = self.sessions.get(&file.session);
         let sessions = own.into_iter().chain(self.sessions.values());
@@ -89,9 +89,9 @@ impl Model {
         all.find(|root| path.starts_with(root)).cloned()
     }
 
-    /// A Neovim before this one has left reviews: they go on, as soon as the files are read.
+    /// Restores the reviews of an earlier Neovim as soon as their files are read.
     ///
-    /// The host keeps them until it is told of these files.
+    /// The host keeps them until it receives new reviews of these files.
     pub(crate) fn reviews_kept(
         &mut self,
         root: &Path,
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// A file of a review that was left has been read.
+    /// Restores a kept review after its file was read.
     pub(crate) fn kept_was_read(
         &mut self,
         session: SessionKey,
@@ -145,10 +145,10 @@ impl Model {
                 return fx.notice(session, Level::Warn, text);
             }
         };
-        // It may go on by another name.
+        // The review may continue under another name.
         self.reviews.touch(&kept.path);
         if disk.content.is_none() && !kept.is_deleted {
-            // Somebody else has deleted it since: that is not to be decided.
+            // Another program has deleted the file since; no decision is needed.
             return;
         }
         let path = self.reviews.name_of(&kept.path, &disk.real);
@@ -176,13 +176,13 @@ impl Model {
         }
         file.from = from;
         file.now = now;
-        // What has become of it since then somebody else has done, be it in another editor.
+        // Later changes are attributed to other programs, such as another editor.
         let current = kept.current.unwrap_or_else(|| text.clone());
         file.agent_wrote(current);
         if *file.ledger.current() != text {
             file.user_wrote(text);
         }
-        // What was not saved, the user has typed.
+        // The user typed the unsaved text.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
         self.reviews.touch(&path);
     }
@@ -211,7 +211,7 @@ impl FileReview {
     }
 }
 
-/// Returns what is at a path, of which the mode was not read.
+/// Returns the state of a path whose mode was not read.
 fn state_of(disk: &DiskFile, base: &FileState) -> FileState {
     let body = match &disk.content {
         Some(content) => Body::Text(content.clone()),

@@ -1,6 +1,7 @@
-//! Files of a turn that are left as they are when it is undone, and why.
+//! Files of a turn that undoing it leaves unchanged, and the reasons.
 //!
-//! Invariant: what can be told beforehand is; nothing is done to such a file, not even in part.
+//! Invariant: a reason known in advance is reported in advance; such a file is left unchanged, even
+//! in part.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use crate::spine::project::{Body, FileState, MAX_KEPT};
 use crate::workspace::documents::Document;
 
 impl FileReview {
-    /// Returns why the file cannot be what it was before a turn; `None` if it can, or is.
+    /// Returns why the state before a turn cannot be restored; `None` if it can, or already is.
     fn lost_of(&self, turn: TurnKey, document: Option<&Document>) -> Option<String> {
         let origin = &self.of_turn(turn)?.origin;
         let is_other = origin.body != self.now.body;
@@ -37,7 +38,7 @@ impl FileReview {
         }
         let is_protected = document.is_some_and(|document| document.state.readonly);
         let nobody_may = |state: &FileState| state.mode.is_some_and(|mode| mode & 0o222 == 0);
-        // One that was writable before the turn is made so again.
+        // A file that was writable before the turn becomes writable again.
         let stays = plan.whole.as_ref().is_none_or(nobody_may);
         let is_written = !plan.edits.is_empty() && stays;
         if is_protected && !plan.edits.is_empty() {
@@ -51,13 +52,13 @@ impl FileReview {
 }
 
 impl Model {
-    /// Returns why a file is left as it is when a turn is undone; `None` if it is not.
+    /// Returns why undoing a turn leaves a file unchanged; `None` if it does not.
     pub(super) fn lost_of(&self, path: &Path, turn: TurnKey) -> Option<String> {
         let document = self.documents.find(path).map(|(_, document)| document);
         self.reviews.get(path)?.lost_of(turn, document)
     }
 
-    /// Says which files are left as they are, if any.
+    /// Reports the files that are left unchanged, if any.
     pub(super) fn tell_lost(&self, turn: TurnKey, lost: &[(PathBuf, String)], fx: &mut Effects) {
         if lost.is_empty() {
             return;

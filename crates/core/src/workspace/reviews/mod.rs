@@ -38,25 +38,25 @@ use crate::view::snapshot::HunkInfo;
 #[derive(Debug, Default)]
 pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
-    /// The names of reviews that have another one than their file, by the file's; some may be old.
+    /// Maps a file's real path to its review's name where they differ; some entries may be stale.
     aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
-    /// Files with anything to decide, and hunks, by session.
+    /// The number of files with a pending decision, and of hunks, by session.
     counts: BTreeMap<SessionKey, (usize, usize)>,
-    /// What the host keeps of the files that are under review, by project.
+    /// The reviews kept by the host, by project.
     told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
     pub(crate) turns: Turns,
-    /// Turns that were undone, the last one last.
+    /// Undone turns, the last one last.
     undone: Vec<decided::Undone>,
-    /// What the last decisions have done, the last one last.
+    /// The effects of the last decisions, the last one last.
     decided: Vec<Vec<moving::Moved>>,
-    /// The sessions whose undone turns are to be brought back, once they are undone.
+    /// The sessions whose undone turns are redone once their undo is complete.
     backs: Vec<Option<SessionKey>>,
     /// Files to be drawn again.
     pub(crate) dirty: BTreeSet<PathBuf>,
-    /// Files whose buffers have had hunks drawn: that there are none any more may have to be
-    /// said again, too, should the buffer have moved on.
+    /// Files whose buffers have had hunks drawn. If such a buffer changes, clearing its hunks may
+    /// have to be repeated.
     pub(crate) drawn: BTreeSet<PathBuf>,
 }
 
@@ -73,7 +73,7 @@ impl Reviews {
         self.files.get_mut(path)
     }
 
-    /// Returns the name a file's review has or will have, whichever of the file's is given.
+    /// Returns the present or future name of a file's review, for any name of the file.
     pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
         if self.files.contains_key(path) {
             return path.to_owned();
@@ -85,8 +85,8 @@ impl Reviews {
         known.next().unwrap_or(path).to_owned()
     }
 
-    /// Returns a file's review for an agent's change, begun with `base` and `origin` if nothing of
-    /// the file is to be decided.
+    /// Returns a file's review for an agent's change; begins it with `base` and `origin` if no
+    /// decision is pending.
     pub fn begin(
         &mut self,
         path: &Path,
@@ -134,7 +134,7 @@ impl Reviews {
         !self.touched.is_empty()
     }
 
-    /// Forgets what was rejected of a session's changes.
+    /// Clears the rejects of a session's changes.
     pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
         let files = self.files.values_mut();
         files
@@ -148,13 +148,13 @@ impl Reviews {
         self.touched.contains(path)
     }
 
-    /// Returns the number of files with anything to decide, and of hunks, of one session, as they
-    /// were announced last.
+    /// Returns the last announced number of a session's files with a pending decision, and of
+    /// hunks.
     pub fn counts(&self, session: SessionKey) -> (usize, usize) {
         self.counts.get(&session).copied().unwrap_or_default()
     }
 
-    /// Takes a file's hunks, as they are now, into its session's counts.
+    /// Updates the session's counts with a file's present hunks.
     fn count(&mut self, path: &Path) {
         let Some(file) = self.files.get_mut(path) else {
             return;
@@ -170,8 +170,8 @@ impl Reviews {
         *counts = (counts.0 + now.0, counts.1 + now.1);
     }
 
-    /// Makes the public form of what was touched and announces counts that changed; returns what
-    /// was touched.
+    /// Updates the public form of touched files, announces changed counts, and returns the touched
+    /// files.
     pub(crate) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
         let touched = std::mem::take(&mut self.touched);
         for path in &touched {

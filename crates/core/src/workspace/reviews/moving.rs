@@ -1,6 +1,7 @@
-//! What moving a file comes to: the texts, the file as a whole, and its place, before and after.
+//! The effect of moving a file to another state: its texts, its state as a whole and its path,
+//! before and after.
 //!
-//! Invariant: what somebody has changed since is in the text after as well.
+//! Invariant: the text after includes other authors' later changes.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +14,12 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
 use crate::workspace::ledger::{Conflict, diff, merge};
 
-/// Where a file is moved to.
+/// The target state of a move.
 #[derive(Debug, Clone)]
 pub(crate) enum Aim {
-    /// To where it would be without a turn.
+    /// The state without a turn.
     Without(TurnKey, Of),
-    /// Back to where it was before that.
+    /// The state before an earlier move.
     Back(Box<Moved>),
 }
 
@@ -30,18 +31,18 @@ pub(crate) struct Moved {
     pub path: PathBuf,
     pub text: (Text, Text),
     pub base: (Text, Text),
-    /// The file as a whole, if that was another one.
+    /// The state of the file as a whole before and after, if it changes.
     pub whole: Option<(FileState, FileState)>,
-    /// What is accepted of that.
+    /// The accepted state before and after.
     pub origin: (FileState, FileState),
-    /// Where it was moved to.
+    /// The new path.
     pub to: Option<PathBuf>,
-    /// Where the agent has moved it from, as far as that is to be decided.
+    /// The path before the agent's move, as long as that is pending: before and after.
     pub from: (Option<PathBuf>, Option<PathBuf>),
 }
 
 impl Moved {
-    /// Begins to note what a decision does to a file.
+    /// Starts the record of a decision's effect on a file.
     pub fn before(path: &Path, review: &FileReview) -> Self {
         let (text, base) = (review.ledger.current(), review.ledger.base());
         Self {
@@ -56,7 +57,7 @@ impl Moved {
         }
     }
 
-    /// Notes what has come of it, or will with this text.
+    /// Records the result, or the expected result with this text.
     pub fn after(mut self, review: &FileReview, text: &Text, is_deleted: bool) -> Self {
         self.text.1.clone_from(text);
         self.base.1.clone_from(review.ledger.base());
@@ -66,7 +67,7 @@ impl Moved {
         self
     }
 
-    /// Notes that the whole file is given the state of before.
+    /// Records that the whole file gets its earlier state.
     pub fn restored(path: &Path, review: &FileReview, state: &FileState) -> Self {
         let mut moved = Self::before(path, review);
         moved.text.1 = state.text().unwrap_or_default();
@@ -74,7 +75,7 @@ impl Moved {
         moved
     }
 
-    /// Notes that the file is moved to where the agent has moved it from.
+    /// Records that the agent's move of the file is reversed.
     pub fn moved_back(path: &Path, review: &FileReview, to: &Path) -> Self {
         let mut moved = Self::before(path, review);
         moved.to = Some(to.to_owned());
@@ -97,7 +98,7 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
-    /// Returns the file as a whole after the move, if it is another one than before.
+    /// Returns the state of the file as a whole after the move, if it changes.
     pub(super) fn whole(&self) -> Option<&FileState> {
         self.moved.whole.as_ref().map(|(_, after)| after)
     }
@@ -106,7 +107,7 @@ impl Moving {
         self.whole().is_some_and(FileState::is_missing)
     }
 
-    /// There was no file, and now there is one again.
+    /// Returns whether the move creates a missing file.
     pub(super) fn is_made(&self) -> bool {
         let whole = self.moved.whole.as_ref();
         whole.is_some_and(|(before, after)| before.is_missing() && !after.is_missing())
@@ -114,7 +115,7 @@ impl Moving {
 }
 
 impl FileReview {
-    /// Notes what the user rejects of a turn, or wants back.
+    /// Records the rejects, or cancelled rejects, that a move implies.
     pub(super) fn note_aim(&mut self, aim: &Aim) {
         match aim {
             Aim::Without(turn, _) => {
@@ -135,7 +136,7 @@ impl FileReview {
                 self.note_rejected_whole(whole.unwrap_or_default());
             }
             Aim::Back(moved) if moved.turn.is_some() => self.forget_rejected(),
-            // What waits for a decision again is not told anyway.
+            // A pending change is not reported anyway.
             Aim::Back(_) => {}
         }
     }
@@ -145,7 +146,7 @@ impl FileReview {
         match aim {
             Aim::Without(turn, of) => {
                 let plan = self.without_turn(*turn, *of)?;
-                // What waits for a decision is not accepted by that: only the text goes.
+                // Pending changes are not accepted: only the text goes.
                 let after = match of {
                     Of::All => plan.base,
                     Of::Pending => base.clone(),
@@ -157,7 +158,7 @@ impl FileReview {
                         text: (current, plan.after),
                         base: (base, after),
                         origin: match &plan.whole {
-                            // It was accepted, and so is what takes its place.
+                            // It was accepted, and so is its replacement.
                             Some(whole) if of == &Of::All && self.origin.is_like(&self.now) => {
                                 (self.origin.clone(), whole.clone())
                             }
@@ -185,7 +186,7 @@ impl FileReview {
                 new_base.apply_all(&bases.edits);
                 let whole = moved.whole.as_ref();
                 let whole = whole.filter(|(before, now)| {
-                    // A file that somebody has written in since is not deleted.
+                    // A file with other authors' changes is not deleted.
                     self.now.is_like(now) && (!before.is_missing() || after.is_empty())
                 });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
@@ -208,7 +209,7 @@ impl FileReview {
     }
 }
 
-/// Returns a file with another text, if it is one.
+/// Returns a file's state with another text, if it is a text file.
 fn with(file: &FileState, text: &Text) -> FileState {
     let mut file = file.clone();
     if let Body::Text(content) = &mut file.body {

@@ -1,7 +1,7 @@
-//! Rejecting what happened to a file as a whole: moved back, put back, deleted.
+//! Rejects changes of a file as a whole: moves it back, restores it, deletes it.
 //!
-//! Invariant: the order is place, content, mode; each step is taken when the one before has
-//! succeeded, and one that fails leaves what is left of the decision to be made again.
+//! Invariant: the order is path, content, mode. A step starts after the previous one has succeeded;
+//! if one fails, the rest of the decision stays pending.
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,16 @@ use crate::workspace::changes::{DiskMerge, known_on_disk};
 use crate::workspace::fileops::{Author, Change, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
 
-/// What has to be done to a file beside its lines.
+/// A step apart from the file's lines.
 enum Step {
     MoveTo(PathBuf),
     Restore(FileState),
-    /// What was there was not kept.
+    /// The original content was not kept.
     Lost,
 }
 
 impl FileReview {
-    /// Returns what comes before the lines when the whole file is rejected.
+    /// Returns the step before the lines when the whole file is rejected.
     fn first_step(&self) -> Option<Step> {
         if let (Some(from), false) = (&self.from, self.now.is_missing()) {
             return Some(Step::MoveTo(from.clone()));
@@ -59,8 +59,8 @@ impl FileReview {
         }
     }
 
-    /// Returns the text file with the mode and the format that a reject of the whole leaves;
-    /// `None` if it has them.
+    /// Returns the text file with the mode and format that rejecting the whole file leaves; `None`
+    /// if it has them.
     fn last_step(&self, disk: DiskText) -> Option<FileState> {
         let (Body::Text(origin), Body::Text(_)) = (&self.origin.body, &self.now.body) else {
             return None;
@@ -78,21 +78,21 @@ impl FileReview {
         })
     }
 
-    /// Returns whether a decision about these hunks is one about the whole file: nothing of a
-    /// deletion, or of a file that was made, would be left.
+    /// Returns whether deciding these hunks decides the whole file: a deletion or creation would be
+    /// fully decided.
     pub(super) fn is_whole(&self, which: &Which) -> bool {
         let is_kind = self.origin.is_missing() != self.now.is_missing();
         let is_all = self.ledger.hit(which).len() == self.ledger.hunks().len();
         *which == Which::All || is_kind && is_all && !matches!(which, Which::Rows(_))
     }
 
-    /// Returns whether there is anything to decide of these hunks.
+    /// Returns whether any decision about these hunks is pending.
     pub(super) fn is_meant(&self, which: &Which) -> bool {
         let is_hit = !self.ledger.hit(which).is_empty();
         is_hit || self.is_whole(which) && self.is_pending()
     }
 
-    /// Returns whether a reject of the whole has something to do but for lines.
+    /// Returns whether rejecting the whole file changes more than lines.
     fn has_last_step(&self) -> bool {
         let step = match &self.now.body {
             Body::Text(now) => self.last_step(now.clone()),
@@ -101,15 +101,14 @@ impl FileReview {
         step.is_some() || self.is_left_of_made()
     }
 
-    /// Returns whether what is left of a file that an agent made is the user's alone.
+    /// Returns whether all remaining lines of a file the agent created are the user's.
     fn is_left_of_made(&self) -> bool {
         self.is_created() && self.ledger.hunks().is_empty() && !self.ledger.current().is_empty()
     }
 }
 
 impl Model {
-    /// Has the step taken that comes before the lines of a file that is rejected; `false` when
-    /// there is none.
+    /// Starts the step before the lines of a rejected file; `false` if it needs none.
     pub(super) fn reject_first(&mut self, path: &Path, fx: &mut Effects) -> bool {
         let Some(step) = self.reviews.get(path).and_then(FileReview::first_step) else {
             return false;
@@ -134,7 +133,7 @@ impl Model {
         true
     }
 
-    /// Notes, for the decision to be taken back, that the whole file is given another state.
+    /// Records, for undo, that the whole file gets another state.
     fn note_restored(&mut self, path: &Path, state: &FileState) {
         if let Some(review) = self.reviews.get(path) {
             let moved = Moved::restored(path, review, state);
@@ -142,8 +141,8 @@ impl Model {
         }
     }
 
-    /// Has the disk read for the mode and the format of a file whose lines are rejected, if these
-    /// are others too; whether anything was left to be done.
+    /// Requests the disk content for restoring the mode and format of a rejected file, if they
+    /// differ; returns whether a step was left.
     pub(super) fn reject_last(&mut self, path: &Path, fx: &mut Effects) -> bool {
         let Some(review) = self.reviews.get_mut(path) else {
             return false;
@@ -152,7 +151,7 @@ impl Model {
             return false;
         }
         if review.is_left_of_made() {
-            // And so is the file.
+            // The file is the user's too.
             review.accept_whole();
             self.reviews.touch(path);
         } else {
@@ -161,12 +160,12 @@ impl Model {
         true
     }
 
-    /// Has what is on disk merged into the buffer.
+    /// Queues a merge of the disk content into the buffer.
     pub(super) fn reread(&mut self, path: &Path, is_reject: bool, fx: &mut Effects) {
         self.follow_up(path.to_owned(), Intent::Reread { is_reject }, fx);
     }
 
-    /// Plans to put back mode and format of what is on disk.
+    /// Plans to restore the mode and format on disk.
     pub(crate) fn plan_rest(&mut self, path: &Path, disk: DiskFile) -> Plan {
         let review = self.reviews.get(path);
         let state = review.zip(disk.content);
@@ -179,7 +178,7 @@ impl Model {
         Plan::Disk(Change::Restore(state.clone()), Landing::Rest(state))
     }
 
-    /// A file is where it was before the agent moved it: what else was done to it comes next.
+    /// Continues a reject after the file was moved back.
     pub(crate) fn moved_back(
         &mut self,
         path: &Path,
@@ -209,7 +208,7 @@ impl Model {
         Next::Done
     }
 
-    /// What was there is back on disk: in the buffer, or the ledger, too.
+    /// Updates the buffer, else the ledger, after the content was restored on disk.
     pub(crate) fn restored(
         &mut self,
         path: &Path,
@@ -242,7 +241,7 @@ impl Model {
         Next::Done
     }
 
-    /// Plans to merge what is on disk into the buffer.
+    /// Plans to merge the disk content into the buffer.
     pub(crate) fn plan_reread(&mut self, path: &Path, disk: DiskFile) -> Plan {
         let Some((buf, document)) = self.documents.find(path) else {
             return Plan::Done;
@@ -262,7 +261,7 @@ impl Model {
         }
     }
 
-    /// Goes on when the buffer has what was restored.
+    /// Continues a reject after the restored content reached the buffer.
     pub(crate) fn reread_landed(
         &mut self,
         path: &Path,
@@ -280,7 +279,7 @@ impl Model {
         if is_gone {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         } else if is_reject {
-            // What the user had changed beside may have kept lines of the agent's there.
+            // The user's adjacent changes may have kept some of the agent's lines.
             self.review_next(ReviewAction::Reject, path, Which::All, fx);
         }
         Next::Done

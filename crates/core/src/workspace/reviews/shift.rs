@@ -1,8 +1,7 @@
-//! A file's text and what is accepted of it, moved together: a turn that is undone or brought
-//! back.
+//! Moves a file's text and its accepted text together, to undo or redo a turn.
 //!
-//! Invariants: what is there now is moved, not what was there when it was asked for; what somebody
-//! has changed since stays. A file on disk is read before it is written.
+//! Invariants: the present text is moved, not the text at the time of the request; other authors'
+//! later changes stay. A file on disk is read before it is written.
 
 use std::path::Path;
 
@@ -19,7 +18,7 @@ use crate::workspace::ledger::merge;
 use crate::workspace::reviews::decide::NO_TEXT;
 
 impl Model {
-    /// Has a file moved after what is under way there; `false` when there is nothing to move.
+    /// Queues a move behind the file's other operations; `false` if nothing would move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
         let found = self.documents.find(path);
         let path = found
@@ -28,7 +27,7 @@ impl Model {
         let Some(review) = self.reviews.get(&path) else {
             return false;
         };
-        // What is being decided may leave something to move.
+        // A pending decision may leave something to move.
         let is_decision = |kind| kind == Kind::Decision;
         let is_waiting = self.fileops.has(&self.names_of(&path), is_decision);
         if !is_waiting && review.moving(&path, &aim).is_none() {
@@ -38,7 +37,7 @@ impl Model {
         true
     }
 
-    /// Plans to move a file: in its buffer, or else on disk.
+    /// Plans to move a file, in its buffer, else on disk.
     pub(crate) fn plan_shift(
         &mut self,
         path: &Path,
@@ -99,7 +98,7 @@ impl Model {
         }
     }
 
-    /// Records that a file's text is moved.
+    /// Records that a file's text was moved.
     pub(crate) fn shift_landed(
         &mut self,
         path: &Path,
@@ -132,7 +131,7 @@ impl Model {
                         review.now.stamp = stamp;
                         review.decision_wrote(text);
                     }
-                    // Loaded just before the file was replaced.
+                    // A buffer was loaded just before the file was replaced.
                     None => self.reread(path, false, fx),
                 }
                 moving
@@ -143,7 +142,7 @@ impl Model {
         Next::Done
     }
 
-    /// The file is where it shall be: its review and its buffer go with it.
+    /// Moves the review and the buffer after the file reached its new path.
     pub(crate) fn shift_moved(&mut self, path: &Path, moved: &Moved, fx: &mut Effects) -> Next {
         let Some(to) = &moved.to else {
             return Next::Done;
@@ -164,7 +163,7 @@ impl Model {
         Next::Done
     }
 
-    /// The text is where it shall be: so is what is accepted of it, and the file as a whole.
+    /// Moves the accepted text and the state of the file as a whole after its text was moved.
     fn shift_ended(&mut self, path: &Path, moving: Moving, fx: &mut Effects) {
         let document = self.documents.find(path);
         let is_clean = document.map(|(_, document)| !document.state.modified);
@@ -174,7 +173,7 @@ impl Model {
         let Moving {
             moved, conflicts, ..
         } = moving;
-        // What save hooks have changed, or others meanwhile, is not lost in that.
+        // Keeps changes made by save hooks or other programs during the move.
         let mut base = review.ledger.base().clone();
         let bases = merge(&moved.base.0, &base, &moved.base.1);
         base.apply_all(&bases.edits);
@@ -202,7 +201,7 @@ impl Model {
         self.reviews.note_undone(moved);
     }
 
-    /// Brings back what lines do not show of a buffer's file, or deletes it.
+    /// Restores the state of a buffer's file apart from its lines, or deletes the file.
     fn shift_whole(
         &mut self,
         path: &Path,
@@ -215,8 +214,8 @@ impl Model {
         if let (Body::Text(content), Some((_, document))) =
             (&mut state.body, self.documents.find(path))
         {
-            // How it is written is the buffer's affair, unless that is what is taken back; its text
-            // was saved just now.
+            // The buffer decides its format, unless the format is being undone; the text was just
+            // saved.
             let formats = moved.whole.as_ref();
             let formats = formats.map(|(before, after)| (before.format(), after.format()));
             let is_other =
