@@ -1,7 +1,7 @@
 //! Logging in to agents and out of them.
 //!
-//! Invariant: while a session's agent wants a log-in, nothing is sent in that session and nothing
-//! that the user has written for it is given up: it goes out when the agent takes it.
+//! Invariant: while a session's agent requires a log-in, nothing is sent in that session and no
+//! prompt of the user's is dropped: the prompts are sent once the agent accepts them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,20 +16,20 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, AuthKind, AuthMethod};
 use acp::{RpcError, rpc};
 
-/// How a log-in goes on.
+/// The next step of a log-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginStep {
-    /// The agent is asked to do it.
+    /// Ask the agent to log the user in.
     Ask,
-    /// It is asked to do it with this key.
+    /// Ask the agent to log the user in with this key.
     Key(Secret),
-    /// The user has given the variables it needs.
+    /// The user has given the variables the agent needs.
     Given(Secrets),
-    /// The method's command has ended well in a terminal.
+    /// The method's command has succeeded in a terminal.
     Done,
 }
 
-/// A text that is shown nowhere.
+/// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 
@@ -39,7 +39,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Variables with values that are shown nowhere.
+/// Variables whose values are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(pub Vec<(String, String)>);
 
@@ -50,24 +50,25 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// What a session waits for, or is about to.
+/// The log-in state of a session.
 #[derive(Debug, Default)]
 pub struct Login {
-    /// The agent goes on only for somebody who has logged in.
+    /// The agent requires a log-in.
     pub is_needed: bool,
-    /// The method whose variables were given: some agents take them only when that is called too.
+    /// The method whose variables were given: some agents use them only when that method is called
+    /// too.
     given: Option<String>,
-    /// The user has logged in beside the process: one that looks only when it starts does not
-    /// know, and is started again once.
+    /// The user has logged in outside the process: an agent that checks only when it starts does
+    /// not notice, so it is restarted once.
     is_done_beside: bool,
-    /// The prompt that is being answered: refused, it waits with the others.
+    /// The prompt in flight: if the agent refuses it, it returns to the queue.
     sent: Option<Box<Prompt>>,
 }
 
 impl Login {
-    /// Keeps the prompt that goes out, as long as the agent may refuse it.
+    /// Keeps the outgoing prompt while the agent may still refuse it.
     ///
-    /// What goes along with it once only is kept with it.
+    /// Its one-time context is kept with it.
     pub fn keep(&mut self, prompt: &Prompt, along: Option<&str>) {
         let mut prompt = prompt.clone();
         let along = along.map(|text| json!({ "type": "text", "text": text }));
@@ -75,24 +76,25 @@ impl Login {
         self.sent = Some(Box::new(prompt));
     }
 
-    /// Forgets the prompt that went out: the agent has taken it.
+    /// Drops the outgoing prompt: the agent has accepted it.
     pub fn is_through(&mut self) {
         self.sent = None;
     }
 
-    /// Forgets what a process that is gone has wanted.
+    /// Resets the state that belonged to a process that has ended.
     pub fn reset(&mut self) {
         self.is_needed = false;
         self.sent = None;
     }
 }
 
-/// What the user has typed in to log in, by the agent's name; as long as this Neovim runs.
+/// The variables the user has typed in for log-ins, by the agent's name; kept while this Neovim
+/// runs.
 #[derive(Debug, Default)]
 pub struct Logins(BTreeMap<String, Secrets>);
 
 impl Logins {
-    /// Adds to an agent's environment what was given for it.
+    /// Adds the variables given for an agent to its environment.
     pub fn complete(&self, spec: &mut AgentSpec) {
         for (name, value) in self.0.get(&spec.name).into_iter().flat_map(|vars| &vars.0) {
             set(&mut spec.env, name, value);
@@ -113,7 +115,7 @@ fn set(env: &mut Vec<(String, String)>, name: &str, value: &str) {
 }
 
 impl Model {
-    /// The agent has refused to open a session, or to take a prompt, before a log-in.
+    /// Handles an agent's refusal to open a session, or to accept a prompt, before a log-in.
     pub(crate) fn login_needed(
         &mut self,
         agent: AgentKey,
@@ -155,7 +157,7 @@ impl Model {
         }));
     }
 
-    /// The user logs in by one of the agent's methods.
+    /// Logs the user in by one of the agent's methods.
     pub(crate) fn login(
         &mut self,
         key: SessionKey,
@@ -211,7 +213,7 @@ impl Model {
         }
     }
 
-    /// Asks the agent to log the user in, which may take as long as the user does.
+    /// Asks the agent to log the user in; without a timeout, since the user may take any time.
     fn authenticate(
         &mut self,
         agent: AgentKey,
@@ -255,7 +257,7 @@ impl Model {
         }
     }
 
-    /// Goes on with all sessions of a process that have waited for a log-in.
+    /// Resumes all sessions of a process that waited for a log-in.
     fn logged_in(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
         self.notice(key, Level::Info, "Logged in.");
         let served = self.sessions_of(agent);
@@ -269,7 +271,7 @@ impl Model {
         }
     }
 
-    /// Gives variables to the agent, which only a new process takes.
+    /// Gives variables to the agent; only a new process receives them.
     fn login_given(
         &mut self,
         agent: AgentKey,
@@ -296,7 +298,7 @@ impl Model {
         self.renew(agent, fx);
     }
 
-    /// Tells whether a session of a process goes on without a log-in.
+    /// Returns whether a session of a process runs without a log-in.
     fn serves_somebody(&self, agent: AgentKey) -> bool {
         self.sessions.values().any(|session| {
             let is_served = session.agent == Some(agent) && session.opening.is_open();
@@ -304,18 +306,18 @@ impl Model {
         })
     }
 
-    /// Gives the sessions of a process that nobody works with another one.
+    /// Moves the sessions of an unused process to a new one.
     fn renew(&mut self, agent: AgentKey, fx: &mut Effects) {
         let served = self.sessions_of(agent);
         self.shut_down(agent, fx);
-        // It is left to end by itself, and nobody has to hear of that.
+        // The old process ends without supervision; no session depends on it.
         self.agents.remove(&agent);
         for key in served {
             self.connect(key, fx);
         }
     }
 
-    /// Asks an agent that has wanted a log-in once more: the user may have logged in elsewhere.
+    /// Retries with an agent that required a log-in: the user may have logged in elsewhere.
     pub(crate) fn try_again(&mut self, key: SessionKey, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -337,7 +339,7 @@ impl Model {
         }
     }
 
-    /// Gives up a log-in that the user does not want to wait for; whether there was one.
+    /// Cancels a pending log-in; returns whether there was one.
     pub(crate) fn cancel_login(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
         let agent = self.sessions.get(&key).and_then(|session| session.agent);
         let Some((agent, id)) = agent.and_then(|agent| Some((agent, self.authenticating(agent)?)))
@@ -350,7 +352,7 @@ impl Model {
         true
     }
 
-    /// Logs out: the agent forgets who the user is, and this client what was typed in.
+    /// Logs out: the agent forgets the user, and this client the variables typed in.
     pub(crate) fn logout(&mut self, key: SessionKey, fx: &mut Effects) {
         let Some(session) = self.sessions.get(&key) else {
             return;
@@ -407,7 +409,7 @@ impl Model {
             .unwrap_or_default()
     }
 
-    /// Returns the request by which somebody is being logged in to a process.
+    /// Returns the pending log-in request of a process.
     fn authenticating(&self, agent: AgentKey) -> Option<u64> {
         let mut pending = self.agents.get(&agent)?.pending.iter();
         let found = pending.find(|(_, call)| matches!(call, Call::Authenticate { .. }));
@@ -421,7 +423,7 @@ fn needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
             "The agent \"{name}\" asks you to log in first ({}).",
             error.message
         ),
-        // Some say it in words of their own, or notice when they have asked their model only.
+        // Some agents report it in other words, or notice only once they have called their model.
         _ => format!(
             "The agent \"{name}\" could not open a session: {error}. It may want you to log in \
              first."

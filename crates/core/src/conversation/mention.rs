@@ -1,39 +1,39 @@
-//! What a prompt's text names by an `@`, and how that is written.
+//! Mentions: the names after an `@` in a prompt's text, and their syntax.
 //!
-//! Invariant: what is not certainly a mention is text and nothing else: an address, a decorator, a
-//! package's scope.
+//! Invariant: only an unambiguous mention is treated as one; an address, a decorator or a package's
+//! scope stays text.
 
 use std::ops::Range;
 
 /// A word of a text that begins with an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// Where it stands, the `@` and quotes included.
+    /// Its byte range, with the `@` and quotes.
     pub bytes: Range<usize>,
     pub name: String,
 }
 
-/// What a mention names.
+/// The target of a mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named<'a> {
-    /// The file that the user came to the chat from.
+    /// The file from which the user opened the chat.
     Buffer,
-    /// What was selected there last.
+    /// The last selection in that file.
     Selection,
-    /// What is wrong there, or in all buffers.
+    /// Diagnostics of that file, or of all buffers.
     Diagnostics {
         all: bool,
     },
-    /// What has changed since the last commit.
+    /// Changes since the last commit.
     Diff,
-    /// A function or the like in an open file.
+    /// A symbol in an open file, such as a function.
     Symbol(&'a str),
     Url(&'a str),
-    /// A file, if there is one; relative to the session's folder.
+    /// A file, if it exists; relative to the session's folder.
     Path(&'a str),
 }
 
-/// The words that name something other than a file, and what.
+/// The words that name something other than a file, and their meaning.
 pub const WORDS: [(&str, &str); 6] = [
     ("buffer", "the file you came from"),
     ("selection", "what you selected there last"),
@@ -60,7 +60,7 @@ impl Mention {
     }
 }
 
-/// Returns all mentions of a text, in their order.
+/// Returns all mentions of a text, in order.
 pub fn all(text: &str) -> Vec<Mention> {
     let signs = text.match_indices('@');
     let mut found: Vec<Mention> = Vec::new();
@@ -74,7 +74,7 @@ pub fn all(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Returns how a name is written behind the `@`.
+/// Returns a name as it is written after the `@`.
 pub fn written(name: &str) -> String {
     match name.contains(char::is_whitespace) || name.ends_with(TRAILING) {
         true => format!("@\"{name}\""),
@@ -82,8 +82,8 @@ pub fn written(name: &str) -> String {
     }
 }
 
-/// Returns where the mention begins that is being written at the end of `before`, and what is
-/// there of its name.
+/// Returns the start of the mention being typed at the end of `before`, and the part of its name
+/// typed so far.
 pub fn open(before: &str) -> Option<(usize, &str)> {
     let start = before.rfind('@')?;
     let (head, name) = before.split_at_checked(start)?;
@@ -98,10 +98,10 @@ pub fn open(before: &str) -> Option<(usize, &str)> {
     }
 }
 
-/// What ends a sentence, or what it is put in, is no part of a name.
+/// Characters that end a sentence or enclose a mention are not part of its name.
 const TRAILING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '`'];
 
-/// Returns whether an `@` behind this character begins a word.
+/// Returns whether an `@` after this character begins a word.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{'\"`".contains(c))
 }
@@ -117,7 +117,7 @@ fn mention(text: &str, at: usize) -> Option<Mention> {
         None => {
             let word = rest.split(char::is_whitespace).next()?;
             let name = word.trim_end_matches(TRAILING);
-            // It waits for a name.
+            // The name has not been typed yet.
             let name = if word == "symbol:" { word } else { name };
             (name, name.len())
         }

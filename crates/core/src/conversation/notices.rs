@@ -1,13 +1,13 @@
-//! What the user is told of sessions nobody looks at.
+//! Notices about sessions that no window shows.
 
 use crate::spine::effect::Level;
 use crate::view::snapshot::SessionInfo;
 
-/// How much of a title a message has room for, in characters.
+/// Maximum length of a title in a message, in characters.
 const TITLE: usize = 40;
 
-/// Returns what is said of a turn that has ended; nothing of one that the user has ended, or
-/// whose agent's end is told of anyway.
+/// Returns the notice for a turn that has ended; `None` if the user ended it, or if the end of its
+/// agent is reported separately.
 pub fn turn_ended(info: &SessionInfo, stop_reason: &str) -> Option<(Level, String)> {
     let who = name(info);
     Some(match stop_reason {
@@ -18,12 +18,12 @@ pub fn turn_ended(info: &SessionInfo, stop_reason: &str) -> Option<(Level, Strin
     })
 }
 
-/// Returns what is said of a question.
+/// Returns the notice for a question.
 pub fn waits(info: &SessionInfo) -> String {
     format!("{} waits for your answer.", name(info))
 }
 
-/// Returns what tells a session from the others: its agent and its title, or else its number.
+/// Returns a name that identifies a session: its agent and its title, or else its number.
 fn name(info: &SessionInfo) -> String {
     let title = info.title.as_deref().unwrap_or_default();
     let mut short: String = title.chars().take(TITLE).collect();

@@ -1,8 +1,8 @@
-//! How a session comes to be open with its agent: made, or gone on with where it was left.
+//! Opening a session with its agent: a new one, or an existing one resumed.
 //!
-//! Invariants: a session keeps its id, whatever becomes of the processes that serve it, until its
-//! agent has forgotten it; what an agent tells again is in the transcript once, when all of it
-//! has come, and nothing is done about it.
+//! Invariants: a session keeps its id across processes until its agent has forgotten it; a
+//! conversation that an agent replays enters the transcript once, after the whole replay has
+//! arrived, and triggers no actions.
 
 use serde_json::Value;
 
@@ -16,34 +16,34 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, NewSession, SessionAbilities};
 use acp::{RpcError, SessionId, ToolCallId, Update, rpc};
 
-/// How far a session is with its agent.
+/// The state of a session with its agent.
 #[derive(Debug, Default)]
 pub struct Opening {
     stage: Stage,
-    /// There is something in it that the agent might go on with.
+    /// The session has content that the agent might resume.
     has_past: bool,
-    /// The agent could not go on with it.
+    /// The agent could not resume it.
     is_refused: bool,
 }
 
 #[derive(Debug, Default)]
 enum Stage {
-    /// The agent was not asked for it, or is gone.
+    /// The session has not been requested from the agent, or the agent has ended.
     #[default]
     Closed,
-    /// A new one is being made; with `Some` words about the one it takes the place of.
+    /// A new session is being opened; `Some` is the notice about the session it replaces.
     New(Option<String>),
     Resuming,
     Loading {
-        /// What the agent tells, unless the transcript has it already.
+        /// The replay so far, unless the transcript has the conversation already.
         replay: Option<Replay>,
-        /// It has told something since the time was last looked at.
+        /// The agent has sent a part of the replay since the timer last checked.
         is_telling: bool,
     },
     Open,
 }
 
-/// What an agent is asked for.
+/// The request that opens a session.
 enum Ask {
     New,
     Resume(SessionId),
@@ -51,7 +51,7 @@ enum Ask {
 }
 
 impl Opening {
-    /// A session that has an id from the start was somebody's before.
+    /// Returns the state of a session; one that starts with an id has existed before.
     pub fn of(origin: &Origin) -> Self {
         Self {
             has_past: matches!(origin, Origin::Past { .. }),
@@ -59,33 +59,33 @@ impl Opening {
         }
     }
 
-    /// Tells whether prompts can go out.
+    /// Returns whether prompts can be sent.
     pub fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Open)
     }
 
-    /// Tells whether the agent was asked for it, and has not answered.
+    /// Returns whether the request to the agent is pending.
     #[cfg(test)]
     pub fn is_asked(&self) -> bool {
         !matches!(self.stage, Stage::Closed | Stage::Open)
     }
 
-    /// The process that served the session does so no longer.
+    /// Handles the end of the process that served the session.
     pub fn close(&mut self) {
         self.stage = Stage::Closed;
     }
 
-    /// A prompt goes out: from now on there is something to go on with.
+    /// Records that a prompt is sent: the session has content to resume from now on.
     pub fn is_used(&mut self) {
         self.has_past = true;
     }
 
-    /// The user wants the session back, though its agent would not go on with it before.
+    /// Lets the session be requested again, although its agent refused to resume it before.
     pub fn try_again(&mut self) {
         self.is_refused = false;
     }
 
-    /// Takes what an agent tells again; gives back what is to be applied now.
+    /// Holds an update of a replay; returns an update that must be applied now.
     pub fn hold(&mut self, update: Update) -> Option<Update> {
         let Stage::Loading { replay, is_telling } = &mut self.stage else {
             return Some(update);
@@ -93,12 +93,12 @@ impl Opening {
         *is_telling = true;
         match replay {
             Some(replay) => replay.hold(update),
-            // It is here already.
+            // The transcript has it already.
             None => Replay::default().hold(update),
         }
     }
 
-    /// Returns whether the agent has told something since this was asked last.
+    /// Returns whether the agent has sent a part of the replay since the last call.
     pub fn is_telling(&mut self) -> bool {
         match &mut self.stage {
             Stage::Loading { is_telling, .. } => std::mem::take(is_telling),
@@ -108,7 +108,7 @@ impl Opening {
 }
 
 impl Session {
-    /// Returns how a session is opened with an agent that can do this.
+    /// Returns how to open the session with an agent of these abilities.
     fn ask(&mut self, can: SessionAbilities) -> Ask {
         let is_here = self.transcript.has_conversation();
         let opening = &mut self.opening;
@@ -142,7 +142,7 @@ impl Session {
                 };
                 Ask::Load(id)
             }
-            // Nothing was ever said in it.
+            // The session never had a prompt.
             None => {
                 opening.stage = Stage::New(None);
                 Ask::New
@@ -152,7 +152,7 @@ impl Session {
 }
 
 impl Model {
-    /// A session is shown by another chat already: two would take each other's updates.
+    /// Handles a session that another chat shows already: two would take each other's updates.
     pub(crate) fn is_open_elsewhere(&mut self, key: SessionKey) {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.id = None;
@@ -161,7 +161,7 @@ impl Model {
         }
     }
 
-    /// Asks an agent that is ready for a session: a new one, or the one it was.
+    /// Requests a session from an agent that is ready: a new one, or the previous one.
     pub(crate) fn ask_for_session(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
         let info = self
             .agents
@@ -226,8 +226,8 @@ impl Model {
         }
     }
 
-    /// Tells whether an agent may have refused a session because nobody has logged in: then its
-    /// process is kept, for that is what logs in.
+    /// Returns whether an agent may have refused a session because the user is not logged in: then
+    /// its process is kept, because the log-in needs it.
     fn may_be_for_a_login(&self, agent: AgentKey, error: &RpcError) -> bool {
         match error.code {
             rpc::AUTH_REQUIRED => true,
@@ -236,7 +236,7 @@ impl Model {
         }
     }
 
-    /// The agent has gone on with a session, or has not.
+    /// Handles an agent's answer to a request to resume a session.
     pub(crate) fn session_is_back(
         &mut self,
         agent: AgentKey,
@@ -282,7 +282,7 @@ impl Model {
         }
     }
 
-    /// Returns the session an answer is for, unless its process is another one by now.
+    /// Returns the session an answer is for, unless another process serves it now.
     fn served(&mut self, agent: AgentKey, key: SessionKey) -> Option<&mut Session> {
         let staying = self.is_staying(agent);
         let served = |session: &&mut Session| staying && session.agent == Some(agent);
@@ -326,7 +326,8 @@ impl Model {
         self.next_prompt(key, fx);
     }
 
-    /// A session has no agent after all; others on the same process keep theirs.
+    /// Detaches a session from an agent that could not open it; others on the same process keep
+    /// theirs.
     pub(crate) fn is_not_open(
         &mut self,
         agent: AgentKey,
@@ -334,7 +335,7 @@ impl Model {
         text: String,
         fx: &mut Effects,
     ) {
-        // It may have asked something on its way.
+        // The agent may have sent a question while it opened the session.
         self.leave(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -347,14 +348,14 @@ impl Model {
         }
     }
 
-    /// Ends a load: nothing comes of what was done in the past.
+    /// Ends a load; past actions are not repeated.
     fn told_again(&mut self, key: SessionKey, replay: Replay) {
         let session = self.sessions.get(&key);
         if replay.is_empty() && session.is_some_and(|it| !it.transcript.has_conversation()) {
             return self.nothing_was_told(key);
         }
         self.tell_again(key, replay);
-        // No one tells how they ended.
+        // The agent does not report how they ended.
         let told = self.terminals.end_all_told(key);
         self.terminals_told.pass_over(told);
         let asked = |id: &ToolCallId| self.permissions.iter().any(|it| it.is_about(key, id));
@@ -367,7 +368,7 @@ impl Model {
         }
     }
 
-    /// Puts what an agent has told so far into the transcript: what it asks now comes behind.
+    /// Moves the replay so far into the transcript, so that a question asked now follows it.
     pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
         let session = self.sessions.get_mut(&key);
         if let Some(Stage::Loading {
@@ -380,7 +381,7 @@ impl Model {
         }
     }
 
-    /// Puts a conversation of the past into the transcript.
+    /// Appends a replayed conversation to the transcript.
     fn tell_again(&mut self, key: SessionKey, replay: Replay) {
         if replay.is_cut() {
             let text = "The beginning of this conversation is not shown: it is too long.";
@@ -401,7 +402,7 @@ impl Model {
         self.frame.permission_dirty |= self.permissions.iter().any(|it| it.session == key);
     }
 
-    /// The agent goes on with a session, and has told nothing of what was said.
+    /// Handles a resumed session whose agent has replayed nothing.
     fn nothing_was_told(&mut self, key: SessionKey) {
         let session = self.sessions.get_mut(&key);
         if session.is_some_and(Session::show_kept) {

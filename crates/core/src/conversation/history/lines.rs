@@ -1,7 +1,7 @@
 //! Records as lines of JSON, and back.
 //!
-//! Invariant: a line that is torn, or of a kind of a version to come, is passed over; it costs no
-//! other line.
+//! Invariant: a torn line, or one of a kind that a later version added, is skipped; the other lines
+//! are still read.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use super::{Header, Meta, Record, VERSION};
 pub struct Past {
     pub header: Header,
     pub meta: Meta,
-    /// By number, each with the number of the tool call it belongs to.
+    /// By number, each with the number of its parent tool call.
     pub entries: BTreeMap<u32, (Option<u32>, KeptEntry)>,
-    /// The beginning was too much to be read.
+    /// The beginning was too large to be read.
     pub is_cut: bool,
 }
 
@@ -30,13 +30,13 @@ pub fn first_line(header: &Header) -> String {
 }
 
 fn with_end(json: serde_json::Result<String>) -> String {
-    // Plain data with text for keys can always be written; should it not, the line is passed over.
+    // Plain data with string keys always serializes; if it did not, the line would be skipped.
     let mut line = json.unwrap_or_default();
     line.push('\n');
     line
 }
 
-/// Reads the first line of a record; `None` when it is none, or of a version to come.
+/// Reads the first line of a record; `None` when it is not a header, or has a later version.
 pub fn header(line: &str) -> Option<Header> {
     let header: Header = serde_json::from_str(line).ok()?;
     (header.version <= VERSION && !header.agent.is_empty()).then_some(header)
@@ -48,7 +48,7 @@ pub fn record(line: &str) -> Option<Record> {
 }
 
 impl Past {
-    /// Returns a record of which nothing but the first line is read.
+    /// Returns a record of which only the first line has been read.
     pub fn new(header: Header) -> Self {
         let meta = Meta {
             id: header.id.clone(),
@@ -61,7 +61,7 @@ impl Past {
         }
     }
 
-    /// Takes in another line.
+    /// Applies another line.
     pub fn take(&mut self, line: &str) {
         match record(line) {
             Some(Record::Entry { at, below, entry }) => {
@@ -72,7 +72,7 @@ impl Past {
         }
     }
 
-    /// Reads all of a record.
+    /// Reads a whole record.
     pub fn of(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let mut past = Self::new(header(lines.next()?)?);

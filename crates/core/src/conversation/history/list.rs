@@ -1,7 +1,7 @@
-//! Lists of the sessions there are and were: open here, kept here, and at their agents.
+//! Lists of sessions: open here, saved here, and stored by their agents.
 //!
-//! Invariants: a session is in a list once, whoever knows of it; an agent that does not answer
-//! holds a list up for [`LIST_MS`] at most.
+//! Invariants: a session is in a list once, even if several sources report it; an agent that does
+//! not answer delays a list by [`LIST_MS`] at most.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::spine::jobs::TimerJob;
 use acp::SessionId;
 use acp::client::ListedSession;
 
-/// How long agents may take to list their sessions; then what is known is shown.
+/// Timeout for agents to list their sessions; then the list is answered without them.
 const LIST_MS: u64 = 3_000;
 
-/// A list that is being gathered.
+/// A list whose answers are pending.
 #[derive(Debug)]
 pub(super) struct Listing {
     query: Query,
@@ -53,7 +53,7 @@ impl Model {
         }
     }
 
-    /// Asks the agents that run for their sessions; returns whom.
+    /// Asks the running agents for their sessions; returns the agents that were asked.
     fn ask_for_lists(&mut self, query: &Query, fx: &mut Effects) -> BTreeSet<AgentKey> {
         let cwd = query.project.as_ref().map(|_| query.cwd.clone());
         let wanted = query.agent.as_ref();
@@ -83,7 +83,7 @@ impl Model {
             .collect()
     }
 
-    /// An agent has listed its sessions, or cannot.
+    /// Handles an agent's list of sessions, or its failure to list them.
     pub(crate) fn sessions_listed(
         &mut self,
         agent: AgentKey,
@@ -101,7 +101,7 @@ impl Model {
         self.tell_listings(fx);
     }
 
-    /// Tells of the lists for which everybody has answered.
+    /// Answers the lists for which all agents have answered.
     pub(super) fn tell_listings(&mut self, fx: &mut Effects) {
         let is_done = |listing: &Listing| listing.kept.is_some() && listing.asked.is_empty();
         let all = self.past.listings.iter();
@@ -140,12 +140,12 @@ impl Model {
             }
         }
         all.retain(|session| is_agents(&session.agent));
-        // One that nothing was asked in yet is the newest there is.
+        // A session without a prompt is the newest.
         all.sort_by_key(|session| std::cmp::Reverse(session.updated.unwrap_or(u64::MAX)));
         all
     }
 
-    /// Agents have had their time to list their sessions.
+    /// Handles the timeout of agents that list their sessions.
     pub(crate) fn list_is_due(&mut self, number: u32, fx: &mut Effects) {
         if let Some(listing) = self.past.listings.get_mut(&number) {
             listing.asked.clear();
@@ -197,7 +197,7 @@ fn of_agent(agent: String, listed: ListedSession) -> PastSession {
     }
 }
 
-/// Adds a session to a list, or what is said of it to the one that is there already.
+/// Adds a session to a list, or merges it into the entry that is already in the list.
 fn add(all: &mut Vec<PastSession>, new: PastSession) {
     let is_same = |known: &&mut PastSession| {
         let is_open = known.session.is_some() && known.session == new.session;

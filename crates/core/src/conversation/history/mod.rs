@@ -1,8 +1,8 @@
-//! What is kept of sessions: written down while they run, for the Neovims that come after.
+//! Records of sessions: written while a session runs, read by later Neovim instances.
 //!
-//! Invariants: what is kept of an entry is what the transcript shows of it, so a record that is
-//! read back is the transcript that was; what is written down later of an entry takes the place of
-//! what was before, so a record only ever grows, and one that ends anywhere is good up to there.
+//! Invariants: a record stores what the transcript shows of an entry, so that reading it back
+//! restores the transcript; a later line about an entry replaces the earlier one, so a record is
+//! append-only, and a truncated one is valid up to where it ends.
 
 mod delete;
 pub mod entry;
@@ -30,10 +30,10 @@ pub use self::past::{Granted, HistoryJob, PastSession, Pasts, Query, Source, Wis
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::{Token, reply};
 
-/// The version of records that is written.
+/// The version of the records that are written.
 pub const VERSION: u32 = 1;
 
-/// The name that the host has given a record.
+/// The name that the host gave a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct RecordName(pub String);
 
@@ -46,10 +46,10 @@ pub struct Header {
     pub cwd: String,
     /// The root of the project, links resolved.
     pub project: String,
-    /// The agent's id for the session, if it was known by then.
+    /// The agent's id for the session, if it was known when the record began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// When the record was begun, in seconds since 1970; the host knows.
+    /// When the record was begun, in seconds since 1970; set by the host.
     #[serde(default)]
     pub created: u64,
 }
@@ -58,11 +58,11 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// An entry of the transcript as it is by now.
+    /// The current state of an entry of the transcript.
     Entry {
-        /// Its number; one that was written down before is replaced.
+        /// Its number; a line with the same number replaces the earlier one.
         at: u32,
-        /// The number of the tool call it belongs to.
+        /// The number of its parent tool call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<u32>,
         entry: KeptEntry,
@@ -71,20 +71,20 @@ pub enum Record {
     Permission {
         /// The tool call's id.
         tool: String,
-        /// What was chosen; nothing when the question was taken back.
+        /// The chosen option; `None` when the question was withdrawn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         option: Option<String>,
-        /// The number of the rule that has answered.
+        /// The number of the rule that answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<usize>,
     },
     /// A turn has ended.
     Turn { stop_reason: String },
-    /// What lists show; the last one counts.
+    /// Metadata for lists; the last one counts.
     Meta(Meta),
 }
 
-/// What lists show of a session.
+/// Metadata of a session for lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
@@ -100,14 +100,14 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Returns what the session is called: as its agent says, else by what was asked first.
+    /// Returns the session's name: the agent's title, else the first line of the first prompt.
     pub fn name(&self) -> Option<&str> {
         let title = self.title.as_deref().or(self.prompt.as_deref());
         title.filter(|title| !title.trim().is_empty())
     }
 }
 
-/// A record as lists have it.
+/// A record as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub name: RecordName,
@@ -115,21 +115,21 @@ pub struct Kept {
     pub meta: Meta,
     /// When it was last written to, in seconds since 1970.
     pub updated: u64,
-    /// The session of this Neovim that it is being written for.
+    /// The session of this Neovim that writes it.
     pub session: Option<SessionKey>,
 }
 
-/// How much is kept.
+/// Limits on the records that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Records that nobody has written to for so long are given up.
+    /// Records not written to for this many days are deleted.
     pub days: u32,
 }
 
-/// What the host shall do about records, one after the other.
+/// Requests to the host about records, handled in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HistoryOrder {
-    /// From now on so much is kept.
+    /// Sets the limits.
     Bound(Bounds),
     /// Begins a session's record.
     Begin {
@@ -141,14 +141,14 @@ pub enum HistoryOrder {
         session: SessionKey,
         records: Vec<Record>,
     },
-    /// Nothing more is to come of a session.
+    /// Closes a session's record.
     End { session: SessionKey },
     /// Answered by `Listed`: the records of a project, or all.
     List {
         token: Token<reply::History>,
         project: Option<PathBuf>,
     },
-    /// Answered by `Found`: the record of what its agent calls so.
+    /// Answered by `Found`: the record of the session with the agent's id.
     Find {
         token: Token<reply::History>,
         agent: String,
@@ -166,16 +166,16 @@ pub enum HistoryOrder {
     },
 }
 
-/// What becomes of a record that there is already of a session.
+/// What to do with an existing record of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum On {
-    /// It is gone on with; if somebody else is writing it, a copy of it is.
+    /// Appends to the record, or to a copy of it if another Neovim is writing it.
     GoOn(RecordName),
-    /// What is to come has all of it.
+    /// Replaces the record: the new lines contain all of it.
     Replace(RecordName),
 }
 
-/// What the host has done about records.
+/// The host's reports about records.
 #[derive(Debug)]
 pub enum HistoryNews {
     /// Newest first.

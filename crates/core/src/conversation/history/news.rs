@@ -1,7 +1,7 @@
-//! Which entries of a transcript are to be written down.
+//! The entries of a transcript that must be written to the record.
 //!
-//! Invariant: each entry that has changed since it was written down is in here, and becomes ready
-//! when nothing more is to come of it for now: so what streams is written once.
+//! Invariant: each entry that has changed since it was written is listed here, and becomes ready
+//! when it is complete for now, so a streamed entry is written once.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ pub struct News {
 }
 
 impl News {
-    /// An entry is new, or another one than it was.
+    /// Marks an entry as new or changed.
     pub fn touch(&mut self, index: usize) {
         if !self.ready.contains(&index) {
             self.changed.insert(index);
         }
     }
 
-    /// An entry is done, for now.
+    /// Marks an entry as complete for now.
     pub fn settle(&mut self, index: usize) {
         if self.changed.remove(&index) {
             self.ready.insert(index);
         }
     }
 
-    /// Nothing is under way.
+    /// Marks all entries as complete.
     pub fn settle_all(&mut self) {
         self.ready.append(&mut self.changed);
     }

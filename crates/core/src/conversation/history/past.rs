@@ -1,6 +1,6 @@
-//! What the user wants of sessions of the past, and what comes of it.
+//! The user's requests about past sessions, and their answers.
 //!
-//! Invariant: each wish is answered once, whoever does not answer us.
+//! Invariant: each request is answered once, even if an agent or the host does not answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,8 +17,7 @@ use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
 use acp::{SessionId, path_as_text};
 
-/// What the user wants of sessions of the past. Each wish has a number of its own, which comes
-/// back with the answer.
+/// The user's requests about past sessions. Each has its number, which the answer repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
     List(Query),
@@ -27,17 +26,17 @@ pub enum Wish {
         id: Option<SessionId>,
         name: Option<RecordName>,
     },
-    /// A conversation as markdown: that of a session, or what is kept of one.
+    /// A conversation as markdown: of an open session, or of a record.
     Export(Source),
 }
 
-/// Which sessions are listed.
+/// Filter for the listed sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     pub cwd: PathBuf,
-    /// `cwd` with its links resolved; `None`: those of all projects.
+    /// `cwd` with its links resolved; `None` for the sessions of all projects.
     pub project: Option<PathBuf>,
-    /// Only this agent's.
+    /// Only sessions of this agent.
     pub agent: Option<String>,
 }
 
@@ -47,12 +46,12 @@ pub enum Source {
     Kept(RecordName),
 }
 
-/// What came of a wish.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Granted {
     /// Newest first.
     Listed(Vec<PastSession>),
-    /// Markdown; or why not.
+    /// The markdown, or the error.
     Exported(Result<String, String>),
     /// Whether its agent has deleted it too.
     Deleted(Result<bool, String>),
@@ -61,11 +60,11 @@ pub enum Granted {
 /// A session as lists show it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PastSession {
-    /// It is open here.
+    /// The session, if it is open here.
     pub session: Option<SessionKey>,
     pub agent: String,
     pub id: Option<SessionId>,
-    /// It is kept here.
+    /// The record, if one is kept here.
     #[serde(rename = "record")]
     pub name: Option<RecordName>,
     #[serde(serialize_with = "path_as_text")]
@@ -73,32 +72,32 @@ pub struct PastSession {
     pub title: Option<String>,
     /// In seconds since 1970.
     pub updated: Option<u64>,
-    /// Its agent has it.
+    /// The agent lists it.
     #[serde(rename = "listed")]
     pub is_listed: bool,
 }
 
-/// Work that goes on when the host or the clock reports back.
+/// Work that continues when the host or a timer reports.
 #[derive(Debug)]
 pub enum HistoryJob {
-    /// A session waits to know what is kept of it.
+    /// A session waits for the search for its record.
     Find(SessionKey),
     List(u32),
     Export(u32),
     Delete(u32),
 }
 
-/// What is under way about sessions of the past.
+/// Pending work on past sessions.
 #[derive(Debug, Default)]
 pub struct Pasts {
-    /// The user wants nothing kept.
+    /// The user has turned records off.
     pub(crate) is_off: bool,
     pub(super) listings: BTreeMap<u32, Listing>,
     pub(super) deletions: BTreeMap<u32, Deletion>,
 }
 
 impl Model {
-    /// From now on so much is kept of sessions, or nothing.
+    /// Sets the limits on records, or turns records off.
     pub(crate) fn keep_sessions(&mut self, bounds: Option<Bounds>, fx: &mut Effects) {
         self.past.is_off = bounds.is_none();
         if let Some(bounds) = bounds {
@@ -106,7 +105,7 @@ impl Model {
         }
     }
 
-    /// Carries out a wish.
+    /// Carries out a request.
     pub(crate) fn wish(&mut self, number: u32, wish: Wish, fx: &mut Effects) {
         match wish {
             Wish::List(query) => self.list_past(number, query, fx),
@@ -124,7 +123,7 @@ impl Model {
         }
     }
 
-    /// The host has done something about records.
+    /// Handles a report of the host about records.
     pub(crate) fn history_news(
         &mut self,
         job: Option<HistoryJob>,

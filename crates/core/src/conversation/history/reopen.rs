@@ -1,8 +1,8 @@
-//! Sessions of the past, opened again: what is kept of them is shown where their agents do not
-//! tell it, and told to those that have forgotten it.
+//! Reopening past sessions: the record is shown where an agent does not replay the conversation,
+//! and sent to an agent that has forgotten it.
 //!
-//! Invariant: what is kept of a session is looked for before its agent is asked for it, and is
-//! shown once.
+//! Invariant: the record of a session is looked up before its agent is asked for the session, and
+//! is shown once.
 
 use super::entry::KeptEntry;
 use super::keep::order;
@@ -14,11 +14,12 @@ use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
 use acp::client::PromptBlock;
 
-/// What a conversation is called that goes along with a prompt.
+/// The URI of a conversation that is attached to a prompt.
 const CONVERSATION: &str = "conversation:/before.md";
 
 impl Model {
-    /// Looks for what is kept of a session that is opened; returns whether it waits for that.
+    /// Looks up the record of a session that is being opened; returns whether the session waits for
+    /// it.
     pub(crate) fn find_kept(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
         let Some(session) = self.sessions.get_mut(&key) else {
             return false;
@@ -33,7 +34,7 @@ impl Model {
         true
     }
 
-    /// Returns what the agent is told of the conversation that it does not know, once.
+    /// Returns the conversation that the agent does not know, once.
     pub(crate) fn take_past(&mut self, key: SessionKey, embeds: bool) -> Option<PromptBlock> {
         let session = self.sessions.get_mut(&key)?;
         if !std::mem::take(&mut session.history.is_to_be_told) {
@@ -65,7 +66,7 @@ impl Model {
         };
         session.history.is_looked_for = false;
         session.history.found = found.map(Box::new);
-        // A prompt may have been quicker.
+        // A prompt may have connected the session first.
         if session.agent.is_none() {
             self.connect(key, fx);
         }
@@ -73,7 +74,7 @@ impl Model {
 }
 
 impl Session {
-    /// Shows what is kept of the session, unless something is there already; whether it has.
+    /// Shows the session's record, unless the transcript has entries; returns whether it was shown.
     pub(crate) fn show_kept(&mut self) -> bool {
         let found = self.history.found.take();
         let Some((name, past)) = found.map(|found| *found) else {
@@ -90,8 +91,8 @@ impl Session {
         true
     }
 
-    /// The agent has told the conversation again. What is kept of it is gone on with, unless it
-    /// has gone on elsewhere meanwhile: then it is written down anew.
+    /// Handles the agent's replay of the conversation. The record is continued, unless the session
+    /// was continued elsewhere since: then it is rewritten.
     pub(crate) fn is_told_again(&mut self) {
         let Some((name, past)) = self.history.found.take().map(|found| *found) else {
             return;

@@ -1,4 +1,4 @@
-//! Tool calls in the form in which they are kept: all that was said of one, as it stood.
+//! Tool calls in their persistent form, with all fields that messages have set.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use crate::render::toolcall::ToolCall;
 use crate::terminals::ShownTerminal;
 use acp::{Content, Location, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
 
-/// A diff of more text is not kept.
+/// A diff with more text is not saved.
 const MAX_DIFF: usize = 512 * 1024;
 
-/// A tool call as it is kept.
+/// A tool call in its persistent form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptTool {
@@ -21,12 +21,12 @@ pub struct KeptTool {
     pub status: KeptStatus,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<KeptToolContent>,
-    /// At which rows of their files the diffs of the content were found to stand.
+    /// The rows of their files at which the content's diffs were located.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(usize, u32)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<KeptLocation>,
-    /// What its terminals showed.
+    /// The output its terminals showed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terminals: Vec<KeptTerminal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub enum KeptToolContent {
     },
 }
 
-/// A content block; of what is no text only what is shown of it.
+/// A content block; of one that is not text, only its label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum KeptContent {
@@ -108,7 +108,7 @@ pub struct KeptLocation {
     pub row: Option<u32>,
 }
 
-/// What the transcript showed of a terminal.
+/// The part of a terminal's output that the transcript showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptTerminal {
     pub id: String,
@@ -139,7 +139,7 @@ impl KeptTool {
         }
     }
 
-    /// Returns the tool call; one that had not ended by then never will.
+    /// Returns the tool call; one that was still running is restored as ended.
     pub(super) fn restored(&self) -> ToolCall {
         let mut tool = ToolCall::new(ToolCallId(self.tool_call_id.as_str().into()));
         tool.title.clone_from(&self.title);
