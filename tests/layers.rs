@@ -1,15 +1,14 @@
-//! Imports run one way: root -> host, editor -> edge -> core -> acp. Cargo checks the arrows
-//! between crates; this test checks what Cargo does not: what the core may use of the standard
-//! library, and the rooms inside the core.
+//! Dependencies run one way: root -> host, editor -> edge -> core -> acp. Cargo checks them between
+//! crates; this test checks what Cargo cannot: which parts of the standard library the core uses,
+//! and the rooms inside the core.
 //!
-//! The source is read as words, not compiled: every path in it counts, in `use` and elsewhere,
-//! in tests as well.
+//! The source is tokenised, not compiled: every path counts, in `use` and elsewhere, and in tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the core, from the lowest up: a room may name those of its own row and below.
+/// The rooms of the core, lowest first: a room may name rooms in its own row and below.
 const LAYERS: [&[&str]; 8] = [
     &["text"],
     &["render"],
@@ -21,7 +20,7 @@ const LAYERS: [&[&str]; 8] = [
     &["model", "update"],
 ];
 
-/// Arrows that still point up, from room to room: this list only gets shorter.
+/// Dependencies that still point up, from room to room; this list may only shrink.
 const UPWARD: &[(&str, &str)] = &[
     ("conversation", "model"),
     ("conversation", "view"),
@@ -50,7 +49,7 @@ const UPWARD: &[(&str, &str)] = &[
     ("workspace", "view"),
 ];
 
-/// Where a file stands, as far as the standard library is concerned.
+/// Which parts of the standard library a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
     /// No clock, no I/O, no threads.
@@ -65,10 +64,10 @@ fn may_name(room: Room, path: &[String]) -> bool {
         return true;
     }
     match words.as_slice() {
-        // A test may ask whether it has failed already.
+        // A test may check whether it is already failing.
         ["std", "thread", "panicking"] => true,
         ["tokio", ..] | ["std", "fs" | "net" | "process" | "env" | "thread", ..] => false,
-        // `std::time::Duration` is but a number.
+        // `std::time::Duration` is only a number.
         ["std", "time"] | ["std", "time", "Instant" | "SystemTime" | "*", ..] => false,
         _ => true,
     }
@@ -78,7 +77,8 @@ fn source_of(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
 }
 
-/// Returns the Rust files below a folder with their modules and texts; never none.
+/// Returns the Rust files below a folder with their modules and texts; fails if it finds almost
+/// none.
 fn sources(folder: &str) -> Vec<(PathBuf, Vec<String>, String)> {
     let root = source_of(folder);
     let files = rust_files(&root);
@@ -93,7 +93,7 @@ fn sources(folder: &str) -> Vec<(PathBuf, Vec<String>, String)> {
 
 #[test]
 fn no_test_stands_where_it_never_runs() {
-    // The editor is built without tests: Neovim's functions are only there inside of it.
+    // The editor is built without tests: Neovim's functions exist only inside Neovim.
     let found: Vec<PathBuf> = sources("src/editor")
         .into_iter()
         .filter(|(_, _, text)| text.contains("#[test]"))
@@ -149,7 +149,7 @@ fn no_arrow_points_the_wrong_way() {
     );
 }
 
-/// Checks which paths in the source of a module of the core are not to be there.
+/// Checks which paths in a core module's source are rejected.
 #[track_caller]
 fn check(source: &str, expected: &[&str]) {
     let module = vec!["text".to_owned()];
@@ -176,7 +176,7 @@ fn clocks_and_io_are_seen_however_they_are_written() {
     check("#[tokio::test] fn f() {}", &["tokio::test"]);
 }
 
-/// Checks the paths a module names, from the root of its crate.
+/// Checks the paths a module names, starting at the root of its crate.
 #[track_caller]
 fn check_paths(module: &str, source: &str, expected: &[&str]) {
     let module: Vec<String> = module.split("::").map(str::to_owned).collect();
@@ -257,11 +257,11 @@ fn wrong_paths(room: Room, module: &[String], source: &str) -> Vec<String> {
     paths.into_iter().map(|path| path.join("::")).collect()
 }
 
-/// Reads the paths out of a file's words.
+/// Extracts the paths from a file's tokens.
 struct Reader {
     words: Vec<String>,
     at: usize,
-    /// The module the words are in, and at which depth of braces each inline part began.
+    /// The current module, and the depth of braces at which each inline part of it began.
     module: Vec<String>,
     inline: Vec<usize>,
     depth: usize,
@@ -278,7 +278,7 @@ impl Reader {
         }
     }
 
-    /// Returns all paths, from the root of their crate where that can be known.
+    /// Returns all paths, starting at the root of their crate where that can be resolved.
     fn paths(mut self) -> Vec<Vec<String>> {
         let mut found = Vec::new();
         while let Some(word) = self.words.get(self.at) {
@@ -309,7 +309,7 @@ impl Reader {
         found
     }
 
-    /// Reads one path, or all paths of a `use` tree, each with `prefix` before it.
+    /// Reads one path, or all paths of a `use` tree, each with `prefix` prepended.
     fn tree(&mut self, mut prefix: Vec<String>, found: &mut Vec<Vec<String>>) {
         loop {
             match self.word(0) {
@@ -332,7 +332,7 @@ impl Reader {
                 break;
             }
             self.at += 1;
-            // `::<T>` of an expression ends the path.
+            // The `::<T>` of an expression ends the path.
             if !(is_name(self.word(0)) || matches!(self.word(0), "{" | "*")) {
                 break;
             }
@@ -340,7 +340,7 @@ impl Reader {
         found.push(self.rooted(prefix));
     }
 
-    /// Returns the path with its `super`s and `self` resolved.
+    /// Resolves `super` and `self` in a path.
     fn rooted(&self, path: Vec<String>) -> Vec<String> {
         let ups = path.iter().take_while(|name| *name == "super").count();
         let rest = &path[ups..];
@@ -366,7 +366,8 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Returns the words of Rust source: names, `::` and single signs; no comments, no literals.
+/// Splits Rust source into tokens: names, `::` and single characters; comments and literals are
+/// skipped.
 fn words(source: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = source;
@@ -396,7 +397,7 @@ fn words(source: &str) -> Vec<String> {
     words
 }
 
-/// Returns the length of the string or character that `text` starts with.
+/// Returns the length of the string or character literal that `text` starts with.
 fn literal(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']);
     let before = text.len() - body.len();

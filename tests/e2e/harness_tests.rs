@@ -1,4 +1,4 @@
-//! The harness keeps its own promises.
+//! Tests of the harness.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::harness::{Nvim, Project, UserEvent, procs};
 
-/// Checks that `act` fails, and that the failure's text holds each of `parts`.
+/// Checks that `act` fails, and that the failure's text contains each of `parts`.
 #[track_caller]
 fn check_failure(act: impl FnOnce(), parts: &[&str]) {
     let panic = catch_unwind(AssertUnwindSafe(act)).expect_err("it should have failed");
@@ -302,7 +302,7 @@ fn children_and_what_they_leave_behind_are_found() {
     }
 }
 
-/// Checks that a process that was told to end does so.
+/// Checks that a process that was asked to end does so.
 #[track_caller]
 fn check_gone(pid: u32) {
     let deadline = Instant::now() + Duration::from_secs(5);
@@ -350,7 +350,7 @@ fn the_picture_shows_what_the_screen_shows() {
     assert!(start.contains("<title>a &amp; b</title>"));
     assert!(svg.contains("fill=\"#00ff00\""), "{svg}");
     assert!(svg.contains("fill=\"#ff0000\" font-weight=\"bold\" font-style=\"italic\">end<"));
-    // The second bar is drawn five cells after the first one: two wide characters are between.
+    // The second bar is drawn five cells after the first: between them are two wide characters.
     assert!(svg.contains("<path d=\"M79.8 0.0V18.0\""), "{svg}");
     assert!(svg.contains("<path d=\"M121.8 0.0V18.0\""), "{svg}");
 }

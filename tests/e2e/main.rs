@@ -1,8 +1,7 @@
-//! End to end: a real Neovim with a screen, driven by keys, talking to real agent processes.
+//! End to end: a real Neovim with a screen, driven by keys, connected to real agent processes.
 //!
-//! `harness` is the machinery, each other module a field of tests. Nothing here sleeps: a test
-//! waits for a condition, and a wait that runs out of time fails with the screen, the messages
-//! and the logs.
+//! `harness` drives Neovim; each other module tests one area. No test sleeps: it waits for a
+//! condition, and a wait that times out fails with the screen, the messages and the logs.
 
 mod agents;
 mod chat;

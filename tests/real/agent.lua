@@ -1,5 +1,5 @@
--- Starts one agent from its preset in this Neovim, unconfigured, and prints what happened as a row
--- of a table. Run by tests/real/run.sh, in surroundings without anything of the user's.
+-- Starts one agent from its preset, unconfigured, in this Neovim and prints the outcome as a row of
+-- a table. tests/real/run.sh runs it, isolated from the user's settings.
 --
 --   nvim --clean --headless --cmd 'set rtp^=CHECKOUT' -l tests/real/agent.lua NAME
 local name = assert(_G.arg[1], "the name of a preset")
@@ -9,7 +9,7 @@ vim.notify = function(text)
   table.insert(said, text)
 end
 
---- Returns the agent's process, as the library tells of it.
+--- Returns the agent's process, as the library reports it.
 local function process()
   local native = require("acp.native").load()
   for _, agent in ipairs(native.agents()) do
@@ -41,7 +41,7 @@ if not ok then
   os.exit(1)
 end
 
---- Waits until the session is in one of the phases; returns the phase it is in at the end.
+--- Waits until the session is in one of the phases; returns the phase at the end.
 local function wait(ms, ...)
   local phases = { ... }
   vim.wait(ms, function()

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::nvim::Nvim;
 
-/// How long each question to Neovim may take: it may be the one that hangs.
+/// Timeout of each request to Neovim, short because Neovim may be what hangs.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How many lines of a log are shown, counted from its end.
+/// How many lines are shown from the end of a log.
 const TAIL: usize = 60;
 
-/// Returns all that is known about this Neovim.
+/// Returns a report of this Neovim's state.
 pub fn of(nvim: &Nvim) -> String {
     let mut out = String::new();
     let screen = nvim.screen();
@@ -55,7 +55,7 @@ fn ask(nvim: &Nvim, method: &str, params: Vec<rmpv::Value>) -> String {
     }
 }
 
-/// Returns the files that may say what happened: logs, error output, reports of agents.
+/// Returns the files that may explain the failure: logs, error output, reports of agents.
 fn logs(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

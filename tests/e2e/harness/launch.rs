@@ -1,7 +1,7 @@
-//! How Neovim is started: which one, in which surroundings.
+//! Starts Neovim in an environment isolated from the user's.
 //!
-//! Nothing of the user's gets in but `PATH`: own home and XDG folders, no config, no plugin but
-//! this one.
+//! Only `PATH` is inherited. The home and XDG folders are the test's; no config and no other plugin
+//! is loaded.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -49,7 +49,7 @@ fn command(nvim: &Path, project: &Project, mark: &str) -> Command {
     command
 }
 
-/// The channel of the client that embeds Neovim is always 1.
+/// In an embedded Neovim, the embedding client's channel is always 1.
 const REPORT_EVENTS: &str = "vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', \
     callback = function(event) vim.rpcnotify(1, 'user_event', event.match, event.data) end })";
 
@@ -94,10 +94,10 @@ pub fn binary() -> PathBuf {
     }
 }
 
-/// Returns the library that Cargo built along with this test, its programs beside it.
+/// Returns a link to the library that Cargo built with this test, with its programs beside it.
 ///
-/// It is the one in `deps`: only `cargo build` puts it where users find it, so that one may be
-/// older than the test.
+/// The link points into `deps`: the copy beside that folder is updated only by `cargo build`, so it
+/// may be older than the test.
 fn library(project: &Project) -> PathBuf {
     let folder = project.root().join("lib");
     let name = format!("libacp_nvim{}", env::consts::DLL_SUFFIX);
@@ -111,10 +111,10 @@ fn library(project: &Project) -> PathBuf {
     library
 }
 
-/// Returns a program of the package `acp-agents`.
+/// Returns the path of a program of the package `acp-agents`.
 ///
 /// # Panics
-/// When it has not been built: Cargo builds the programs of the test's own package only.
+/// When it has not been built: for a test, Cargo builds only the programs of the test's package.
 pub fn agent(name: &str) -> PathBuf {
     let program = built().join(name);
     assert!(
@@ -130,7 +130,7 @@ fn built() -> &'static Path {
     Path::new(PROXY).parent().expect("a program is in a folder")
 }
 
-/// Returns a path for use in `:set`.
+/// Escapes a path for use in `:set`.
 fn escape(path: impl fmt::Display) -> String {
     let path = path.to_string();
     path.replace('\\', r"\\")

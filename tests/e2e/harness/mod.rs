@@ -1,8 +1,8 @@
-//! A Neovim for tests: hermetic, driven over msgpack-RPC, with a screen that can be read.
+//! A hermetic Neovim for tests, driven over msgpack-RPC, with a readable screen.
 //!
-//! Invariants: nothing of the user's leaks in (own XDG folders, own environment), nothing is
-//! left behind (processes carry a mark and are looked for), and nothing waits for ever: each
-//! request and each wait has a deadline and fails with a dump of all that is known.
+//! Invariants: nothing of the user's leaks in (the test has its own XDG folders and environment),
+//! no process outlives its test (each carries a mark, and is searched for by it), and no wait is
+//! unbounded: each request and each wait has a deadline and fails with a dump of Neovim's state.
 
 mod dump;
 mod launch;
@@ -14,9 +14,9 @@ mod screen;
 mod slots;
 mod svg;
 
-#[allow(unused_imports)] // By the benchmark.
+#[allow(unused_imports)] // Used by the benchmark.
 pub use launch::{agent, binary};
 pub use nvim::{Nvim, UserEvent};
 pub use project::Project;
-#[allow(unused_imports)] // By the benchmark.
+#[allow(unused_imports)] // Used by the benchmark.
 pub use rpc::Flush;

@@ -1,4 +1,4 @@
-//! One Neovim process: starting it, driving it, waiting for it, ending it.
+//! One Neovim process: starts it, drives it, waits for it and ends it.
 
 use std::cell::Cell;
 use std::process::{Child, ExitStatus};
@@ -18,22 +18,22 @@ use super::rpc::{Client, Flush, RpcError, from_json};
 use super::screen::Screen;
 use super::slots::{self, Slot};
 
-/// How long a request or a wait may take; far beyond what a loaded machine needs.
+/// Default timeout of a request or a wait; far longer than a loaded machine needs.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long Neovim may take to quit.
 const QUITTING: Duration = Duration::from_secs(5);
-/// What a request gets at least, however late in a wait it is made.
+/// Minimum timeout of a request, however late in a wait it is sent.
 const LAST: Duration = Duration::from_secs(1);
-/// How often a condition is looked at when nothing comes in.
+/// How often a condition is polled when no message arrives.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A running Neovim; it ends with the value.
+/// A running Neovim; dropping it ends the process.
 pub struct Nvim {
     pub project: Rc<Project>,
     child: Child,
     pub(super) client: Client,
     mark: String,
-    /// When the wait that is going on gives up; its requests give up then, too.
+    /// Deadline of the running wait; requests sent during it share it.
     deadline: Cell<Option<Instant>>,
     ended: bool,
     _slot: Rc<Slot>,
@@ -48,7 +48,7 @@ pub struct UserEvent {
 
 // Starting.
 impl Nvim {
-    /// Starts Neovim and waits until it is ready to be typed into.
+    /// Starts Neovim and waits until it accepts keys.
     #[track_caller]
     pub fn start(project: impl Into<Rc<Project>>) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -89,7 +89,7 @@ impl Nvim {
     /// Runs Lua with `args` (a tuple) as its `...`, and returns its result.
     ///
     /// # Panics
-    /// When the Lua raises, or when Neovim does not answer: it cannot while it waits at a prompt.
+    /// When the Lua raises an error, or when Neovim does not answer, for example at a prompt.
     #[track_caller]
     pub fn lua(&self, code: &str, args: impl Serialize) -> Json {
         match self.try_lua(code, args) {
@@ -98,7 +98,7 @@ impl Nvim {
         }
     }
 
-    /// Runs Lua as [`Nvim::lua`] does, and returns what it raises.
+    /// Runs Lua as [`Nvim::lua`] does, and returns the error it raises.
     #[track_caller]
     pub fn try_lua(&self, code: &str, args: impl Serialize) -> Result<Json, String> {
         let args = match serde_json::to_value(args).expect("the arguments are plain data") {
@@ -119,8 +119,8 @@ impl Nvim {
 
     /// Types keys, in the notation of mappings: `ihello<Esc>`.
     ///
-    /// Returns when they are in Neovim's queue; what is asked afterwards (but for `screen`) is
-    /// answered after they were processed.
+    /// Returns once Neovim has queued them; every later request except `screen` is answered after
+    /// the keys are processed.
     #[track_caller]
     pub fn keys(&self, keys: &str) {
         let mut rest = keys;
@@ -130,12 +130,12 @@ impl Nvim {
         }
     }
 
-    /// Types a few keys as [`Nvim::keys`] does, and does not wait until Neovim has them.
+    /// Types a few keys as [`Nvim::keys`] does, without waiting until Neovim has queued them.
     pub fn input(&self, keys: &str) {
         self.client.notify("nvim_input", vec![keys.into()]);
     }
 
-    /// Types a text: no key in it has a meaning of its own.
+    /// Types text literally: `<` starts no key name.
     #[track_caller]
     pub fn type_text(&self, text: &str) {
         self.keys(&text.replace('<', "<lt>").replace('\n', "<CR>"));
@@ -150,23 +150,23 @@ impl Nvim {
 
 // Looking.
 impl Nvim {
-    /// Returns the screen as it was last drawn.
+    /// Returns the screen as of its last flush.
     pub fn screen(&self) -> Screen {
         self.client.screen()
     }
 
-    /// Returns when the screen was drawn, but for the first `from` times, oldest first.
+    /// Returns the flushes of the screen, oldest first, without the first `from`.
     pub fn flushes(&self, from: usize) -> Vec<Flush> {
         self.client.flushes(from)
     }
 
-    /// Returns the screen in the form of a snapshot, with what is random in paths made equal.
+    /// Returns the screen in the form of a snapshot, with the random parts of paths masked.
     pub fn snapshot(&self) -> String {
         let screen = self.screen();
         self.mask(&screen.dump(0..screen.height))
     }
 
-    /// Returns `text` with the random part of the temporary folder's name made equal.
+    /// Masks the random part of the temporary folder's name in `text`.
     pub fn mask(&self, text: &str) -> String {
         let name = self.project.root().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
@@ -190,7 +190,7 @@ impl Nvim {
         mode["mode"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Returns whether Neovim waits for a key at a prompt, where it runs nothing else.
+    /// Returns whether Neovim is blocked at a prompt, where it runs nothing else.
     #[track_caller]
     pub fn blocked(&self) -> bool {
         self.request("nvim_get_mode", vec![])["blocking"] == true
@@ -206,7 +206,7 @@ impl Nvim {
         output.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Returns the `User Acp*` autocommands that were run, oldest first.
+    /// Returns the `User Acp*` autocommands that ran, oldest first.
     pub fn user_events(&self) -> Vec<UserEvent> {
         let events = self.client.notifications("user_event").into_iter();
         events
@@ -217,8 +217,9 @@ impl Nvim {
             .collect()
     }
 
-    /// Returns whether this is the Neovim that pictures of the screen were taken of: others have
-    /// other marks in their status lines, and combine highlights in other ways.
+    /// Returns whether this is the version of Neovim that the snapshots of the screen were taken
+    /// with: other versions show other marks in their status lines and combine highlights
+    /// differently.
     pub fn is_pictured(&self) -> bool {
         self.version() == (0, 11)
     }
@@ -243,13 +244,13 @@ impl Nvim {
 
 // Waiting.
 impl Nvim {
-    /// Waits until `condition` holds; `what` says in the failure what was waited for.
+    /// Waits until `condition` holds; a failure names `what` as the thing awaited.
     #[track_caller]
     pub fn wait(&self, what: &str, condition: impl FnMut() -> bool) {
         self.wait_within(PATIENCE, what, condition);
     }
 
-    /// Waits as [`Nvim::wait`] does, at most for `patience`.
+    /// Waits as [`Nvim::wait`] does, with `patience` as the timeout.
     #[track_caller]
     pub fn wait_within(&self, patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
         let deadline = Instant::now() + patience;
@@ -263,7 +264,7 @@ impl Nvim {
         self.deadline.set(outer);
     }
 
-    /// Waits until `text` stands on the screen.
+    /// Waits until `text` is on the screen.
     #[track_caller]
     pub fn wait_text(&self, text: &str) {
         self.wait(&format!("{text:?} on the screen"), || {
@@ -271,10 +272,10 @@ impl Nvim {
         });
     }
 
-    /// Waits until a scripted agent has done all its script says.
+    /// Waits until a scripted agent has completed its script.
     ///
     /// # Panics
-    /// When the client did not do what the script expects.
+    /// When the client deviates from the script.
     #[track_caller]
     pub fn wait_script(&self, agent: &str) {
         let mut verdict = None;
@@ -290,7 +291,7 @@ impl Nvim {
 
 // Ending.
 impl Nvim {
-    /// Quits, and makes sure that no process of the test is left.
+    /// Quits, and checks that no process of the test is left.
     #[track_caller]
     pub fn quit(mut self) {
         let status = self.end();
@@ -302,7 +303,7 @@ impl Nvim {
         });
     }
 
-    /// Waits until Neovim has quit by itself, and makes sure that no process of the test is left.
+    /// Waits until Neovim has quit by itself, and checks that no process of the test is left.
     #[track_caller]
     pub fn wait_gone(mut self) {
         let deadline = Instant::now() + QUITTING;
@@ -317,10 +318,10 @@ impl Nvim {
         assert!(procs::marked(&self.mark).is_empty(), "a process is left");
     }
 
-    /// Ends Neovim's process at once, as a crash does.
+    /// Kills Neovim's process, as in a crash.
     pub fn kill(&mut self) {
         self.ended = true;
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -330,7 +331,7 @@ impl Nvim {
         procs::marked(&self.mark)
     }
 
-    /// Lets Neovim quit; kills it when it does not.
+    /// Asks Neovim to quit; kills it if it does not.
     fn end(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + QUITTING;
         if self.is_stuck_at_prompt() {
@@ -370,7 +371,7 @@ impl Drop for Nvim {
     }
 }
 
-// Asking and failing.
+// Requests and failures.
 impl Nvim {
     #[track_caller]
     fn request(&self, method: &str, params: Vec<Value>) -> Json {
@@ -394,7 +395,7 @@ impl Nvim {
         }
     }
 
-    /// Fails the test with all that is known about this Neovim.
+    /// Fails the test with a dump of Neovim's state.
     #[track_caller]
     pub fn fail(&self, why: &str) -> ! {
         self.deadline.set(None);

@@ -1,11 +1,12 @@
-//! Processes as the system sees them: who is whose child, who lives, who was left behind.
+//! Processes as the system reports them: their parents, whether they live, and the test they belong
+//! to.
 //!
-//! A zombie is not alive, but it is still its parent's child: a test of reaping can see it.
+//! A zombie is not alive, but it is still its parent's child, so that tests of reaping can see it.
 
-/// The environment variable by which the processes of one test are known.
+/// The environment variable that identifies the processes of one test.
 pub const MARK: &str = "ACP_TEST_MARK";
 
-/// A process, as of one look at the system.
+/// A process at the moment it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
@@ -38,13 +39,13 @@ pub fn marked(mark: &str) -> Vec<Process> {
     all
 }
 
-/// Ends the process `pid` at once.
+/// Kills the process `pid`.
 pub fn kill(pid: u32) {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     if let Some(pid) = pid {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
@@ -61,17 +62,17 @@ mod system {
     }
 
     pub fn has_variable(pid: u32, assignment: &str) -> bool {
-        // Processes of others cannot be read, and are not of the test.
+        // Unreadable processes belong to other users, not to the test.
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment
             .split(|&byte| byte == 0)
             .any(|variable| variable == assignment.as_bytes())
     }
 
-    /// Returns the process, unless it is gone by now.
+    /// Returns the process, or `None` if it has ended.
     fn read(pid: u32) -> Option<Process> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // "pid (name) state parent ...", where the name may hold anything.
+        // "pid (name) state parent ...", where the name may contain any character.
         let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;

@@ -1,7 +1,7 @@
-//! What a test starts from: a folder of files, agents with their scripts, a config.
+//! The starting point of a test: a folder of files, agents with their scripts, a config.
 //!
-//! Everything lies in one temporary folder: `project/` is the working directory, beside it are
-//! the home and XDG folders that Neovim and the agents see.
+//! Everything is in one temporary folder: `project/` is the working directory; beside it are the
+//! home and XDG folders of Neovim and the agents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::launch::agent;
 use super::nvim::Nvim;
 
-/// A builder of all that is there before Neovim starts.
+/// Builds the files, agents and settings that a test's Neovim starts with.
 pub struct Project {
     root: TempDir,
     pub(super) config: Json,
@@ -43,7 +43,7 @@ impl Project {
         project
     }
 
-    /// Adds a file to the working directory; folders are made as needed.
+    /// Adds a file to the working directory, creating its folders as needed.
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.path(path);
         let folder = path.parent().expect("the path is inside the project");
@@ -64,7 +64,7 @@ impl Project {
         self.agent_command(name, spec)
     }
 
-    /// Adds an agent with an entry of the config's `agents` of its own.
+    /// Adds an agent with the given entry in the config's `agents`.
     pub fn agent_command(mut self, name: &str, spec: Json) -> Self {
         if self.config["default_agent"].is_null() {
             self.config["default_agent"] = name.into();
@@ -79,7 +79,7 @@ impl Project {
         self
     }
 
-    /// Adds to the environment of Neovim.
+    /// Sets a variable in Neovim's environment.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
@@ -126,7 +126,8 @@ impl Project {
         report.lines().map(str::to_owned).collect()
     }
 
-    /// Returns a scripted agent's verdict: `ok`, or where its script and the client differ.
+    /// Returns a scripted agent's verdict, once it has one: `ok`, or where its script and the
+    /// client differ.
     pub fn verdict(&self, agent: &str) -> Option<String> {
         let verdicts = ["ok", "mismatch:", "script:"];
         let last = self.report(agent).pop()?;

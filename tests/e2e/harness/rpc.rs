@@ -1,7 +1,7 @@
 //! The msgpack-RPC client: one request at a time, each with a deadline.
 //!
-//! Two threads of its own do the reading and the writing, so that a Neovim that hangs can
-//! block neither the test nor the dump of what went wrong.
+//! Reading and writing happen on two threads, so that a hanging Neovim blocks neither the test nor
+//! the dump of its state.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Write};
@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::screen::Screen;
 
-/// The longest a screen may stay between two flushes before it is read all the same.
+/// How long a half-drawn screen is waited for before it is read anyway.
 const FRAME: Duration = Duration::from_secs(1);
 
 /// A connection to one Neovim.
@@ -26,7 +26,7 @@ pub struct Client {
     next_id: AtomicU64,
 }
 
-/// A flush: the moment at which Neovim had drawn all it had to draw.
+/// A flush: Neovim has drawn all pending changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Flush {
     pub at: Instant,
@@ -38,7 +38,7 @@ pub struct Flush {
 pub enum RpcError {
     /// Neovim answered with an error.
     Refused(String),
-    /// No answer came in time.
+    /// No answer arrived in time.
     Timeout,
     /// Neovim closed the connection.
     Closed,
@@ -47,7 +47,7 @@ pub enum RpcError {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something came in.
+    /// Signals that a message arrived or the connection closed.
     changed: Condvar,
 }
 
@@ -61,7 +61,7 @@ struct State {
 }
 
 impl Client {
-    /// Returns a client that writes to `stdin` and reads `stdout` of a `nvim --embed`.
+    /// Returns a client that writes to `stdin` and reads `stdout` of an `nvim --embed`.
     pub fn new(mut stdin: impl Write + Send + 'static, stdout: impl Read + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let (outgoing, queue) = mpsc::channel::<Vec<u8>>();
@@ -112,7 +112,7 @@ impl Client {
         }
     }
 
-    /// Calls an API function and does not wait.
+    /// Calls an API function without waiting for its result.
     pub fn notify(&self, method: &str, params: Vec<Value>) {
         self.send(vec![2.into(), method.into(), Value::Array(params)]);
     }
@@ -127,20 +127,20 @@ impl Client {
         state.screen.clone()
     }
 
-    /// Returns all flushes so far but the first `from`, oldest first.
+    /// Returns the flushes so far, oldest first, without the first `from`.
     pub fn flushes(&self, from: usize) -> Vec<Flush> {
         let state = self.shared.lock();
         state.flushes.get(from..).unwrap_or_default().to_vec()
     }
 
-    /// Returns all notifications called `name` so far, oldest first.
+    /// Returns the notifications named `name` so far, oldest first.
     pub fn notifications(&self, name: &str) -> Vec<Vec<Json>> {
         let state = self.shared.lock();
         let named = state.notifications.iter().filter(|(n, _)| n == name);
         named.map(|(_, params)| params.clone()).collect()
     }
 
-    /// Waits until something comes in, at most for `time`.
+    /// Waits until a message arrives, at most for `time`.
     pub fn pause(&self, time: Duration) {
         drop(self.shared.pause(self.shared.lock(), Instant::now() + time));
     }
@@ -148,7 +148,7 @@ impl Client {
     fn send(&self, message: Vec<Value>) {
         let mut bytes = Vec::new();
         rmpv::encode::write_value(&mut bytes, &Value::Array(message)).expect("a Vec takes all");
-        // A writer that is gone means a Neovim that is gone; the reader reports that.
+        // If the writer is gone, so is Neovim; the reader reports that.
         let _ = self.outgoing.send(bytes);
     }
 }
@@ -212,13 +212,13 @@ impl State {
                     )),
                 }
             }
-            // Neovim never asks anything of this client.
+            // Neovim sends no requests to this client.
             _ => {}
         }
     }
 }
 
-/// Returns the value as JSON; handles become numbers, bytes that are no UTF-8 are replaced.
+/// Converts a value to JSON; handles become numbers, invalid UTF-8 is replaced.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Nil => Json::Null,
@@ -242,14 +242,14 @@ pub fn to_json(value: &Value) -> Json {
                 (key, to_json(value))
             })
             .collect(),
-        // Buffers, windows and tab pages: the handle as packed integer.
+        // Buffers, windows and tab pages: the handle as a packed integer.
         Value::Ext(_, bytes) => {
             rmpv::decode::read_value(&mut bytes.as_slice()).map_or(Json::Null, |n| to_json(&n))
         }
     }
 }
 
-/// Returns JSON as a value for Neovim.
+/// Converts JSON to a value for Neovim.
 pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Nil,

@@ -1,8 +1,8 @@
-//! The screen as a person sees it, kept from Neovim's `redraw` events (`:help ui-linegrid`).
+//! The screen as a user sees it, built from Neovim's `redraw` events (`:help ui-linegrid`).
 //!
-//! Rows and columns are 0-based cells; a wide character fills two, the second one empty.
-//! Highlights are known by the names of their groups (`ext_hlstate`), so what a test says of
-//! them holds in every version and colour scheme.
+//! Rows and columns are 0-based cells; a wide character fills two, the second one empty. Highlights
+//! are identified by the names of their groups (`ext_hlstate`), so that assertions about them hold
+//! in every version and colour scheme.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-/// What is on the screen.
+/// The content of the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Screen {
     pub width: usize,
@@ -32,10 +32,10 @@ struct Cell {
     style: u64,
 }
 
-/// How a cell looks.
+/// The look of a cell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The groups it is made of, lowest first and joined by `+`; empty for plain text.
+    /// The groups it combines, lowest first and joined by `+`; empty for plain text.
     pub groups: String,
     pub fg: Option<u32>,
     pub bg: Option<u32>,
@@ -50,12 +50,12 @@ pub struct Style {
 }
 
 impl Screen {
-    /// Returns the rows as text, without the blanks at their ends.
+    /// Returns the rows as text, without trailing blanks.
     pub fn rows(&self) -> Vec<String> {
         (0..self.height).map(|row| self.row(row)).collect()
     }
 
-    /// Returns one row as text, without the blanks at its end.
+    /// Returns one row as text, without trailing blanks.
     pub fn row(&self, row: usize) -> String {
         let text: String = self.cells_of(row).iter().map(|c| c.text.as_str()).collect();
         text.trim_end().to_owned()
@@ -66,17 +66,17 @@ impl Screen {
         self.rows().join("\n")
     }
 
-    /// Returns whether `text` stands on the screen, on one row.
+    /// Returns whether one of the rows contains `text`.
     pub fn has(&self, text: &str) -> bool {
         self.find(text).is_some()
     }
 
-    /// Returns the row and column of the topmost `text`.
+    /// Returns the row and column of the topmost occurrence of `text`.
     pub fn find(&self, text: &str) -> Option<(usize, usize)> {
         (0..self.height).find_map(|row| Some((row, self.find_in(row, text)?)))
     }
 
-    /// Returns the groups of the topmost `text`, one entry for each change within it.
+    /// Returns the groups of the topmost occurrence of `text`, one entry for each change within it.
     ///
     /// # Panics
     /// When the text is not on the screen.
@@ -93,7 +93,7 @@ impl Screen {
         groups
     }
 
-    /// Returns how a cell looks.
+    /// Returns the style of a cell.
     pub fn style(&self, row: usize, column: usize) -> Arc<Style> {
         let id = self.cells_of(row).get(column).map_or(0, |cell| cell.style);
         self.styles.get(&id).cloned().unwrap_or_default()
@@ -129,13 +129,13 @@ impl Screen {
         out
     }
 
-    /// Returns the cells of a row: the text of each, and how it looks.
+    /// Returns the cells of a row: the text and the style of each.
     pub(super) fn cells(&self, row: usize) -> impl Iterator<Item = (&str, Arc<Style>)> {
         let cells = self.cells_of(row).iter().enumerate();
         cells.map(move |(column, cell)| (cell.text.as_str(), self.style(row, column)))
     }
 
-    /// Returns whether a part of a frame has come, but not its end.
+    /// Returns whether a frame has begun but not ended.
     pub(super) fn is_mid_frame(&self) -> bool {
         self.mid_frame
     }
@@ -175,9 +175,9 @@ impl Screen {
     }
 }
 
-/// What Neovim sends.
+/// Redraw events.
 impl Screen {
-    /// Takes in one batch of a `redraw` notification: a name and its calls.
+    /// Applies one batch of a `redraw` notification: a name and its calls.
     pub(super) fn apply(&mut self, batch: &Value) {
         let Some([name, calls @ ..]) = batch.as_array().map(Vec::as_slice) else {
             return;
@@ -247,7 +247,8 @@ impl Screen {
         let height = bottom - top;
         let kept = height.saturating_sub(by.unsigned_abs() as usize);
         for step in 0..kept {
-            // Up: from the top; down: from the bottom, so that no row is read after it is written.
+            // Up: from the top; down: from the bottom, so that each row is read before it is
+            // overwritten.
             let (from, to) = if by > 0 {
                 (bottom - kept + step, top + step)
             } else {
@@ -303,7 +304,8 @@ fn group_names(info: &Value) -> Vec<String> {
             let mut named = pairs.filter(|(key, _)| key.as_str() == Some(name));
             named.find_map(|(_, value)| value.as_str().filter(|text| !text.is_empty()))
         };
-        // An element of the UI has a name of its own, all else the group that has the colours.
+        // Elements of the UI have a `ui_name`; other highlights have the group that sets the
+        // colours.
         let name = field("ui_name").or_else(|| field("hi_name"));
         if let Some(name) = name
             && names.last().is_none_or(|last| last != name)

@@ -1,7 +1,7 @@
-//! How many tests may have a Neovim at the same time.
+//! Limits how many tests run a Neovim at the same time.
 //!
-//! More than a few only slow each other down until deadlines break. A test that starts a second
-//! Neovim keeps its one slot, so no two tests can wait for each other.
+//! Beyond a few, they slow each other down until deadlines are missed. A test that starts a second
+//! Neovim keeps its one slot, so that no two tests can deadlock.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -16,10 +16,10 @@ thread_local! {
     static MINE: RefCell<Weak<Slot>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Leave to run Neovims on this thread; given back when dropped.
+/// A permit to run Neovims on this thread; dropping it frees the slot.
 pub struct Slot(());
 
-/// Returns this thread's slot, waiting for a free one if it has none yet.
+/// Returns this thread's slot, first waiting for a free one if it has none.
 pub fn take() -> Rc<Slot> {
     MINE.with_borrow_mut(|mine| {
         mine.upgrade().unwrap_or_else(|| {

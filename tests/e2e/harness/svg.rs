@@ -1,7 +1,7 @@
-//! A picture of the screen, for the README: made from what Neovim drew, not by hand.
+//! Renders the screen as an SVG for the README.
 //!
-//! Every cell stands where the grid says, whatever font the reader has: each piece of text is
-//! fitted to the width of its cells, and lines and blocks are drawn, not written.
+//! Every cell is where the grid puts it, with any font: each piece of text is fitted to the width
+//! of its cells, and box-drawing characters and blocks are drawn as shapes.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::screen::{Screen, Style};
 
 const CELL: (f32, f32) = (8.4, 18.0);
 const FONT_SIZE: f32 = 14.0;
-/// From a cell's top to the line its text stands on.
+/// Distance from a cell's top to its baseline.
 const BASELINE: f32 = 13.5;
 const MARGIN: f32 = 12.0;
 const FONTS: &str = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-/// Cells of one row that look the same, `start..end`.
+/// Adjacent cells of one row with the same style, `start..end`.
 struct Run {
     start: usize,
     end: usize,
@@ -26,12 +26,12 @@ struct Run {
 /// A run's colours, each as `#rrggbb`.
 struct Colours {
     fg: String,
-    /// `None`: the screen's own background.
+    /// `None`: the screen's background.
     bg: Option<String>,
 }
 
 impl Screen {
-    /// Returns the screen as an SVG; `title` is what those read who cannot see it.
+    /// Returns the screen as an SVG; `title` is its description for screen readers.
     pub fn to_svg(&self, title: &str) -> String {
         let width = 2.0 * MARGIN + CELL.0 * self.width as f32;
         let height = 2.0 * MARGIN + CELL.1 * self.height as f32;
@@ -126,16 +126,16 @@ impl Screen {
     }
 }
 
-/// A part of a run, as wide as `cells`.
+/// A part of a run, `cells` wide.
 struct Piece<'a> {
     text: &'a str,
     cells: usize,
 }
 
-/// Returns the parts of a run that are drawn at once: ASCII text without blanks at its end,
-/// blanks, and each other character alone, because fonts disagree about their widths.
+/// Splits a run into the parts that are drawn separately: ASCII text without trailing blanks,
+/// blanks, and each other character by itself, because fonts disagree about its width.
 fn pieces(text: &str, cells: usize) -> Vec<Piece<'_>> {
-    // Each wide character has one cell more than it has characters.
+    // Each wide character fills one cell more than it counts characters.
     let mut wide_left = cells.saturating_sub(text.chars().count());
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -161,13 +161,13 @@ fn pieces(text: &str, cells: usize) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns whether a character fills two cells: CJK and emoji, near enough for a picture.
+/// Returns whether a character fills two cells: CJK and emoji, approximately.
 fn is_wide(c: char) -> bool {
     matches!(u32::from(c), 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3
         | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff)
 }
 
-/// Returns a line or a block of the box-drawing characters as a drawing in `COLOUR`.
+/// Returns a box-drawing or block character as a shape in `COLOUR`.
 fn shape(text: &str, column: usize, row: usize) -> Option<String> {
     let (x, y) = (CELL.0 * column as f32, CELL.1 * row as f32);
     let (width, height) = CELL;
@@ -206,7 +206,7 @@ fn shape(text: &str, column: usize, row: usize) -> Option<String> {
 }
 
 fn rect(out: &mut String, column: usize, row: usize, cells: usize, fill: &str) {
-    // A little overlap, so that no seam shows between rows.
+    // Overlaps slightly, so that no seam shows between rows.
     let _ = writeln!(
         out,
         "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\"/>",
