@@ -1,4 +1,4 @@
-//! What goes along with prompts.
+//! Attachments of prompts.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn attach_image(w: &mut World, path: &str) {
     });
 }
 
-/// Lets the image that is being fetched arrive, or not.
+/// Answers the pending read of an image with this result.
 fn image_comes(w: &mut World, result: Result<&str, &str>) {
     let token = w.images.remove(0);
     let image = |data: &str| Image {
@@ -35,7 +35,7 @@ fn image_comes(w: &mut World, result: Result<&str, &str>) {
     });
 }
 
-/// A world whose agent takes these things in prompts.
+/// A world whose agent has these prompt capabilities.
 fn taking(prompt: &Value) -> World {
     let mut w = World::new();
     w.capabilities = prompt.clone();
@@ -44,7 +44,7 @@ fn taking(prompt: &Value) -> World {
     w
 }
 
-/// Returns what goes along with the prompt that went out last.
+/// Returns the content blocks after the text in the prompt sent last.
 fn sent(w: &World) -> Vec<Value> {
     let call = w.agents[&A1].calls.last().expect("a prompt went out");
     let blocks = call.2["prompt"].as_array().expect("blocks");
@@ -99,7 +99,7 @@ fn a_file_in_no_buffer_is_read_when_the_prompt_goes_out() {
     assert_eq!(blocks[0]["resource"]["text"], "new\n");
     let link = json!({ "type": "resource_link", "uri": "file:///p/gone", "name": "gone" });
     assert_eq!(blocks[1], link);
-    // What the text names stands in the text alone.
+    // A file that the text names is not listed again below it.
     assert!(w.chat().ends_with("❯ look at @a.rs"), "{}", w.chat());
 }
 
@@ -179,7 +179,7 @@ fn an_agent_that_takes_no_images_gets_none() {
     attach_image(&mut w, "/p/shot.png");
     w.saw(&["Warn: The agent \"bot\" takes no images: nothing was attached."]);
     assert!(w.images.is_empty());
-    // One that came before the agent had said so.
+    // An image attached before the agent reported its capabilities.
     let image = Attachment::Image {
         path: None,
         image: Content::Here(Image {

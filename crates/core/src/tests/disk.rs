@@ -1,7 +1,7 @@
-//! A fake disk: bytes by path, links, and operations that are carried out when the world says so.
+//! A fake disk: bytes by path, links, and operations that run when the world says so.
 //!
-//! Invariant: operations on one path are carried out in the order in which they were issued, as
-//! the host does; those on different paths in any.
+//! Invariant: operations on one path run in the order in which they were issued, as in the host;
+//! those on different paths run in any order.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -16,21 +16,21 @@ use crate::text::format::Format;
 #[derive(Debug, Default)]
 pub struct Disk {
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    /// Symbolic links and what they point to.
+    /// Symbolic links and their targets.
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// Files that can be neither read nor written.
     pub broken: BTreeSet<PathBuf>,
     /// Files whose content the shadow may not read.
     pub closed: BTreeSet<PathBuf>,
-    /// How often each file was written.
+    /// Number of writes per file.
     written: BTreeMap<PathBuf, u64>,
-    /// Permission bits, where they are not the usual ones.
+    /// Permission bits, where they differ from the default.
     pub modes: BTreeMap<PathBuf, u32>,
-    /// Files that were moved, from and to, since the shadow last looked.
+    /// Moved files, from and to, since the shadow last looked.
     pub moved: Vec<(PathBuf, PathBuf)>,
-    /// Nothing but text is kept.
+    /// The host keeps copies of texts only.
     pub keeps_nothing: bool,
-    /// What was there once, by name.
+    /// Copies of earlier contents, by name.
     blobs: BTreeMap<Blob, Vec<u8>>,
     waiting: BTreeMap<PathBuf, VecDeque<HostEffect>>,
 }
@@ -40,7 +40,7 @@ impl Disk {
         self.set(path.into(), text.into());
     }
 
-    /// Returns where a path leads, links of the folders above it followed once.
+    /// Resolves a path; links of the folders above it are followed once.
     pub fn leads_to(&self, path: &Path) -> PathBuf {
         let mut above = path.ancestors();
         let link = above.find_map(|path| Some((path, self.links.get(path)?)));
@@ -53,24 +53,24 @@ impl Disk {
         }
     }
 
-    /// Gives a file these bytes; it is another one then.
+    /// Replaces a file's bytes, and with them its stamp.
     pub fn set(&mut self, path: PathBuf, bytes: Vec<u8>) {
         *self.written.entry(path.clone()).or_default() += 1;
         self.files.insert(path, bytes);
     }
 
-    /// Somebody deletes a file.
+    /// Another program deletes a file.
     pub fn removes(&mut self, path: &str) {
         self.files.remove(Path::new(path));
         self.modes.remove(Path::new(path));
     }
 
-    /// Somebody sets a file's permission bits.
+    /// Another program sets a file's permission bits.
     pub fn chmods(&mut self, path: &str, mode: u32) {
         self.modes.insert(path.into(), mode);
     }
 
-    /// Somebody moves a file.
+    /// Another program moves a file.
     pub fn moves(&mut self, from: &str, to: &str) {
         let (from, to) = (PathBuf::from(from), PathBuf::from(to));
         if let Some(bytes) = self.files.remove(&from) {
@@ -88,7 +88,7 @@ impl Disk {
         self.files.insert(to.to_owned(), bytes);
     }
 
-    /// Returns what is at every path, as the shadow sees it.
+    /// Returns the state of every path, as the shadow sees it.
     pub fn states(&mut self) -> BTreeMap<PathBuf, FileState> {
         let mut states = BTreeMap::new();
         for (path, bytes) in &self.files {
@@ -126,7 +126,7 @@ impl Disk {
         states
     }
 
-    /// Returns a file's bytes as text, or `None` when there is none.
+    /// Returns a file's bytes as text, or `None` if it does not exist.
     pub fn get(&self, path: &str) -> Option<String> {
         let bytes = self.files.get(&self.real(Path::new(path)))?;
         Some(String::from_utf8_lossy(bytes).into_owned())
@@ -140,7 +140,7 @@ impl Disk {
         self.waiting.entry(path).or_default().push_back(operation);
     }
 
-    /// Returns the paths something is to be done at.
+    /// Returns the paths with pending operations.
     pub fn busy(&self) -> Vec<PathBuf> {
         self.waiting.keys().cloned().collect()
     }
@@ -274,7 +274,7 @@ impl Disk {
 
     fn delete(&mut self, path: &Path) -> Result<(), String> {
         self.check(path, "deleted")?;
-        // A link goes, and not what it leads to.
+        // Deleting a link leaves its target.
         if self.links.remove(path).is_none() {
             self.modes.remove(path);
             self.files.remove(path);

@@ -1,4 +1,4 @@
-//! A fake editor: buffers with an undo stack, what is on the screen, what the user was told.
+//! A fake editor: buffers with undo history, the contents of the screen, the user's messages.
 //!
 //! Invariant: every change of a buffer is reported as `src/editor` does, in the same order.
 
@@ -31,23 +31,23 @@ pub struct Editor {
     pub permission: Option<PermissionView>,
     pub elicitation: Option<ElicitationView>,
     pub hunks: BTreeMap<BufId, Vec<HunkView>>,
-    /// The review list, how often it came, and the preview beside it.
+    /// The review list, the number of its updates, and its preview.
     pub list: ListView,
     pub lists: usize,
     pub preview: PreviewView,
-    /// What windows show of terminals.
+    /// Output in the windows of terminals.
     pub terminals: BTreeMap<TerminalKey, Vec<u8>>,
-    /// Where each agent was, as it was told frame by frame.
+    /// Each agent's positions, one per frame.
     pub follows: BTreeMap<SessionKey, Vec<FollowView>>,
-    /// What was shown in full last.
+    /// The content shown in full last.
     pub whole: Option<WholeView>,
-    /// What goes along with next prompts, by name.
+    /// Labels of the next prompts' attachments.
     pub attached: BTreeMap<SessionKey, Vec<String>>,
-    /// The turn that the user was asked about, and how.
+    /// The turn whose undo the user was asked about, and the question.
     pub asked: Option<(TurnKey, UndoView)>,
-    /// A frame was asked for and has not come yet.
+    /// A frame was requested and has not arrived.
     pub is_asking: bool,
-    /// What the user's save hook adds at the end of a file, once.
+    /// A line that the user's save hook appends to a file, once.
     pub save_hook: Option<String>,
     next: i32,
 }
@@ -62,13 +62,13 @@ pub struct Buffer {
     pub readonly: bool,
     pub format: Format,
     saved: Text,
-    /// Blocks of edits and their inverses.
+    /// Undo blocks: edits with their inverses.
     undo: Vec<Vec<(LineEdit, LineEdit)>>,
-    /// How many blocks are not undone.
+    /// Number of blocks that are not undone.
     done: usize,
 }
 
-/// What the user does with the undo tree.
+/// A step of the user in the undo tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Travel {
     Undo,
@@ -97,7 +97,7 @@ impl Buffer {
         assert!(rows.end <= self.text.len(), "{edit:?} in {:?}", self.text);
         let mut made = edit.clone();
         if edit.lines.is_empty() && rows == (0..self.text.len()) {
-            // A buffer always has a line; Neovim does not report the empty one that is left.
+            // A buffer always has a line; Neovim does not report the empty one that remains.
             made.lines.push(String::new());
         }
         let back = LineEdit {
@@ -157,7 +157,7 @@ impl Buffer {
 }
 
 impl Editor {
-    /// Loads a file into a buffer, if it is in none yet.
+    /// Loads a file into a buffer, unless it is in one.
     pub fn open(&mut self, path: &Path, disk: &Disk, out: &mut Vec<Event>) -> BufId {
         if let Some(buf) = self.find(path) {
             return buf;
@@ -210,7 +210,7 @@ impl Editor {
         buffer.edit_block(buf, &[edit], None, out);
     }
 
-    /// The user goes back or forth in the undo tree.
+    /// The user undoes or redoes.
     pub fn travels(&mut self, buf: BufId, travel: Travel, out: &mut Vec<Event>) {
         let Some(buffer) = self.buffers.get_mut(&buf) else {
             return;
@@ -241,15 +241,15 @@ impl Editor {
         out.push(Event::BufChanged { buf, state });
     }
 
-    /// The user saves a buffer, over whatever is on disk.
+    /// The user saves a buffer, over any content on disk.
     pub fn saves(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
-            // The user sees the error; nothing else comes of it.
+            // The user sees the error; it has no other effect.
             let _ = buffer.save(buf, disk, out);
         }
     }
 
-    /// The buffer is wiped out, its unsaved lines with it.
+    /// Wipes out a buffer with its unsaved lines.
     pub fn wipes(&mut self, buf: BufId, out: &mut Vec<Event>) {
         if self.buffers.remove(&buf).is_some() {
             self.hunks.remove(&buf);
@@ -257,7 +257,7 @@ impl Editor {
         }
     }
 
-    /// The buffer is read again from disk.
+    /// Reloads a buffer from disk.
     pub fn reloads(&mut self, buf: BufId, disk: &Disk, out: &mut Vec<Event>) {
         let Some(buffer) = self.buffers.get_mut(&buf) else {
             return;
@@ -280,7 +280,7 @@ impl Editor {
         out.push(attached(buf, buffer, disk));
     }
 
-    /// Something moves the changedtick without changing a line.
+    /// Increments the changedtick without changing a line.
     pub fn ticks(&mut self, buf: BufId, out: &mut Vec<Event>) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
             buffer.tick += 1;

@@ -1,4 +1,4 @@
-//! What the user rejects is told to the agent with the next prompt.
+//! The next prompt reports to the agent what the user rejected.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::workspace::proposals::Preview;
 
 const F: &str = "/p/f";
 
-/// A world in which a turn has changed a file that is in a buffer.
+/// A world in which a turn changed a file that is in a buffer.
 fn changed(after: &str) -> World {
     let mut w = World::ready();
     w.happens(Event::Configure {
@@ -47,7 +47,7 @@ fn row(w: &World, row: usize) -> Scope {
     Scope::Hunk { buf: w.buf(F), row }
 }
 
-/// What the chat says goes along, or went.
+/// Returns the chat's entries about what the next prompt reports, or a past one reported.
 fn along(w: &World) -> Vec<String> {
     let entries = w.model.sessions[&S1].transcript.entries().iter();
     let heads = entries.filter_map(|entry| match entry {
@@ -57,7 +57,7 @@ fn along(w: &World) -> Vec<String> {
     heads.collect()
 }
 
-/// Sends a prompt, and returns the texts the agent gets.
+/// Sends a prompt, and returns the texts the agent receives.
 fn told(w: &mut World) -> Vec<String> {
     tells(w, "next")
 }
@@ -120,7 +120,7 @@ fn a_reject_that_was_undone_is_not_told() {
         along(&w),
         ["Nothing is told with the next prompt any more."]
     );
-    // Nor when it is accepted after that.
+    // Accepting the hunk afterwards reports nothing, either.
     let action = ReviewAction::Accept;
     let scope = row(&w, 1);
     w.happens(Event::Review { action, scope });
@@ -220,7 +220,7 @@ fn a_reject_while_the_agent_speaks_does_not_cut_its_message() {
     w.skip();
 }
 
-/// A world in which a turn's commands have done something to files on disk.
+/// A world in which a turn's commands changed files on disk.
 fn deeds(does: impl FnOnce(&mut Disk)) -> World {
     let mut w = World::ready();
     w.happens(Event::Configure {
@@ -242,7 +242,7 @@ fn deeds(does: impl FnOnce(&mut Disk)) -> World {
     w
 }
 
-/// Everything that a command can do to files as a whole.
+/// Every change that a command can make to whole files.
 fn all_deeds(disk: &mut Disk) {
     disk.removes("/p/g");
     disk.moves(F, "/p/moved");
@@ -295,7 +295,7 @@ fn what_is_there_again_as_a_whole_is_not_told() {
         let mut w = deeds(does);
         rejects(&mut w, Scope::All);
         assert_eq!(along(&w).len(), 1, "{:?}", along(&w));
-        // The user does it again.
+        // The user repeats the change.
         does(&mut w.disk);
         w.settle();
         assert_eq!(told(&mut w), ["next"]);

@@ -1,4 +1,4 @@
-//! What agents tell that is no part of the conversation, and what is told of sessions.
+//! Notices of agents outside of the conversation, and announcements about sessions.
 
 use serde_json::{Value, json};
 

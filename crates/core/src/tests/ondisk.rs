@@ -1,4 +1,5 @@
-//! Agents that write to disk themselves: what of it is reviewed, and as whose change.
+//! Agents that write to disk themselves: which changes are reviewed, and to whom they are
+//! attributed.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub enum Place {
 
 pub const PLACES: [Place; 2] = [Place::Disk, Place::Buffer];
 
-/// A world in which a turn runs, and a file is there.
+/// A world with a file, in which a turn runs.
 pub fn running(place: Place, before: Option<&str>) -> World {
     let mut w = World::ready();
     if let Some(before) = before {
@@ -37,7 +38,7 @@ pub fn running(place: Place, before: Option<&str>) -> World {
     w
 }
 
-/// The agent, or a command of its, does something to the disk.
+/// Changes the disk, as the agent or one of its commands does.
 pub fn shell(w: &mut World, does: impl FnOnce(&mut super::disk::Disk)) {
     does(&mut w.disk);
     w.settle();
@@ -109,7 +110,7 @@ pub fn check_hunks(w: &World, want: &[(usize, &str, &str)]) {
     check_hunks_of(w, F, want);
 }
 
-/// Compares what happened to a file as a whole.
+/// Compares the changes of a file as a whole.
 #[track_caller]
 pub fn check_whole(w: &World, path: &str, want: &[Whole]) {
     let snapshot = w.model.snapshot();
@@ -118,7 +119,7 @@ pub fn check_whole(w: &World, path: &str, want: &[Whole]) {
     assert_eq!(whole, want, "{path}");
 }
 
-/// Nothing is left to decide.
+/// Checks that no decision is pending.
 #[track_caller]
 pub fn check_settled(w: &World) {
     let left: Vec<_> = w.model.snapshot().reviews;
@@ -295,7 +296,7 @@ fn what_an_agent_writes_through_the_client_is_not_reviewed_twice() {
 #[test]
 fn an_agent_that_writes_both_ways_gives_one_set_of_hunks() {
     for place in PLACES {
-        // To the client first, then to the disk, and the other way round.
+        // Through the client first, then to disk; then the other way round.
         let mut w = running(place, Some("a\nb\nc\n"));
         writes(&mut w, "1", "a\nB\nc\n");
         shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
@@ -326,7 +327,7 @@ fn a_file_that_is_opened_before_its_change_is_told_shows_its_hunks() {
     types(&mut w, 0, 0, &["typed"]);
     w.goes_on();
     check_hunks(&w, &[(2, "b", "B")]);
-    // More of it may have come before it is told.
+    // The agent may have written more before the change is reported.
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "a\nB\nc\n");
@@ -440,7 +441,7 @@ fn an_agent_that_ends_before_its_prompt_is_sent_ends_the_turn() {
     assert!(w.chat().contains("A prompt waits: it will be sent"));
     w.prompts("two");
     w.goes_on();
-    // Its turn comes first.
+    // The prompt of the ended turn comes first.
     assert!(w.was_told("a2 <- session/prompt s2: one"));
     assert!(!w.was_told("session/prompt s2: two"));
 }
@@ -516,7 +517,7 @@ fn what_an_agent_had_changed_in_a_file_that_was_opened_then_is_reviewed_though_t
     w.holds(Part::Watcher);
     w.disk.put(F, "A\nb\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
-    // The checkpoint is told of before the disk has answered for the change.
+    // The checkpoint is reported before the disk has answered the read of the change.
     w.holds(Part::Disk);
     w.ends_turn("end_turn");
     w.goes_on();

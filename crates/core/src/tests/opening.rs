@@ -1,4 +1,4 @@
-//! Sessions that there were before: loaded, resumed, forgotten.
+//! Sessions of the past: loaded, resumed, or unknown to the agent.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn tool(id: &str, status: &str) -> Value {
     })
 }
 
-/// What was said in the session `old`.
+/// The conversation of the session `old`.
 fn past() -> Vec<Value> {
     vec![
         chunk("user_message_chunk", "Please edit"),
@@ -51,7 +51,7 @@ fn past() -> Vec<Value> {
     ]
 }
 
-/// A world whose agents can do this, and know the session `old`.
+/// A world whose agents have these abilities, and know the session `old`.
 fn world(abilities: Value) -> World {
     let mut w = World::new();
     w.abilities = abilities;
@@ -63,7 +63,7 @@ fn loading() -> World {
     world(json!({ "loadSession": true }))
 }
 
-/// Ends an agent in the middle of a turn.
+/// Ends the agent in the middle of a turn.
 fn dies(w: &mut World) {
     w.prompts("hi");
     w.says("Hello");
@@ -150,7 +150,7 @@ fn an_agent_that_died_goes_on_where_it_was_and_its_words_are_not_doubled() {
         "a2 <- session/prompt s1: again",
     ]);
     assert_eq!(w.chat(), format!("{before}\n\n❯ again"));
-    // What the session is in is no matter of the past.
+    // Replaying the past does not change the session's mode.
     let options = &w.model.sessions[&S1].options;
     assert_eq!(options.id_of(Purpose::Mode), Some("plan"));
 }
@@ -168,11 +168,11 @@ fn what_is_here_already_is_resumed_if_the_agent_can() {
         "a2 <- session/resume s1",
         "session 1 is back",
     ]);
-    // What is not here is loaded.
+    // A session without a transcript here is loaded instead.
     let mut w = world(both);
     w.reopens(1, "bot", "old");
     assert!(w.was_told("a1 <- session/load old"), "{:?}", w.log);
-    // If that cannot be, it is gone on with all the same.
+    // An agent that cannot load resumes it, without its transcript.
     let mut w = world(json!({ "sessionCapabilities": { "resume": {} } }));
     w.reopens(1, "bot", "old");
     assert!(w.was_told("a1 <- session/resume old"), "{:?}", w.log);
@@ -211,7 +211,7 @@ fn an_agent_that_forgets_says_so_where_something_was_said() {
     let end = "The agent \"bot\" cannot go on with this conversation: this is a new session for it; \
                what was said goes along with the next prompt.\n\n❯ again";
     assert!(w.chat().ends_with(end), "{}", w.chat());
-    // Nothing is forgotten where nothing was said.
+    // In a session without a prompt, no history is lost.
     let mut w = World::ready();
     w.happens(Event::Restart { session: S1 });
     assert_eq!(w.chat(), "The agent is started again.");

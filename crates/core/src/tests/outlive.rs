@@ -1,4 +1,4 @@
-//! Reviews that end elsewhere or outlive this Neovim: commits of the user's, and what was kept.
+//! Reviews that end by a commit, or outlive this Neovim.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const F: &str = "/p/f";
 const OLD: &str = "a\nb\nc\nd\ne\n";
 const NEW: &str = "A\nb\nc\nd\nE\n";
 
-/// A world in which the agent has written `NEW` over `OLD`, and the repository has `OLD`.
+/// A world in which the agent replaced `OLD` by `NEW`, and the repository has `OLD`.
 fn reviewed(is_open: bool) -> World {
     let mut w = World::ready();
     w.disk.put(F, OLD);
@@ -33,7 +33,7 @@ fn version(text: &str) -> Option<DiskText> {
     Some(DiskText { text, format })
 }
 
-/// The repository has these versions in its index and in HEAD.
+/// Reports these versions of the file in the index and in HEAD.
 fn commits(w: &mut World, index: &str, head: &str) {
     let files = vec![Committed {
         path: F.into(),
@@ -48,7 +48,7 @@ fn hunks(w: &World) -> usize {
     file.map_or(0, |file| file.ledger.hunks().len())
 }
 
-/// Returns what the host was last told to keep: paths with the text they had.
+/// Returns the reviews the host was last asked to keep: paths and base texts.
 fn kept(w: &World) -> Vec<(PathBuf, Option<String>)> {
     let files = w.kept.iter();
     let text = |state: &FileState| state.is_text().then(|| state.text().unwrap().to_string());
@@ -77,7 +77,7 @@ fn a_commit_in_a_turn_accepts_nothing() {
     w.ends_turn("end_turn");
     w.goes_on();
     assert_eq!(hunks(&w), 2);
-    // What was there already is no news later.
+    // Lines that were committed during the turn are not accepted by a later commit.
     let more = format!("{NEW}f\n");
     commits(&mut w, &more, &more);
     assert_eq!(hunks(&w), 2);
@@ -135,7 +135,7 @@ fn a_review_that_was_left_goes_on() {
     }
 }
 
-/// Returns the edit that types a line anew.
+/// Returns an edit that replaces one line.
 fn line(row: usize, text: &str) -> LineEdit {
     LineEdit {
         start: row,
@@ -144,7 +144,7 @@ fn line(row: usize, text: &str) -> LineEdit {
     }
 }
 
-/// Tells of a review that a Neovim before this one has left, of `OLD`, and the host keeps on.
+/// Reports a review with the base `OLD` that an earlier Neovim left and the host still keeps.
 fn is_left(w: &mut World) {
     let left = KeptReview {
         path: F.into(),

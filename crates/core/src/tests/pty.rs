@@ -1,6 +1,6 @@
-//! Fake commands in terminals: they start, print and end when they are told to.
+//! Fake commands in terminals: they start, print and end when the test says so.
 //!
-//! Invariant: what ended tells nothing more, and what was killed ends.
+//! Invariant: a command that ended sends nothing more, and a killed command ends.
 
 use crate::terminals::TerminalEvent;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use crate::spine::ids::TerminalKey;
 #[derive(Debug, Default)]
 pub struct Pty {
     commands: BTreeMap<TerminalKey, Command>,
-    /// The commands that are started, in order.
+    /// The commands that were started, in order.
     pub specs: Vec<TerminalSpec>,
-    /// What was typed.
+    /// The user's input.
     pub typed: Vec<(TerminalKey, Vec<u8>)>,
     pub sizes: Vec<(TerminalKey, u16, u16)>,
 }
@@ -26,7 +26,7 @@ struct Command {
 }
 
 impl Pty {
-    /// A command that is called `nowhere` cannot be found.
+    /// Starts a command; one named `nowhere` cannot be found.
     pub fn starts(&mut self, key: TerminalKey, spec: TerminalSpec) {
         let command = Command {
             is_missing: spec.command == "nowhere",
@@ -37,14 +37,14 @@ impl Pty {
         assert!(before.is_none(), "{key:?} is started twice");
     }
 
-    /// One that has ended already is left alone.
+    /// Kills a command, unless it has already ended.
     pub fn kills(&mut self, key: TerminalKey) {
         if let Some(command) = self.commands.get_mut(&key) {
             command.is_killed = true;
         }
     }
 
-    /// Returns what happens next of itself.
+    /// Returns the next event that no test has to cause: a start, or the end of a killed command.
     pub fn moves(&mut self) -> Option<Event> {
         let next = |command: &Command| !command.runs || command.is_killed;
         let mut all = self.commands.iter_mut();
@@ -71,7 +71,7 @@ impl Pty {
         })
     }
 
-    /// Returns those that run.
+    /// Returns the running commands.
     pub fn running(&self) -> Vec<TerminalKey> {
         let all = self.commands.iter().filter(|(_, command)| command.runs);
         all.map(|(key, _)| *key).collect()

@@ -1,4 +1,4 @@
-//! Random lives: agents, the user, the disk and the editor do anything in any order.
+//! Random steps of agents, the user, the disk and the editor, in any order.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::steps::{Can, Step, can, step, step_of_one_file};
 use super::story::Story;
 use super::world::World;
 
-/// Returns how many lives are lived: so many, unless `PROPTEST_CASES` asks for another number.
+/// Returns the number of cases: `usual`, unless `PROPTEST_CASES` sets another.
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     let cases = match config.cases {
@@ -16,7 +16,7 @@ fn cases(usual: u32) -> ProptestConfig {
     ProptestConfig { cases, ..config }
 }
 
-/// How many cases proptest tries where nobody asks for a number.
+/// Proptest's default number of cases, which means that none was set.
 const PROPTESTS_OWN: u32 = 256;
 
 fn live(can: Can, steps: &[Step], journal: bool) -> World {

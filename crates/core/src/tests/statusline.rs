@@ -1,11 +1,11 @@
-//! What a statusline says.
+//! Text of the statusline.
 
 use serde_json::json;
 
 use super::world::{A1, S1, World};
 use crate::view::statusline::{Part, statusline};
 
-/// Compares what is said of the first session.
+/// Compares the statusline of the first session.
 #[track_caller]
 fn check(w: &World, parts: &[Part], want: &str) {
     let snapshot = w.model.snapshot();

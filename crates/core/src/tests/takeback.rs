@@ -1,4 +1,4 @@
-//! Requests that are taken back: whoever takes one back, it is answered or given up once.
+//! Requests that are cancelled by either side are answered or abandoned exactly once.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::model::Call;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 
-/// Returns the lines that a list of effects sends.
+/// Returns the lines sent by a list of effects.
 fn sent(fx: &Effects) -> Vec<&str> {
     let lines = fx.iter().filter_map(|effect| match effect {
         Effect::Host(HostEffect::Send { line, .. }) => Some(line.as_str()),
@@ -38,7 +38,7 @@ fn a_request_is_given_up_once_and_its_answer_concerns_nobody() {
     assert_eq!(w.model.cancel_request_of(A1, id, &mut fx), None);
     assert!(fx.is_empty());
     w.skip();
-    // Its time limit is none any more, and an answer opens no session.
+    // Its time limit is void, and a late answer opens no session.
     w.time_passes();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);

@@ -1,4 +1,4 @@
-//! The verbs a story is told with: what the user does, what an agent does, what is looked at.
+//! The verbs of a story: what the user does, what an agent does, what the test checks.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
 
 impl World {
-    // What the user does.
+    // The user.
 
     pub fn opens(&mut self, session: u32, agent: &str) {
         self.happens(Event::Open {
@@ -53,7 +53,7 @@ impl World {
         self.happens(Event::Prompt { session, prompt });
     }
 
-    /// The user, or something the editor does for the user, changes buffers.
+    /// Changes buffers, as the user does, or the editor on the user's behalf.
     pub fn edits<R>(
         &mut self,
         action: impl FnOnce(&mut Editor, &mut Disk, &mut Vec<Event>) -> R,
@@ -65,7 +65,7 @@ impl World {
         result
     }
 
-    // What an agent does.
+    // Agents.
 
     /// An agent prints a line.
     pub fn prints(&mut self, agent: AgentKey, line: &str) {
@@ -93,7 +93,7 @@ impl World {
         self.notifies(A1, "session/update", &params);
     }
 
-    /// The first agent says something.
+    /// The first agent sends a message chunk.
     pub fn says(&mut self, text: &str) {
         self.updates(json!({
             "sessionUpdate": "agent_message_chunk",
@@ -108,7 +108,7 @@ impl World {
         self.prints(A1, &line);
     }
 
-    /// An agent answers the oldest open call of a method.
+    /// An agent answers the oldest pending call of a method.
     pub fn answers(&mut self, agent: AgentKey, method: &str, result: Result<Value, Value>) {
         let known = self.agents.get_mut(&agent).unwrap();
         let at = known.calls.iter().position(|call| call.1 == method);
@@ -131,7 +131,7 @@ impl World {
         self.answers(A1, "session/prompt", Ok(json!({ "stopReason": reason })));
     }
 
-    /// An agent's process is gone.
+    /// An agent's process ends.
     pub fn exits(&mut self, agent: AgentKey, status: &str, stderr: &[&str]) {
         self.agents.get_mut(&agent).unwrap().life = Life::Gone;
         self.happens(Event::AgentExited {
@@ -141,7 +141,7 @@ impl World {
         });
     }
 
-    /// All timers go off.
+    /// All timers fire.
     pub fn time_passes(&mut self) {
         while let Some(token) = self.timers.pop_front() {
             self.to_core.push_back(Event::Timer { token });
@@ -149,32 +149,32 @@ impl World {
         self.settle();
     }
 
-    // What the test looks at.
+    // Checks.
 
-    /// Compares what has become visible since the last time.
+    /// Compares the log since the last check.
     #[track_caller]
     pub fn saw(&mut self, want: &[&str]) {
         let log = std::mem::take(&mut self.log);
         assert_eq!(log, want, "\nthe chat:\n{}", self.chat());
     }
 
-    /// Tells whether this has become visible since the last look.
+    /// Returns whether the log since the last check contains this.
     pub fn was_told(&self, part: &str) -> bool {
         self.log.iter().any(|line| line.contains(part))
     }
 
-    /// Forgets what has become visible.
+    /// Clears the log.
     pub fn skip(&mut self) {
         self.log.clear();
     }
 
-    /// Returns the first session's transcript as it is on the screen.
+    /// Returns the first session's transcript as shown on the screen.
     pub fn chat(&self) -> String {
         let chat = self.editor.chats.get(&S1);
         chat.map(|chat| chat.text()).unwrap_or_default()
     }
 
-    /// Returns the answer to the first agent's request, the last one with this raw id.
+    /// Returns the answer to the first agent's last request with this raw id.
     pub fn answer(&self, id: &str) -> &Result<Value, Value> {
         let answers = &self.agents[&A1].answers;
         match answers.iter().rev().find(|answer| answer.0 == id) {

@@ -1,4 +1,4 @@
-//! What is cut in the transcript, and opened in full.
+//! Content that the transcript cuts, and that can be opened in full.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::world::{S1, World};
 use crate::render::view::{Link, Piece, Whole, WholeLanguage};
 use crate::spine::event::Event;
 
-/// Tells of a tool call, asks for a piece of it and returns its language and text.
+/// Sends a tool call, requests a piece of it in full, and returns the piece's language and text.
 fn shown(mut call: Value, piece: Piece) -> Option<(String, String)> {
     let mut w = World::ready();
     call["sessionUpdate"] = json!("tool_call");
@@ -91,8 +91,7 @@ fn what_is_not_there_is_not_shown() {
     assert_eq!(w.editor.whole, None);
 }
 
-/// However large its parts are, a call takes few lines of the transcript, and each of its parts
-/// can be had in full.
+/// A call with large parts takes few lines of the transcript, and each part can be opened in full.
 #[test]
 fn what_is_large_is_cut_and_leads_to_all_of_it() {
     let long = "a line of text\n".repeat(100_000);

@@ -1,14 +1,13 @@
-//! The world around a model: every effect is carried out, its result comes back as an event.
+//! The world around a model: it carries out every effect and returns the result as an event.
 //!
-//! A story is told with verbs (see [`super::verbs`]); what
-//! becomes visible goes into a log that the test compares ([`World::saw`]). Usually everything
-//! that is under way is done before a verb returns; [`World::holds`] keeps a part of the world
-//! from moving, so that other things happen in between.
+//! Tests call verbs (see [`super::verbs`]); visible results go into a log that the test compares
+//! ([`World::saw`]). Usually all pending work is done before a verb returns; [`World::holds`] keeps
+//! a part of the world from moving, so that other things happen in between.
 //!
-//! Invariants checked at each event: at most one wake-up is out, base + hunks = current, a
-//! reviewed buffer's text is its ledger's current text, and what is announced is in the snapshot.
-//! When a world ends: nothing is dirty, the screen shows the model, every request of an agent
-//! has had exactly one response.
+//! Invariants checked at each event: at most one wake-up is pending, base + hunks = current, a
+//! reviewed buffer's text is its ledger's current text, and the snapshot contains what is
+//! announced. When a world ends: nothing is dirty, the screen shows the model, every request of an
+//! agent has had exactly one response.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -35,7 +34,7 @@ use crate::terminals::Output;
 use crate::update::update;
 use acp::rpc;
 
-/// The editor asks for a frame, nobody types.
+/// The editor requests a frame while the user does not type.
 pub const FRAME: Event = Event::FrameWanted {
     output: Output::Much,
 };
@@ -47,15 +46,15 @@ pub enum Part {
     Disk,
     /// Checkpoints.
     Shadow,
-    /// The watcher: that the shadow looks of itself.
+    /// The watcher: the shadow's looks at the disk.
     Watcher,
-    /// What agents do by themselves: answers to `initialize` and `session/new`, their exits.
+    /// Agents' own actions: answers to `initialize` and `session/new`, their exits.
     Agents,
     /// The loading of languages.
     Languages,
-    /// What starts and kills commands in terminals.
+    /// Starts and kills of commands in terminals.
     Terminals,
-    /// The core goes on with a frame only in [`World::goes_on`].
+    /// The core continues a frame only in [`World::goes_on`].
     Frames,
 }
 
@@ -67,36 +66,36 @@ pub struct World {
     pub shadow: Shadow,
     pub pty: Pty,
     pub records: Records,
-    /// What came of wishes, by their numbers.
+    /// Replies to requests to the history, by number.
     pub granted: BTreeMap<u32, Granted>,
     pub agents: BTreeMap<AgentKey, Agent>,
     pub to_core: VecDeque<Event>,
     pub to_editor: VecDeque<EditorEffect>,
     pub timers: VecDeque<Token<reply::Timer>>,
-    /// What agents say they take in prompts.
+    /// The prompt capabilities that agents report.
     pub capabilities: Value,
-    /// What is fetched for prompts; a test tells what comes of it.
+    /// Pending reads for prompts; the test sends their results.
     pub images: Vec<Token<reply::ImageRead>>,
     pub diffs: Vec<Token<reply::DiffRead>>,
-    /// Languages that were asked for.
+    /// Requested languages.
     pub to_load: VecDeque<String>,
-    /// Paths that were asked about.
+    /// Paths to resolve.
     to_resolve: VecDeque<(Token<reply::Resolved>, Vec<PathBuf>)>,
     held: Vec<Part>,
     pub log: Vec<String>,
-    /// All that was announced.
+    /// All announcements.
     pub announced: Vec<Announcement>,
-    /// Every event and effect, if a test wants to compare them.
+    /// Every event and effect, if a test compares them.
     pub journal: Option<Vec<String>>,
-    /// The reviews the host is to keep.
+    /// The reviews the host keeps.
     pub kept: Vec<KeptReview>,
-    /// The files the host was told to watch.
+    /// The files the host watches.
     pub tracked: Vec<PathBuf>,
-    /// What agents can do with sessions, as `initialize` has it.
+    /// Agents' abilities with sessions, as in `initialize`.
     pub abilities: Value,
-    /// What agents tell of sessions that they load, by id: updates.
+    /// Updates that agents send when they load a session, by session id.
     pub told: BTreeMap<String, Vec<Value>>,
-    /// What has become of calls of Neovim's tools.
+    /// State of the calls of Neovim's tools.
     pub calls: Calls,
     wakes: usize,
     sessions: u32,
@@ -119,7 +118,7 @@ pub fn spec(name: &str) -> AgentSpec {
 }
 
 impl World {
-    /// A world in which nothing has happened.
+    /// A new world without events.
     pub fn new() -> Self {
         Self {
             model: Model::default(),
@@ -160,9 +159,9 @@ impl World {
         world
     }
 
-    // How it goes on.
+    // Events and their consequences.
 
-    /// Lets an event happen and all that comes of it.
+    /// Applies an event, and lets the world react.
     pub fn happens(&mut self, event: Event) {
         self.to_core.push_back(event);
         self.settle();
@@ -178,7 +177,7 @@ impl World {
         self.settle();
     }
 
-    /// Lets everything that is under way be done.
+    /// Runs until no work is pending.
     pub fn settle(&mut self) {
         for _ in 0..50_000 {
             if !self.moves() {
@@ -210,7 +209,7 @@ impl World {
         !self.held.contains(&part) && moves(self)
     }
 
-    /// Takes a checkpoint, or tells of one.
+    /// Takes a checkpoint, or reports one.
     fn shadow_moves(&mut self) -> bool {
         if let Some(event) = self.shadow.tells() {
             self.to_core.push_back(event);
@@ -219,7 +218,7 @@ impl World {
         self.shadow.checks(&mut self.disk)
     }
 
-    /// Looks at the disk; whether there was anything new.
+    /// Looks at the disk; returns whether anything changed.
     fn watches(&mut self) -> bool {
         self.shadow.looks(&mut self.disk);
         let event = self.shadow.tells();
@@ -239,7 +238,7 @@ impl World {
         moved
     }
 
-    /// Commands start, or end because they are killed.
+    /// Starts a command, or ends a killed one.
     pub fn pty_moves(&mut self) -> bool {
         let event = self.pty.moves();
         let moved = event.is_some();
@@ -293,7 +292,7 @@ impl World {
         true
     }
 
-    /// Does what every agent does of itself.
+    /// Makes agents do what they do without a test's help.
     pub fn agents_move(&mut self) -> bool {
         for (&agent, known) in &mut self.agents {
             if known.life == Life::Leaving {
@@ -344,7 +343,7 @@ impl World {
         }
     }
 
-    /// Returns what an ordinary agent answers.
+    /// Returns the usual answer of an agent.
     pub fn usual_answer(&mut self, method: &str) -> Value {
         match method {
             "initialize" => {
@@ -363,7 +362,7 @@ impl World {
         }
     }
 
-    /// Lets the core handle one event.
+    /// Applies one event to the core.
     pub fn apply(&mut self, event: Event) {
         if let Some(journal) = &mut self.journal {
             journal.push(format!("{event:?}"));
@@ -383,7 +382,7 @@ impl World {
         }
     }
 
-    /// Lets the editor or the host do what the core wants.
+    /// Carries out an effect in the editor or the host.
     pub fn carries_out(&mut self, effect: Effect) {
         if let Some(journal) = &mut self.journal {
             journal.push(format!("  {effect:?}"));
@@ -516,7 +515,7 @@ impl World {
         }
     }
 
-    /// Tells where the paths lead that were asked about first.
+    /// Resolves the paths of the oldest request.
     pub fn resolves(&mut self) -> bool {
         let Some((token, paths)) = self.to_resolve.pop_front() else {
             return false;
@@ -526,7 +525,7 @@ impl World {
         true
     }
 
-    /// Loads the language that was asked for first.
+    /// Loads the language that was requested first.
     fn loads(&mut self) -> bool {
         let Some(language) = self.to_load.pop_front() else {
             return false;
@@ -538,7 +537,7 @@ impl World {
         true
     }
 
-    /// What an announcement says is in the snapshot that is published with it.
+    /// Checks that the snapshot published with an announcement contains it.
     fn check_announced(&self, effects: &[Effect]) {
         let announced = effects.iter().filter_map(|effect| match effect {
             Effect::Editor(EditorEffect::Emit(announcement)) => Some(announcement),
@@ -551,7 +550,7 @@ impl World {
     }
 }
 
-/// The end of every test: whatever is under way is done, and nothing may be left.
+/// The end of every test: all pending work is done, and nothing may remain.
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -562,7 +561,7 @@ impl Drop for World {
     }
 }
 
-/// Returns what is announced in a line; what is told of each tool call is too much for the log.
+/// Returns an announcement as one line, or `None` for a tool call's, which would fill the log.
 fn in_short(announcement: &Announcement) -> Option<String> {
     Some(match announcement {
         Announcement::ToolCall { .. }

@@ -1,27 +1,27 @@
-//! Random lives of a session's options: whatever the user wants and the agent says in whatever
-//! order, what is shown is what was asked for last, or else what the agent has.
+//! Random changes of a session's options by the user and the agent. Invariant: each option shows
+//! the value that was requested last, or else the agent's.
 
 use proptest::prelude::*;
 
 use super::*;
 use acp::{Choice, Way};
 
-/// What happens.
+/// One random step.
 #[derive(Debug, Clone)]
 enum Step {
-    /// The user asks for a value of one of the options.
+    /// The user requests a value of one of the options.
     Ask(usize, usize),
-    /// The user is choosing a value, and has chosen it.
+    /// The user opens the choice of a value, and picks one.
     Choose(usize, usize),
     Chosen,
-    /// The agent answers one of the changes: with all options, with none, or with an error.
+    /// The agent answers one of the requests: with all options, with none, or with an error.
     Takes(usize, Vec<usize>),
     TakesSilently(usize),
     Refuses(usize),
-    /// The agent changes options by itself, or takes some away.
+    /// The agent changes options by itself, or removes some.
     Config(Vec<usize>),
     Mode(usize),
-    /// The process is another one.
+    /// A new process opens the session.
     Again(Vec<usize>),
 }
 
@@ -44,7 +44,7 @@ fn id(value: usize) -> ConfigValue {
     ConfigValue::Id(format!("v{value}"))
 }
 
-/// Returns as many options as there are values; the first is the mode.
+/// Returns one option per value; the first is the mode.
 fn options(values: &[usize]) -> Vec<SessionOption> {
     let choices = (0..3).map(|value| Choice {
         id: format!("v{value}"),
@@ -118,7 +118,7 @@ fn live(options_now: &mut Options, step: Step, tokens: &mut u64) {
     }
 }
 
-/// What must hold after every step.
+/// Checks the invariant after a step.
 fn check(options: &Options) {
     for shown in options.shown.iter() {
         let wanted = options.asked.iter();
@@ -149,12 +149,12 @@ proptest! {
         for step in steps {
             live(&mut now, step, &mut tokens);
             check(&now);
-            // Nothing changes without being told.
+            // Every change is reported.
             let is_told = now.news().is_some_and(|news| !news.changed.is_empty());
             prop_assert_eq!(is_told, *shown != **now.shown());
             shown = Arc::clone(now.shown());
         }
-        // What is answered leaves nothing that was only wanted.
+        // Once every request is answered, the agent's values are shown.
         now.take_chosen(None);
         while let Some(change) = now.asked.first() {
             let number = change.number;

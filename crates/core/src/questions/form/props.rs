@@ -1,4 +1,5 @@
-//! Random forms, filled in at random: what comes out satisfies the schema, read anew and plainly.
+//! Random forms with random entries: the content satisfies the schema, as a second, simple reading
+//! of the schema checks.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// Texts, with the formats and the pattern (`^[a-z]{2,4}$`) that each of them is of.
+/// Texts, each with the formats and the pattern (`^[a-z]{2,4}$`) it matches.
 const TEXTS: [(&str, &[&str]); 12] = [
     ("", &[]),
     ("a", &[]),
@@ -93,7 +94,7 @@ fn entry() -> impl Strategy<Value = (usize, BTreeSet<usize>, bool)> {
     (0..TEXTS.len(), chosen, any::<bool>())
 }
 
-/// Enters something in each field, as the window would.
+/// Fills each field as the form's window would.
 fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     let fields = form.fields.iter().zip(random);
     let entered = fields.map(|(field, (text, chosen, flag))| match &field.kind {
@@ -105,7 +106,7 @@ fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     entered.collect()
 }
 
-/// Tells whether a value satisfies a property; plainly, and by nothing of what is tested.
+/// Checks a value against a property, without any of the tested code.
 fn satisfies(property: &Json, value: &Json) -> bool {
     let at_least = |key: &str, number: f64| property[key].as_f64().is_none_or(|min| number >= min);
     let at_most = |key: &str, number: f64| property[key].as_f64().is_none_or(|max| number <= max);

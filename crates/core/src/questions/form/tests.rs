@@ -1,4 +1,4 @@
-//! Schemas in, fields out; entries in, content or what is wrong out.
+//! Reads schemas into fields, and entries into content or errors.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// Reads a schema with one property, `x`, and returns what a text entered there comes to.
+/// Reads a schema with one property, `x`, and returns the value or the error of a text entered
+/// there.
 fn typed(property: Json, text: &str) -> Result<Json, String> {
     entered(property, &[], Entry::Text(text.to_owned()))
 }

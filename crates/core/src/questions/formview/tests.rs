@@ -1,4 +1,4 @@
-//! Questions and drafts in, lines out.
+//! Renders questions with drafts of their answers to lines.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Rules and requests at random: what is not covered is not allowed.
+//! Random rules and requests: nothing is allowed that no rule covers.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn run(command: &str) -> Value {
     json!({ "kind": "execute", "rawInput": { "command": command } })
 }
 
-/// What a shell gives a meaning to, and words.
+/// Characters that are special to a shell, and words.
 fn shell_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[ -~\n\t]",
@@ -87,8 +87,8 @@ fn call() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever is put before or behind an allowed command: it is allowed only if every command
-    /// in it is that one.
+    /// Text before or after an allowed command: the line is allowed only if every command in it is
+    /// the allowed one.
     #[test]
     fn text_added_to_a_command_is_never_allowed_along(before in shell_text(), after in shell_text()) {
         let list = json!([{ "command": "git status", "action": "allow" }]);
@@ -101,7 +101,7 @@ proptest! {
         }
     }
 
-    /// With a pattern that is open at its end, nothing but more words of that command comes along.
+    /// A pattern that ends in `*` allows more words of its command, and no other command.
     #[test]
     fn an_open_pattern_stays_within_its_command(after in shell_text()) {
         let list = json!([{ "command": "git status*", "action": "allow" }]);
@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// What shows neither a path nor a command is never allowed.
+    /// A call that shows neither a path nor a command is never allowed.
     #[test]
     fn what_is_not_shown_is_never_allowed(list in proptest::collection::vec(rule(), 0..5), call in call()) {
         let mut call = call;
@@ -126,7 +126,7 @@ proptest! {
         prop_assert!(!allows(&json!(list), &call), "{list:?} {call}");
     }
 
-    /// One more path is never a reason to allow, nor is a kind that is not told.
+    /// Adding a path, or removing the kind, never makes a call allowed.
     #[test]
     fn more_paths_and_fewer_words_never_allow(
         list in proptest::collection::vec(rule(), 0..5),
@@ -148,7 +148,7 @@ proptest! {
         }
     }
 
-    /// A rule that rejects or asks never makes anything allowed, and its place does not matter.
+    /// Rules that reject or ask never allow a call, and the order of the rules does not matter.
     #[test]
     fn the_order_of_rules_does_not_matter(
         list in proptest::collection::vec(rule(), 0..5).prop_shuffle(),
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// No line is too odd.
+    /// Any line parses without a panic.
     #[test]
     fn any_line_is_read(line in "\\PC{0,40}", other in shell_text()) {
         for line in [line, other] {

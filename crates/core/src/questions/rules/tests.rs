@@ -1,4 +1,4 @@
-//! What rules say to requests of every shape.
+//! Verdicts of rules on requests of every shape.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::conversation::transcript::Transcript;
 use crate::render::toolcall::ToolCall;
 use acp::{AgentRequest, Message, rpc};
 
-/// Reads rules as the user writes them.
+/// Reads rules as written in the user's configuration.
 pub fn rules(list: &Value) -> Rules {
     Rules::new(&specs(list), "/home/me".as_ref()).expect("the rules are right")
 }
@@ -39,7 +39,7 @@ fn specs(list: &Value) -> Vec<RuleSpec> {
     .collect()
 }
 
-/// Returns the tool call of a permission request as it comes over the wire.
+/// Returns the tool call of a permission request as decoded from the wire.
 fn tool(call: &Value) -> ToolCall {
     let mut call = call.clone();
     call["toolCallId"] = json!("t");
@@ -63,7 +63,7 @@ fn tool(call: &Value) -> ToolCall {
     transcript.find_tool(&id).expect("it was just made").clone()
 }
 
-/// Returns what rules say to a tool call of an agent `bot` that works in `/p`.
+/// Returns the verdict on a tool call of the agent `bot` in the folder `/p`.
 pub fn verdict(rules: &Rules, call: &Value) -> String {
     let asked = Asked::of(&tool(call), "bot", "/p".as_ref());
     match rules.decide(&asked, &["/p".into(), "/other".into()]) {
@@ -110,7 +110,7 @@ fn an_edit_is_allowed_where_all_its_paths_match() {
     check(&list, edit("/p/src/$HOME"), "ask");
     check(&list, json!({ "kind": "edit" }), "ask");
     check(&list, json!({ "kind": "edit", "rawInput": {} }), "ask");
-    // All that is named counts, wherever it is.
+    // Every path named anywhere in the call must be covered.
     for elsewhere in [
         json!({ "locations": [{ "path": "/p/src/a" }, { "path": "/p/b" }] }),
         json!({ "rawInput": { "file_path": "/p/b" } }),
@@ -127,7 +127,7 @@ fn an_edit_is_allowed_where_all_its_paths_match() {
         fields.extend(elsewhere.as_object().expect("an object").clone());
         check(&list, call, "ask");
     }
-    // What an edit is made of is no path.
+    // The texts of an edit are not paths.
     let mut call = edit("/p/src/a.rs");
     call["rawInput"] = json!({
         "file_path": "/p/src/a.rs", "old_string": "/etc", "new_string": "~/x", "content": "/y",
@@ -184,13 +184,13 @@ fn a_path_alone_allows_reading_searching_and_editing_and_the_rest_by_its_name() 
         check(&all, call.clone(), says(by_path));
         check(&named(kind), call, says(by_name));
     }
-    // Kinds that nobody knows, and none at all, are other ones.
+    // An unknown kind and a missing one count as `other`.
     for kind in [json!("explode"), Value::Null] {
         let call = json!({ "kind": kind, "locations": [{ "path": "/p/a" }] });
         check(&all, call.clone(), "ask");
         check(&named("other"), call, "allow [1]");
     }
-    // A patch that deletes or moves says so.
+    // A patch that deletes or moves files is recognized as such.
     let patch = |lines: &str| json!({ "kind": "edit", "rawInput": { "patch": format!("*** Begin Patch\n{lines}") } });
     check(&all, patch("*** Update File: a\n+x"), "allow [1]");
     check(&all, patch("*** Delete File: a"), "ask");
@@ -257,7 +257,7 @@ fn a_command_is_allowed_when_each_part_of_it_is() {
     check(&list, call(json!({ "command": "ls", "cmd": "rm" })), "ask");
     check(&list, call(json!({ "command": { "run": "ls" } })), "ask");
     check(&list, json!({ "kind": "execute", "title": "ls" }), "ask");
-    // The second rule is for what is called an execution.
+    // The second rule applies to executions only.
     let read = json!({ "kind": "read", "rawInput": { "command": "ls" } });
     check(&list, read, "ask");
 }

@@ -1,4 +1,4 @@
-//! What the room promises as a whole: pictures of ordinary markdown, and properties of streams.
+//! Tests of markdown rendering: snapshots of ordinary markdown, and properties of streams.
 
 mod cost;
 mod golden;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::state::MAX_LINE;
 use super::*;
 
-/// Returns the lines of a text that is complete, with all languages there.
+/// Renders a complete text with all languages loaded.
 fn lines(text: &str) -> Vec<Line> {
     let mut markdown = Markdown::new();
     markdown.push(text);
@@ -21,7 +21,7 @@ fn lines(text: &str) -> Vec<Line> {
     screen.0
 }
 
-/// Returns languages that are all there.
+/// Returns the languages, all of them loaded.
 fn every() -> Languages {
     static EVERY: LazyLock<Languages> = LazyLock::new(|| {
         let mut languages = Languages::default();
@@ -38,8 +38,8 @@ fn every() -> Languages {
 struct Screen(Vec<Line>);
 
 impl Screen {
-    /// Applies a change and checks that it touches no line at its edges that stays the same, in
-    /// the same row.
+    /// Applies a change, and checks that its first and last line differ from the lines they
+    /// replace.
     fn apply(&mut self, change: Option<Change>) {
         let Some(change) = change else { return };
         let end = change.start + change.removed;
@@ -54,7 +54,7 @@ impl Screen {
     }
 }
 
-/// Each line, and below it the bytes of its spans with their groups.
+/// Returns each line followed by its spans: their bytes and highlight groups.
 fn dump(lines: &[Line]) -> String {
     let mut out = String::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! What must hold whatever the agent and the user do.
+//! Properties of a review under random edits by the agent and the user.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -96,7 +96,7 @@ proptest! {
         base in vec(line(), 0..8).prop_map(Text::from_lines),
         steps in vec(step(), 0..24),
     ) {
-        // Every line that is written is one of its kind: so is every content.
+        // Every written line is unique, so every text is.
         let mut life = Life::new(base);
         let mut known: Vec<(Text, Text)> = Vec::new();
         for (at, step) in steps.iter().enumerate() {
@@ -138,7 +138,7 @@ proptest! {
         if !plain(&life.review) || first == second {
             return Ok(());
         }
-        // Decides a hunk, found again by its texts: rows may have moved.
+        // Decides a hunk, located by its rows, which the other decision may have shifted.
         let decide = |review: &mut Review, hunk: &Hunk, accept: bool, shift: isize| {
             let rows = hunk.new.start.saturating_add_signed(shift);
             let found = review.hunks().iter().find(|h| h.new.start == rows && h.new.len() == hunk.new.len());
@@ -160,7 +160,7 @@ proptest! {
         };
         let (n, m, forward) = run(a, accept.0, b, accept.1);
         let (k, l, backward) = run(b, accept.1, a, accept.0);
-        // A row between two deletions means both: then it is no decision about one hunk.
+        // A row between two deletions selects both hunks; such a decision is not about one hunk.
         if (n, m, k, l) == (1, 1, 1, 1) {
             prop_assert_eq!(forward.base(), backward.base());
             prop_assert_eq!(forward.current(), backward.current());
@@ -182,7 +182,7 @@ proptest! {
             let which = Which::Rows(row..row + count);
             prop_assert_eq!(life.review.accept(&which), vec![]);
             holds(&life.review);
-            // What was accepted is in the base, and nothing of it is a hunk any more.
+            // The accepted lines are in the base and in no hunk.
             for hunk in life.review.hunks() {
                 prop_assert!(hunk.new.is_empty() || hunk.new.end <= row || row + count.max(1) <= hunk.new.start);
             }
@@ -210,14 +210,14 @@ proptest! {
             let which = Which::Rows(row..row + 1);
             let edits = life.review.reject(&which);
             for edit in &edits {
-                // No line is touched but those that are meant.
+                // The edit touches only the selected lines.
                 prop_assert!(edit.removed == 0 || edit.start <= row && edit.removed == 1, "{edit:?}");
             }
             life.client(edits);
             prop_assert_eq!(life.review.base(), &base);
             holds(&life.review);
         }
-        // Each pass puts lines of the base back until there is nothing else.
+        // Each pass restores lines of the base, until only those are left.
         for _ in 0..40 {
             for row in (0..=life.buffer.len()).rev() {
                 let edits = life.review.reject(&Which::Rows(row..row + 1));

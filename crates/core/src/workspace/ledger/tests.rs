@@ -1,4 +1,4 @@
-//! What a review shows after what happened, case by case.
+//! Hunks of a review after given edits and decisions, case by case.
 
 use super::*;
 
@@ -18,7 +18,7 @@ pub(super) fn edit(start: usize, removed: usize, new: &str) -> LineEdit {
     }
 }
 
-/// A step of a story: what happens, and whose doing it is.
+/// One step of a test: an edit by the user or the agent, or a decision.
 pub(super) enum Do {
     User(LineEdit),
     UserWrote(&'static str),
@@ -26,13 +26,13 @@ pub(super) enum Do {
     AgentWrote(&'static str),
     Offer(Range<usize>, &'static str),
     Accept(Which),
-    /// Rejects, makes the edits and reports them.
+    /// Computes the edits of a reject, applies them and reports them.
     Reject(Which),
 }
 use Do::*;
 
-/// Tells a story that begins with `base`, and compares the base, the current text and the
-/// hunks: `-old +new @row`, with `?theirs` for a conflict.
+/// Runs the steps on `base` and compares the resulting base, current text and hunks: `-old +new
+/// @row`, with `?theirs` for a conflict.
 #[track_caller]
 pub(super) fn check(base: &str, story: Vec<Do>, want: (&str, &str, &[&str])) {
     let mut review = Review::new(text(base));
@@ -81,7 +81,7 @@ pub(super) fn check(base: &str, story: Vec<Do>, want: (&str, &str, &[&str])) {
     assert_eq!(shown.collect::<Vec<_>>(), hunks, "hunks");
 }
 
-/// Makes edits as the editor does, bottom up.
+/// Applies edits as the editor does, bottom up.
 pub(super) fn report(review: &mut Review, edits: Vec<LineEdit>) {
     for edit in edits.iter().rev() {
         review.agent_edited(edit);
@@ -121,7 +121,7 @@ fn changes_that_make_up_for_each_other_are_none() {
         story(),
         ("a x y a", "x y a a", &["-a @0", "+a @3"]),
     );
-    // The lines that held the two apart go: what is left is the base.
+    // Deleting the lines between the two hunks leaves the base.
     let mut gone = story();
     gone.push(User(edit(0, 2, "")));
     check("a x y a", gone, ("a a", "a a", &[]));
@@ -181,7 +181,7 @@ fn an_edit_beside_the_hunks_is_the_users() {
         vec![wrote(), User(edit(3, 1, "u"))],
         ("a b c u", "a X c u", &["-b +X @1"]),
     );
-    // Directly above and below.
+    // Edits directly above and below.
     check(
         "a b c d",
         vec![wrote(), User(edit(1, 0, "u"))],
@@ -317,7 +317,7 @@ fn base_text_typed_again_makes_the_hunk_smaller() {
 
 #[test]
 fn what_the_user_brings_back_of_a_deletion_is_no_longer_a_hunk() {
-    // Not a content of before: another edit has come between.
+    // The current text equals no earlier one: another edit was made after the deletion.
     let story = |back| vec![AgentWrote("a d e X"), User(edit(2, 1, "u")), User(back)];
     check(
         "a b c d e",
@@ -361,7 +361,7 @@ fn edits_past_the_end_are_cut_to_the_text() {
 
 #[test]
 fn an_agent_that_puts_back_what_it_deleted_leaves_no_hunk() {
-    // Which of two blocks alike was deleted cannot be told, nor which was put back.
+    // Which of two equal blocks was deleted, and which was restored, is ambiguous.
     for (deleted, back) in [(0, 0), (0, 2), (2, 0), (2, 2), (1, 1)] {
         let put = if back == 1 { "b a" } else { "a b" };
         check(

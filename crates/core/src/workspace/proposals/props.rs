@@ -1,4 +1,4 @@
-//! What must hold for any diff of any text, whatever the user does meanwhile.
+//! Properties of the location of random diffs while the user edits the text.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text};
 use crate::workspace::ledger::Which;
 
-/// Lines of few letters, so that many are the same.
+/// Lines over a small alphabet, so that many are equal.
 fn lines(most: usize) -> impl Strategy<Value = Vec<String>> {
     vec("[ab ]{0,3}", 0..most)
 }
@@ -37,7 +37,7 @@ fn proposal(base: &Text, diffs: Vec<Diff>) -> FileProposal {
     file
 }
 
-/// Returns the base with the hunks in it that were accepted.
+/// Returns the base with the accepted hunks applied.
 fn written(file: &FileProposal) -> Text {
     let base = file.base.as_ref().expect("it has one");
     let mut text = base.text.clone();
@@ -61,7 +61,7 @@ fn an_edit() -> impl Strategy<Value = (usize, usize, Vec<String>)> {
     (0..20usize, 0..4usize, lines(4))
 }
 
-/// The hunks are the base's own lines, from the top down and apart from each other.
+/// Checks that the hunks cover lines of the base, top down and disjoint.
 fn check_hunks(file: &FileProposal) {
     let base = &file.base.as_ref().expect("it has one").text;
     let mut last = None;
@@ -131,7 +131,7 @@ proptest! {
         let text = |lines: &[String]| Text::from_lines(lines).to_string();
         let (one, two) = (text(&first), text(&second));
         let base = Text::from_lines(&all);
-        // The second builds on the first.
+        // The second diff builds on the first.
         let diffs = vec![diff(Some(&base.to_string()), &one), diff(Some(&one), &two)];
         let mut file = proposal(&base, diffs);
         choose(&mut file, &Which::All, ReviewAction::Accept);
@@ -172,7 +172,7 @@ proptest! {
                 let above = &text[..at];
                 Text::from_text(&format!("{above}{new}{below}")).to_string() == after
             };
-            // The snippet is replaced at one place where it is; where it is nowhere, nothing is.
+            // The snippet is replaced at one of its occurrences; without an occurrence, nothing is.
             let is_own = file.hunks.is_empty() || (0..text.len()).any(replaced);
             prop_assert!(is_own, "{now} becomes {after}");
         }

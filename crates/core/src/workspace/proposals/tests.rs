@@ -1,4 +1,4 @@
-//! Where diffs of all kinds lie, and what they make of the text.
+//! Locates diffs of all kinds in a text, and checks the text they produce.
 
 use super::locate::{Diff, Ground, Located, locate};
 use crate::text::Text;
@@ -26,7 +26,7 @@ fn find(text: &str, diff: &Diff, known: &[&str], near: Option<usize>) -> Option<
     )
 }
 
-/// Checks what `text` becomes by a diff, and the row of it.
+/// Checks the text that a diff makes of `text`, and the row of the diff.
 #[track_caller]
 fn check(text: &str, old: Option<&str>, new: &str, want: Option<(&str, usize)>) {
     let found = find(text, &diff(old, new), &[], None);
@@ -39,7 +39,7 @@ const FILE: &str = "one\ntwo\nthree\nfour\n";
 #[test]
 fn a_whole_file_is_replaced() {
     check(FILE, Some(FILE), "one\n", Some(("one\n", 0)));
-    // The final newline is lost on either side.
+    // One side lacks the final newline.
     check(
         FILE,
         Some("one\ntwo\nthree\nfour"),
@@ -86,7 +86,7 @@ fn a_file_without_an_old_text_is_overwritten() {
 #[test]
 fn a_mark_of_deletion_takes_the_whole_file() {
     check(FILE, Some("[file deleted]"), "", Some(("", 0)));
-    // Unless these words are the text.
+    // Except where these words are the text itself.
     check(
         "a\n[file deleted]\n",
         Some("[file deleted]"),
@@ -120,7 +120,7 @@ fn every_place_is_meant_where_the_agent_says_so() {
     assert_eq!(found, Some(("a yy\nyy\nyyyy\n".into(), 1)));
 }
 
-/// Checks a diff of the text as the agent has read it, where the user has changed it since.
+/// Checks a diff of the text as the agent read it, after the user has edited it.
 #[track_caller]
 fn check_read(text: &str, read: &str, change: (Option<&str>, &str), want: Option<&str>) {
     let found = find(text, &diff(change.0, change.1), &[read], None);

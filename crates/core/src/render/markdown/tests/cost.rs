@@ -1,8 +1,9 @@
-//! What a stream costs, counted, not timed.
+//! Cost of rendering a stream, in counted units rather than time.
 
 use super::*;
 
-/// Streams `bytes` of `unit` repeated, 40 at a time, with a render after each; returns the cost.
+/// Streams `bytes` of repeated `unit` in chunks of 40 bytes, with a render after each chunk;
+/// returns the cost.
 fn cost(start: &str, unit: &str, bytes: usize) -> usize {
     let text = format!("{start}{}", unit.repeat(bytes / unit.len()));
     let mut markdown = Markdown::new();
@@ -13,13 +14,13 @@ fn cost(start: &str, unit: &str, bytes: usize) -> usize {
         screen.apply(markdown.render(usize::MAX, &mut languages));
     }
     let whole = lines(&text);
-    // Unfinished, so the marks at the very end may be plain.
+    // The text is unfinished, so marks at its end may be unstyled.
     let last = whole.len() - 1;
     assert_eq!(screen.0[..last], whole[..last]);
     markdown.spent
 }
 
-/// Checks that a byte costs `most` units at most, and no more in a longer message.
+/// Checks that each byte costs at most `most` units, also in a longer message.
 fn check(start: &str, unit: &str, most: usize) {
     let one = cost(start, unit, 20_000);
     assert!(one <= most * 20_000, "{} a byte: {unit:?}", one / 20_000);
@@ -45,14 +46,15 @@ fn a_chunk_costs_the_same_however_long_the_message_is() {
     check("<!--\n", "a comment\n\n", 4);
     check("| a | b |\n|---|---|\n", "| `c` | **d** |\n", 10);
     check("    ", "code\n    ", 300);
-    // Leaves that never end, and a line that does not: up to 4 KiB are parsed again each time.
+    // Blocks without an end and a line without an end: up to 4 KiB are parsed again with each
+    // chunk.
     check("", "one paragraph, *without* an end\n", 300);
     check("", "> a quote\n", 300);
     check("- list\n", "  lazy line\n", 300);
     check("", "one line and no end ", 300);
 }
 
-/// Two thousand chunks of a message of all kinds.
+/// Two thousand chunks of a message with blocks of all kinds.
 #[test]
 fn a_stream_is_parsed_a_few_times_over_at_most() {
     let unit = "## A heading\n\nA paragraph of *some* words, and `more`\nof them.\n\n\

@@ -1,8 +1,8 @@
-//! Pictures of ordinary markdown: each line, and below it its spans.
+//! Snapshots of ordinary markdown: each line, followed by its spans.
 
 use super::*;
 
-/// Compares the finished lines of `text` with the picture of this name.
+/// Compares the finished lines of `text` with the snapshot of this name.
 fn check(name: &str, text: &str) {
     insta::with_settings!({
         prepend_module_to_snapshot => false,
@@ -13,7 +13,7 @@ fn check(name: &str, text: &str) {
     });
 }
 
-/// Compares what is shown after each chunk with the picture of this name.
+/// Compares the lines after each chunk with the snapshot of this name.
 fn check_stream(name: &str, chunks: &[&str]) {
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();

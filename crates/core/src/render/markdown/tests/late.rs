@@ -1,8 +1,8 @@
-//! Languages that come late: the code is there at once, its colours follow.
+//! Languages that load late: code is shown at once, and highlighted after its language has loaded.
 
 use super::*;
 
-/// A stream whose languages are reported when a test says so.
+/// A stream whose languages load when the test says so.
 #[derive(Default)]
 struct Stream {
     markdown: Markdown,
@@ -22,7 +22,7 @@ impl Stream {
         self.render();
     }
 
-    /// Renders to the end; returns the rows of the changes, half-open.
+    /// Renders to the end; returns the changed row ranges, half-open.
     fn render(&mut self) -> Vec<(usize, usize)> {
         let mut rows = Vec::new();
         while self.markdown.is_dirty() {
@@ -89,7 +89,7 @@ fn a_language_is_asked_for_once_by_any_name() {
     assert_eq!(stream.languages.take_wanted(), ["Python"]);
 }
 
-/// The end of a line may still be missing: `c` would be `css` in a moment.
+/// The rest of the name may still arrive: `c` may become `css`.
 #[test]
 fn a_name_that_is_not_complete_is_not_asked_for() {
     let mut stream = Stream::new("```c");

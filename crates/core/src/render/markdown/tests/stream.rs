@@ -1,11 +1,11 @@
-//! Streams: any chunking and any times of rendering give the same lines.
+//! Streams: chunk boundaries and times of rendering do not change the resulting lines.
 
 use proptest::prelude::*;
 
 use super::super::{groups, prose};
 use super::*;
 
-/// Lines that matter to the block structure, in any order.
+/// Lines that affect the block structure, in any order.
 const LINES: &[&str] = &[
     "",
     "",
@@ -109,8 +109,8 @@ fn ordinary() -> impl Strategy<Value = String> {
     prop::collection::vec(block, 0..8).prop_map(|blocks| blocks.join("\n\n"))
 }
 
-/// Streams `text` in chunks that end at `cuts`, rendering as `budgets` say (0 means not at all);
-/// languages come in between, in any order.
+/// Streams `text` in chunks that end at `cuts`, rendering with the given `budgets` (0 skips a
+/// render); languages load in between, in any order.
 fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
     cuts.sort_unstable();
@@ -156,7 +156,7 @@ fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     screen.0
 }
 
-/// Checks that the lines are the source's; a `\r` at its very end may be held back.
+/// Checks that the lines equal the source; a `\r` at its very end may be held back.
 fn check_text(lines: &[Line], source: &str) {
     let mut lines = lines.iter().map(|line| line.text.as_str());
     let mut next = lines.next();
@@ -178,7 +178,7 @@ fn check_text(lines: &[Line], source: &str) {
     assert_eq!(next, None);
 }
 
-/// Checks that two renderings are the same, and shows the first line where they are not.
+/// Checks that two renderings are equal; fails with the first line that differs.
 fn check_same(got: &[Line], want: &[Line]) -> Result<(), TestCaseError> {
     for (row, (got, want)) in got.iter().zip(want).enumerate() {
         let pair = format!(
@@ -239,8 +239,8 @@ proptest! {
         check_same(&lines(&text), &prose::render("", &text).lines)?;
     }
 
-    /// What may differ: links by reference (a definition counts within its leaf alone), leaves
-    /// and lines over 8 KiB, and code, whose language the whole parse does not look at.
+    /// Generated texts exclude what may differ: links by reference (a definition counts only within
+    /// its leaf), leaves and lines over 8 KiB, and code, whose language the whole parse ignores.
     #[test]
     fn cutting_changes_nothing_in_odd_markdown(
         lines in prop::collection::vec(prop::sample::select(LINES), 0..40),
