@@ -50,7 +50,7 @@ pub struct Lead<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadKind {
-    /// One of the agent's commands; only at the very beginning of the input.
+    /// A command of the agent; only at the very beginning of the input.
     Command,
     Mention,
     Symbol,

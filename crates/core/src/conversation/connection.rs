@@ -1,4 +1,4 @@
-//! The life of an agent's process and of its sessions: start, initialize, new session, end.
+//! The life of an agent's process and its sessions: start, initialize, new session, end.
 //!
 //! Invariant: once a process has ended, no session, permission or turn waits for it.
 

@@ -157,7 +157,7 @@ impl Model {
         }));
     }
 
-    /// Logs the user in by one of the agent's methods.
+    /// Logs the user in by a method that the agent offers.
     pub(crate) fn login(
         &mut self,
         key: SessionKey,

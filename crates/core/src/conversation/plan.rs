@@ -1,7 +1,7 @@
-//! An agent's plan: beside the transcript while it is under way, in it once that is over.
+//! An agent's plan: shown in a panel while it is in progress, in the transcript afterwards.
 //!
-//! Invariants: a plan is in one of both places, never in both; what is in the transcript stays
-//! there as it stood when it was finished or its turn ended, once.
+//! Invariants: a plan is shown in one of the two places, never in both; the transcript gets it
+//! once, in the state in which it was finished or its turn ended.
 
 use std::collections::HashSet;
 
@@ -10,42 +10,42 @@ use crate::render::toolview::whole_line;
 use crate::render::view::{Group, Line, PlanView, Span};
 use acp::{PlanEntry, PlanStatus, Priority};
 
-/// Where a plan is shown.
+/// The place where a plan is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Place {
-    /// In a panel beside the transcript, as long as it is under way.
+    /// In a panel beside the transcript, while it is in progress.
     #[default]
     Panel,
-    /// In the transcript, where it was made.
+    /// In the transcript, at the point where the agent made it.
     Transcript,
 }
 
 /// The plans of a session.
 #[derive(Debug, Default)]
 pub struct Plans {
-    /// The one in the panel: it is not finished, and neither is its turn.
+    /// The plan in the panel: neither the plan nor its turn is finished.
     open: Option<Vec<PlanEntry>>,
-    /// The transcript's entry of the turn's plan.
+    /// The index of the entry with the turn's plan.
     entry: Option<usize>,
     /// The turn has ended.
     is_over: bool,
-    /// The panel shows something else.
+    /// The panel does not show the current state.
     is_dirty: bool,
 }
 
 impl Plans {
-    /// Tells whether the panel shows something else than it should.
+    /// Returns whether the panel must be updated.
     pub fn is_dirty(&self) -> bool {
         self.is_dirty
     }
 
-    /// Returns what the panel shall show, if that is something else than before.
+    /// Returns the panel's new content if it has changed.
     pub fn take_view(&mut self) -> Option<Option<PlanView>> {
         let is_dirty = std::mem::take(&mut self.is_dirty);
         is_dirty.then(|| self.open.as_deref().map(view))
     }
 
-    /// A turn begins: its plan is a new one.
+    /// Begins a turn: the next plan is a new one.
     pub(crate) fn begin_turn(&mut self) {
         self.entry = None;
         self.is_over = false;
@@ -58,16 +58,16 @@ impl Plans {
 }
 
 impl Transcript {
-    /// Takes the agent's plan as it is now.
+    /// Applies the agent's plan.
     ///
-    /// `place` is where it goes while it is not finished; outside of a turn nobody works on it,
-    /// and that is the transcript.
+    /// `place` is where the plan is shown until it is finished; outside of a turn the agent does
+    /// not work on it, so it goes to the transcript.
     pub fn plan(&mut self, plan: Vec<PlanEntry>, place: Place) {
         self.end_message();
         let before = self.current_plan().map(<[PlanEntry]>::to_vec);
         let is_finished = plan.iter().all(is_done);
         match place {
-            // Nothing is left to do: the agent has taken it back, or tidies up after itself.
+            // The agent has withdrawn the plan, or clears a finished one.
             Place::Panel if plan.is_empty() => self.plans.set_open(None),
             Place::Panel if !is_finished => self.plans.set_open(Some(plan)),
             Place::Panel | Place::Transcript => {
@@ -80,7 +80,7 @@ impl Transcript {
         }
     }
 
-    /// Ends the turn of a plan: what is left of it stays as it stands.
+    /// Moves an unfinished plan into the transcript, because its turn ends.
     pub(crate) fn settle_plan(&mut self) {
         if let Some(plan) = self.plans.open.clone() {
             self.plans.set_open(None);
@@ -93,10 +93,10 @@ impl Transcript {
         self.plans.is_over = true;
     }
 
-    /// Puts a plan into the transcript, in place of what was there of it before.
+    /// Puts a plan into the transcript, replacing its earlier state.
     fn keep_plan(&mut self, plan: Vec<PlanEntry>) {
         let is_it = |before: &[PlanEntry]| {
-            // While it is worked off it may change in every way.
+            // A plan in progress may change in any way.
             let is_under_way = !self.plans.is_over && !before.iter().all(is_done);
             is_under_way || !plan.is_empty() && goes_on(before, &plan)
         };
@@ -115,7 +115,7 @@ impl Transcript {
         self.plans.open.as_deref().or(self.kept_plan())
     }
 
-    /// Returns the plan of the last turn, as far as it is in the transcript.
+    /// Returns the last turn's plan if it is in the transcript.
     fn kept_plan(&self) -> Option<&[PlanEntry]> {
         match self.entries().get(self.plans.entry?)? {
             Entry::Plan(plan) => Some(plan),
@@ -123,8 +123,8 @@ impl Transcript {
         }
     }
 
-    /// Returns how many entries of the current plan are done, and how many there are; of one that
-    /// was finished in a turn that is over, nothing.
+    /// Returns the numbers of finished entries and of all entries of the current plan; `None` if it
+    /// was finished and its turn has ended.
     pub fn plan_progress(&self) -> Option<(usize, usize)> {
         let plan = self.current_plan()?;
         let done = plan.iter().filter(|entry| is_done(entry)).count();
@@ -137,7 +137,7 @@ fn is_done(entry: &PlanEntry) -> bool {
     entry.status == PlanStatus::Completed
 }
 
-/// Tells whether one plan is another one further on: all that it wanted is still in it.
+/// Returns whether a plan continues an earlier one: it contains all of its entries.
 fn goes_on(before: &[PlanEntry], plan: &[PlanEntry]) -> bool {
     let wanted: HashSet<&str> = plan.iter().map(|entry| entry.text.as_str()).collect();
     before
@@ -166,7 +166,7 @@ fn view(plan: &[PlanEntry]) -> PlanView {
     }
 }
 
-/// Returns a line for each entry: how it stands, how much it matters, what is to be done.
+/// Returns a line for each entry: its status, priority and text.
 fn entries(plan: &[PlanEntry], indent: &'static str) -> impl Iterator<Item = Line> {
     let is_plain = |entry: &PlanEntry| entry.priority == Priority::Medium;
     let are_plain = plan.iter().all(is_plain);
@@ -235,8 +235,7 @@ mod tests {
         entries.iter().map(read).collect()
     }
 
-    /// Plans of one turn, what is in the panel after the last one, and what is in the transcript
-    /// after the turn.
+    /// Applies plans in one turn, then compares the panel, and the transcript after the turn.
     fn check(plans: &[&[&str]], panel: Option<&str>, transcript: &[&str]) {
         let mut all = Transcript::default();
         for entries in plans {
@@ -277,13 +276,13 @@ mod tests {
         let done: &[&str] = &["x a", "x b"];
         check(&[&["> a", "- b"], done], None, &["Plan 2/2|✓ a|✓ b"]);
         check(&[done, done], None, &["Plan 2/2|✓ a|✓ b"]);
-        // It goes on.
+        // The plan is extended.
         check(
             &[done, &["x a", "x b", "> c"]],
             Some("✓ a|✓ b|◐ c"),
             &["Plan 2/3|✓ a|✓ b|◐ c"],
         );
-        // Cleared by an agent that tidies up.
+        // The agent clears the finished plan.
         check(&[done, &[]], None, &["Plan 2/2|✓ a|✓ b"]);
     }
 
@@ -294,9 +293,9 @@ mod tests {
             Some("◐ c"),
             &["Plan 1/1|✓ a", "Plan 1/1|✓ b", "Plan 0/1|◐ c"],
         );
-        // Taken back.
+        // The agent withdraws the plan.
         check(&[&["> a"], &[]], None, &[]);
-        // Another one in its place.
+        // The agent replaces the plan.
         check(&[&["> a"], &["> b"]], Some("◐ b"), &["Plan 0/1|◐ b"]);
     }
 
@@ -316,7 +315,7 @@ mod tests {
         all.plan(plan(&["> a", "- b"]), Place::Panel);
         all.end_plan();
         assert_eq!(all.plan_progress(), Some((0, 2)));
-        // Late, of the same plan.
+        // A late update of the same plan.
         all.plan(plan(&["x a", "x b"]), Place::Transcript);
         assert_eq!(all.entries().len(), 1);
         assert_eq!(all.plan_progress(), None);

@@ -1,9 +1,8 @@
-//! What a session's agent is at: tool calls that run, and what there is to tell of them and of
-//! the plan.
+//! Progress of a session: running tool calls, and pending announcements about them and the plan.
 //!
-//! Invariants: news are told with the next frame, or before anything else is announced, whichever
-//! is first; of several changes of one thing in between only the last is told. So a burst costs
-//! an editor no more than what it shows, and one that is blocked costs no memory.
+//! Invariants: changes are announced with the next frame, or before any other announcement if that
+//! is sooner; of several changes of one thing only the last is announced. So a burst costs an
+//! editor only what it shows, and a blocked editor costs no memory.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,15 +23,15 @@ use acp::{Location, ToolStatus};
 /// Entries of a transcript, by their index.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Tool calls that are not finished, the latest last; those a turn has left behind are none.
+    /// Unfinished tool calls of this turn, the latest last.
     running: BTreeSet<usize>,
-    /// Tool calls that began, or have another status than was told.
+    /// Tool calls that began, or whose status differs from the announced one.
     tools: BTreeSet<usize>,
     is_plan_new: bool,
 }
 
 impl Progress {
-    /// Notes a tool call's status, and the one it had before.
+    /// Records a tool call's status; `before` is the previous one.
     pub fn tool(&mut self, index: usize, before: Option<ToolStatus>, now: ToolStatus) {
         match is_finished(now) {
             true => self.running.remove(&index),
@@ -47,17 +46,17 @@ impl Progress {
         self.is_plan_new = true;
     }
 
-    /// What has not been finished by now belongs to no turn any more.
+    /// Ends the turn: tool calls that are still unfinished no longer count as running.
     pub fn end_turn(&mut self) {
         self.running.clear();
     }
 
-    /// There is nothing to tell of what came until now.
+    /// Drops all pending announcements.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns how many tool calls run, and the latest of them.
+    /// Returns the number of running tool calls, and the latest one.
     pub fn running(&self) -> (usize, Option<usize>) {
         (self.running.len(), self.running.last().copied())
     }
@@ -67,7 +66,7 @@ impl Progress {
     }
 }
 
-/// Tells whether nothing more is to come of a tool call.
+/// Returns whether a tool call with this status has ended.
 pub fn is_finished(status: ToolStatus) -> bool {
     match status {
         ToolStatus::Pending | ToolStatus::InProgress => false,
@@ -75,7 +74,7 @@ pub fn is_finished(status: ToolStatus) -> bool {
     }
 }
 
-/// Returns the wire's name of a status; `cancelled` is the client's own word.
+/// Returns the protocol's name of a status; `cancelled` is this client's name.
 pub fn status_name(status: ToolStatus) -> &'static str {
     match status {
         ToolStatus::Pending => "pending",
@@ -87,9 +86,9 @@ pub fn status_name(status: ToolStatus) -> &'static str {
 }
 
 impl Model {
-    /// Announces the news of all sessions, before what else is announced.
+    /// Announces the pending changes of all sessions, before any other announcement of the event.
     ///
-    /// Called after each event; `is_due` with a frame, and when a terminal begins or ends.
+    /// Called after each event; `is_due` is set with a frame, and when a terminal begins or ends.
     pub(crate) fn tell_progress(&mut self, is_due: bool, fx: &mut Effects) {
         let is_emit = |fx: &Effect| matches!(fx, Effect::Editor(EditorEffect::Emit(_)));
         let before = fx.iter().position(is_emit);
@@ -106,7 +105,7 @@ impl Model {
     }
 }
 
-/// What was told of terminals: those that run, and those that have ended.
+/// The terminals that were announced: running ones, and ended ones.
 #[derive(Debug, Default)]
 pub struct TerminalsTold {
     running: BTreeSet<TerminalKey>,
@@ -114,12 +113,12 @@ pub struct TerminalsTold {
 }
 
 impl TerminalsTold {
-    /// There is nothing to tell of these, now or later.
+    /// Suppresses all announcements about these terminals.
     pub fn pass_over(&mut self, terminals: impl IntoIterator<Item = TerminalKey>) {
         self.over.extend(terminals);
     }
 
-    /// Tells of those that have begun or ended since the last time.
+    /// Announces the terminals that have begun or ended since the last call.
     fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
         for info in all {
             if self.over.contains(&info.key) {
@@ -148,7 +147,7 @@ impl TerminalsTold {
                 why,
             });
         }
-        // What is kept no longer is remembered no longer; keys grow, and so does the list.
+        // Forgets terminals that have been removed; `all` is sorted by key.
         let is_kept = |key: &TerminalKey| all.binary_search_by_key(key, |info| info.key).is_ok();
         self.over.retain(is_kept);
         self.running.retain(is_kept);
@@ -166,7 +165,7 @@ fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announcement>) {
         }
     }
     if std::mem::take(&mut transcript.progress.is_plan_new) {
-        // A plan that is gone has nothing left to do.
+        // Of a withdrawn plan nothing is left to do.
         let (done, total) = transcript.plan_progress().unwrap_or_default();
         news.push(Announcement::PlanChanged {
             session: key,
@@ -191,7 +190,7 @@ fn announced(key: SessionKey, cwd: &Path, tool: &ToolCall) -> Announcement {
     }
 }
 
-/// Tells whether an autocommand's pattern may match one of the plugin's `User` events.
+/// Returns whether an autocommand's pattern may match one of the plugin's `User` events.
 pub fn may_match(pattern: &str) -> bool {
     let literal = pattern.find(['*', '?', '[', '{', '\\', ',']);
     let (literal, _) = pattern.split_at(literal.unwrap_or(pattern.len()));

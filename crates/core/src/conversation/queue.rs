@@ -1,7 +1,7 @@
-//! Prompts that wait: for the session to be ready, or for the turn to end.
+//! Queued prompts, which wait until the session is ready or the turn has ended.
 //!
-//! Invariant: a prompt leaves the queue only for its turn, or because the user says so: the end of
-//! an agent, a log-in that is needed, a turn that is cancelled leave it where it is.
+//! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
+//! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use crate::spine::effect::{Announcement, EditorEffect, Effect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};
 
-/// The prompts of a session that wait, the next one first; they are as many as the user writes.
+/// A session's queued prompts, the next one first; the number is not limited.
 #[derive(Debug, Default)]
 pub struct Queue {
     waiting: VecDeque<Waiting>,
     next: u64,
-    /// What the panel shows.
+    /// The prompts the panel shows.
     shown: Vec<QueueId>,
-    /// What was announced.
+    /// The prompts that were announced last.
     told: Vec<QueueId>,
 }
 
@@ -29,28 +29,28 @@ struct Waiting {
     prompt: Prompt,
 }
 
-/// What the user does with a prompt that waits.
+/// The user's action on a queued prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueAction {
-    /// It goes back into the input.
+    /// Puts it back into the input.
     Edit,
     Remove,
-    /// It goes out this many places later, or earlier.
+    /// Moves it back by this many places; forward if negative.
     Move(i32),
-    /// It goes out at once: what the agent is doing is cancelled.
+    /// Sends it at once; the running turn is cancelled.
     SendNow,
 }
 
-/// When a prompt goes out.
+/// When a prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// When all that were sent before have been answered.
+    /// After all prompts that were sent earlier.
     InTurn,
-    /// As the next one, and at once: what the agent is doing is cancelled.
+    /// Next, and at once: the running turn is cancelled.
     AtOnce,
 }
 
-/// A prompt that waits, as the public API tells of it.
+/// A queued prompt in the public API.
 #[derive(Debug, Clone)]
 pub struct QueuedInfo {
     pub id: QueueId,
@@ -100,17 +100,17 @@ impl Queue {
         .collect()
     }
 
-    /// Returns the first words of all that waits.
+    /// Returns a title for each queued prompt.
     pub fn titles(&self) -> impl Iterator<Item = String> {
         self.waiting.iter().map(|waiting| title(&waiting.prompt))
     }
 
-    /// Tells whether the panel shows something else.
+    /// Returns whether the panel must be updated.
     pub(crate) fn is_dirty(&self) -> bool {
         !self.is_known(&self.shown)
     }
 
-    /// Tells whether just these wait, in this order.
+    /// Returns whether exactly these prompts are queued, in this order.
     fn is_known(&self, ids: &[QueueId]) -> bool {
         self.ids().eq(ids.iter().copied())
     }
@@ -136,7 +136,7 @@ impl Queue {
         self.waiting.iter().position(|waiting| waiting.id == id)
     }
 
-    /// Moves a prompt, as far as there is room.
+    /// Moves a prompt, at most to the end or the beginning of the queue.
     fn shift(&mut self, id: QueueId, by: i32) {
         let Some(at) = self.position(id) else {
             return;
@@ -165,13 +165,13 @@ impl Queue {
     }
 }
 
-/// Returns a prompt on one line.
+/// Returns a prompt's first line, with the number of the others.
 fn title(prompt: &Prompt) -> String {
     let text = prompt.text.trim();
     let mut lines = text.lines();
     let mut title = lines.next().unwrap_or_default().trim_end().to_owned();
     if title.is_empty() {
-        // It is all attachments.
+        // The prompt has only attachments.
         title = "(without words)".to_owned();
     }
     match lines.count() {
@@ -197,7 +197,7 @@ fn line((number, title): (usize, String)) -> Line {
 }
 
 impl Model {
-    /// Does with a prompt that waits what the user wants.
+    /// Carries out the user's action on a queued prompt.
     pub(crate) fn queue_action(
         &mut self,
         key: SessionKey,
@@ -229,7 +229,7 @@ impl Model {
         }
     }
 
-    /// Sends a prompt before all others, at once: the turn that is running is cancelled.
+    /// Sends a prompt before all others, at once; the running turn is cancelled.
     pub(crate) fn send_first(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -244,7 +244,7 @@ impl Model {
         self.next_prompt(key, fx);
     }
 
-    /// Brings the panels what waits by now.
+    /// Adds patches for the queue panels that have changed.
     pub(crate) fn queue_patches(&mut self, frame: &mut Frame) {
         for (key, session) in &mut self.sessions {
             if let Some(view) = session.queue.take_view() {
@@ -256,7 +256,7 @@ impl Model {
         }
     }
 
-    /// Announces which queues are others now.
+    /// Announces the queues that have changed.
     pub(crate) fn tell_queues(&mut self, fx: &mut Effects) {
         for (key, session) in &mut self.sessions {
             let queue = &mut session.queue;
@@ -270,7 +270,7 @@ impl Model {
         }
     }
 
-    /// Says in the transcript that prompts wait for an agent that has gone.
+    /// Reports in the transcript that prompts are queued for an agent that has ended.
     pub(crate) fn tell_waiting(&mut self, key: SessionKey) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -288,7 +288,7 @@ impl Model {
     }
 }
 
-/// Says which prompts go with a session that is closed.
+/// Reports the prompts that are lost because their session is closed.
 pub(crate) fn tell_unsent(queue: &Queue, fx: &mut Effects) {
     let titles: Vec<String> = queue.titles().collect();
     if !titles.is_empty() {

@@ -1,7 +1,7 @@
-//! What an agent shall reach in a session besides its folder: other folders, MCP servers.
+//! What an agent can reach in a session besides its folder: other folders, MCP servers.
 //!
-//! Invariant: an agent is given what it says it can take and nothing else; what it is not given
-//! is said once in each session.
+//! Invariant: an agent gets only what it declares support for; the rest is reported once per
+//! session.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,23 @@ use crate::spine::effect::Level;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{McpAbilities, McpServer, McpTransport, SessionSetup};
 
-/// What the configuration has for a session.
+/// A session's configured folders and servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     pub mcp: Vec<McpServer>,
-    /// Folders that this agent shall work in, too.
+    /// Other folders in which this agent works.
     pub additional: Vec<PathBuf>,
-    /// Folders that any agent may read and write in through Neovim.
+    /// Folders in which any agent may read and write through Neovim.
     pub allowed: Vec<PathBuf>,
-    /// Whether it is offered Neovim's own tools.
+    /// The agent is offered Neovim's own tools.
     pub tools: bool,
-    /// It was said what the agent cannot take.
+    /// The parts that the agent does not support were reported.
     pub is_told: bool,
 }
 
 impl Model {
-    /// Returns what a session is opened with; whoever is offered Neovim's tools is let in.
+    /// Returns the parameters for opening a session, and grants access to Neovim's tools if they
+    /// are offered.
     pub(crate) fn setup(
         &mut self,
         agent: AgentKey,

@@ -1,6 +1,6 @@
-//! The prompts the user has written in each project, to come back to.
+//! The prompts the user has written in each project, for recall in the input.
 //!
-//! Invariant: the newest is the last, and none is there twice.
+//! Invariant: the newest is the last, and each is in the list once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect, HostEffect};
 use crate::spine::ids::SessionKey;
 
-/// How many prompts of a project are kept.
+/// Maximum number of prompts kept per project.
 pub const MAX_PROMPTS: usize = 500;
 
-/// A longer prompt was not written by hand: it is not kept.
+/// A longer prompt was not written by hand, so it is not kept.
 const MAX_BYTES: usize = 256 << 10;
 
 /// A project's prompts, oldest first.
@@ -32,7 +32,7 @@ impl Recall {
     }
 }
 
-/// Returns the prompts with one more at the end.
+/// Returns the prompts with `text` moved or added to the end.
 fn with(prompts: &[Arc<str>], text: &str) -> Prompts {
     let others = prompts.iter().filter(|known| &***known != text).cloned();
     let all: Vec<Arc<str>> = others.chain([Arc::from(text)]).collect();
@@ -41,7 +41,7 @@ fn with(prompts: &[Arc<str>], text: &str) -> Prompts {
 }
 
 impl Model {
-    /// Asks for the prompts of a session's project that were written before.
+    /// Requests the project's stored prompts, once per folder.
     pub(crate) fn recall(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.sessions.get(&key) {
             let folder = session.spec.cwd.clone();
@@ -52,7 +52,7 @@ impl Model {
         }
     }
 
-    /// Takes in what was written before; what has been written meanwhile is newer.
+    /// Merges the stored prompts into the list; prompts written since the request are newer.
     pub(crate) fn recalled(&mut self, folder: PathBuf, texts: Vec<String>, fx: &mut Effects) {
         let newer = self.recall.get(&folder);
         let older = texts.iter().map(String::as_str);
@@ -67,7 +67,7 @@ impl Model {
         }
     }
 
-    /// Keeps what the user has written.
+    /// Adds a prompt to the project's list, and stores it.
     pub(crate) fn remember(&mut self, key: SessionKey, text: &str, fx: &mut Effects) {
         let Some(session) = self.sessions.get(&key) else {
             return;

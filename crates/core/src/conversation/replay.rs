@@ -1,8 +1,8 @@
-//! A conversation that an agent tells again: held until the agent has told all of it.
+//! A conversation that an agent replays, held until the replay is complete.
 //!
-//! Invariants: what is held gives the same transcript as the updates would have, one by one; what
-//! a later update supersedes is gone at once; the newest is kept, at most [`KEPT_BYTES`] and
-//! [`KEPT_ITEMS`] of it. So a load of hundreds of megabytes costs an editor what it shows.
+//! Invariants: the held items give the same transcript as the updates would have, one by one; what
+//! a later update supersedes is dropped at once; the newest items are kept, within [`KEPT_BYTES`]
+//! and [`KEPT_ITEMS`]. So a replay of hundreds of megabytes costs an editor only what it shows.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,25 +14,25 @@ use acp::{
     ToolCallPatch, ToolContent, Update, take_terminal_news,
 };
 
-/// How much of a conversation is kept, as the agent's messages count.
+/// Maximum size of a held conversation, in estimated bytes.
 pub const KEPT_BYTES: usize = 8 << 20;
 
-/// How many messages, tool calls and plans are kept.
+/// Maximum number of held items: messages, tool calls, plans and others.
 pub const KEPT_ITEMS: usize = 20_000;
 
-/// How much is kept of what a terminal has printed, at least.
+/// The end of a terminal's output that is always kept, in bytes.
 const KEPT_OUTPUT: usize = 1 << 20;
 
-/// What one item takes besides its texts.
+/// Estimated size of an item besides its texts.
 const ITEM_BYTES: usize = 200;
 
-/// What is kept of a conversation, in the order in which it began.
+/// The held part of a conversation, in the order in which its items began.
 #[derive(Debug, Default)]
 pub struct Replay {
     items: VecDeque<Item>,
-    /// How many items stood before the first one that is left.
+    /// The number of items dropped from the front.
     dropped: usize,
-    /// Where a tool call stands, counted from the first item there ever was.
+    /// The position of each tool call, counted from the first item of the replay.
     tools: HashMap<ToolCallId, usize>,
     bytes: usize,
 }
@@ -55,11 +55,11 @@ pub enum Item {
     },
 }
 
-/// All that is said of one tool call.
+/// The combined updates of one tool call.
 #[derive(Debug)]
 pub struct Told {
     pub patch: ToolCallPatch,
-    /// The terminals it has shown, also where other content has come in their place.
+    /// All terminals it has shown, including those that later content replaced.
     pub terminals: Vec<TerminalId>,
     pub news: Vec<TerminalNews>,
 }
@@ -87,7 +87,8 @@ impl Told {
         toolcall::fold(&mut self.patch, patch);
     }
 
-    /// Output goes to the output before it: some agents say all of it each time.
+    /// Merges a terminal's report; output is appended to earlier output, or replaces it: some
+    /// agents send all of it each time.
     fn tell(&mut self, news: TerminalNews) {
         let (text, may_be_all) = match news.what {
             News::More(text) => (text, false),
@@ -110,7 +111,7 @@ impl Told {
             Some(output) if may_be_all && text.starts_with(&**output) => *output = text,
             Some(output) => {
                 output.push_str(&text);
-                // Twice as much, so that not every piece moves all the others.
+                // The factor 2 avoids moving the whole output for each chunk.
                 if output.len() > 2 * KEPT_OUTPUT {
                     let far = output.len() - KEPT_OUTPUT;
                     let cut = (far..output.len()).find(|at| output.is_char_boundary(*at));
@@ -126,7 +127,7 @@ impl Told {
 }
 
 impl Replay {
-    /// Takes in a part of the conversation; gives back what is none.
+    /// Holds an update of the conversation; returns any other update.
     pub fn hold(&mut self, update: Update) -> Option<Update> {
         match update {
             Update::Chunk {
@@ -149,12 +150,11 @@ impl Replay {
         self.items.is_empty()
     }
 
-    /// Tells whether the beginning of the conversation was too much.
+    /// Returns whether the beginning of the conversation was dropped.
     pub fn is_cut(&self) -> bool {
         self.dropped > 0
     }
 
-    /// Returns what was kept, in order.
     pub fn into_items(self) -> impl Iterator<Item = Item> {
         self.items.into_iter()
     }
@@ -172,7 +172,7 @@ impl Replay {
             parent: last_parent,
             content: Content::Text(known),
         }) = self.items.back_mut()
-            // What the user said comes in whole blocks, of which each stands by itself.
+            // A user's chunks are complete blocks: each is a separate text.
             && role != Role::User
             && let Content::Text(more) = &content
             && (*last_role, &*last_message, &*last_parent) == (role, &message, &parent)
@@ -206,7 +206,7 @@ impl Replay {
         self.push(Item::Tool(Box::new(told)));
     }
 
-    /// A plan is said whole: one that directly follows another takes its place.
+    /// Plans arrive complete: one that directly follows another replaces it.
     fn plan(&mut self, entries: Vec<PlanEntry>) {
         if let Some(Item::Plan(_)) = self.items.back() {
             self.drop_back();
@@ -288,7 +288,7 @@ fn weight_of_content(content: &Content) -> usize {
     }
 }
 
-/// Returns about how much memory a value takes.
+/// Estimates the memory a value holds, in bytes.
 fn weight_of_value(value: &Value) -> usize {
     32 + match value {
         Value::String(text) => text.len(),

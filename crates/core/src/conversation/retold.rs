@@ -1,7 +1,7 @@
-//! A conversation of the past in the transcript.
+//! Replayed conversations in the transcript.
 //!
-//! Invariant: what the user has said begins a turn, as a prompt does; what an agent has said to its
-//! model in the user's name stands folded below it.
+//! Invariant: a message of the user begins a turn, as a prompt does; a text that an agent sent to
+//! its model in the user's name is folded.
 
 use crate::conversation::plan::Place;
 use crate::conversation::replay::Item;
@@ -10,7 +10,7 @@ use crate::render::toolview::whole_line;
 use acp::{Content, Role};
 
 impl Transcript {
-    /// Returns whether something was said or done.
+    /// Returns whether the transcript has messages or tool calls.
     pub(crate) fn has_conversation(&self) -> bool {
         let mut entries = self.entries().iter();
         entries.any(|entry| {
@@ -21,7 +21,7 @@ impl Transcript {
         })
     }
 
-    /// Appends a part of a conversation of the past.
+    /// Appends an item of a replayed conversation.
     pub(crate) fn tell_again(&mut self, item: Item) {
         match item {
             Item::Chunk {
@@ -54,7 +54,7 @@ impl Transcript {
             Item::Unknown { kind, raw } => {
                 self.push(Entry::Unknown { kind, raw });
             }
-            // Their entries change: the session keeps them.
+            // Compactions change their entries, so the session applies them.
             Item::Compaction(_) => {}
             Item::Tool(told) => {
                 self.tool(told.patch);
@@ -63,13 +63,13 @@ impl Transcript {
     }
 }
 
-/// Tells whether the agent, or a client, has said this to the model in the user's name.
+/// Returns whether the agent, or another client, sent this text to the model in the user's name.
 fn is_reminder(text: &str) -> bool {
     let text = text.trim();
     text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>")
 }
 
-/// Returns a reminder as it is shown: a line, and what is folded below it.
+/// Returns the entry for a reminder, with its text folded.
 fn along(text: &str) -> Entry {
     let text = text.trim();
     let inner = text.strip_prefix("<system-reminder>");

@@ -1,8 +1,8 @@
-//! Requests that are taken back: the client's own, and the agent's.
+//! Cancellation of requests: the client's own, and the agent's.
 //!
-//! Invariants: a request of the client's that was given up concerns nobody any more; what the
-//! agent answers to it all the same is dropped. A request that the agent takes back gets its one
-//! answer as every other: the error for it where it still waits, else what became of it.
+//! Invariants: a response to a cancelled request of the client is dropped. A request that the agent
+//! cancels still gets exactly one response: the cancellation error if it is pending, else its
+//! outcome.
 
 use crate::model::{Call, Model};
 use crate::spine::asker::Asker;
@@ -12,10 +12,10 @@ use crate::spine::ids::AgentKey;
 use acp::{RequestId, client, rpc};
 
 impl Model {
-    /// Gives up a request of the client's and tells the agent so by `$/cancel_request`.
+    /// Cancels a request of the client and notifies the agent with `$/cancel_request`.
     ///
-    /// Returns what it was for; `None` if it has been answered, or given up before. An agent that
-    /// is not initialized is told nothing: it would not know what to make of it.
+    /// Returns the call; `None` if the request was answered or cancelled before. An `initialize` is
+    /// only dropped: an agent that is not initialized does not understand the notification.
     pub(crate) fn cancel_request_of(
         &mut self,
         agent: AgentKey,
@@ -32,7 +32,7 @@ impl Model {
         Some(call)
     }
 
-    /// The agent takes back one of its own requests.
+    /// Handles the agent's cancellation of a request it sent.
     pub(crate) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
         let asker = Asker::Agent(agent, id.clone());
         let is_done = self.permission_taken_back(agent, id, fx)

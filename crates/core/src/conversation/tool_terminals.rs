@@ -1,6 +1,7 @@
 //! Tool calls in the transcript, with the terminals they show.
 //!
-//! Invariant: an entry is dirty only when its lines have changed, however much was printed.
+//! Invariant: an entry is dirty only when its lines have changed, regardless of the amount of
+//! output.
 
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
@@ -11,8 +12,7 @@ use crate::terminals::Showing;
 use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_news};
 
 impl Model {
-    /// Merges what a message says of a tool call into the transcript, and what it reports of
-    /// terminals.
+    /// Merges a message about a tool call, and its reports about terminals, into the transcript.
     pub(crate) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
         self.frame.permission_dirty |= self.elicitations.is_about(session, &patch.id);
         self.meet_twin(session, &mut patch);
@@ -20,8 +20,8 @@ impl Model {
         self.merge_told(session, patch, reports, &[]);
     }
 
-    /// Merges what is known of a tool call: a patch, reports of terminals, and the terminals it
-    /// has shown.
+    /// Merges the parts of a tool call: a patch, reports about terminals, and the terminals it has
+    /// shown.
     pub(crate) fn merge_told(
         &mut self,
         key: SessionKey,
@@ -71,7 +71,7 @@ impl Model {
         self.terminals.show_in(call, reports);
     }
 
-    /// Puts what terminals show now into the transcript.
+    /// Updates the terminals' output in the transcript.
     pub(crate) fn refresh_terminals(&mut self) {
         for name in self.terminals.take_dirty() {
             let Some((terminal, link, entries)) = self.terminals.named(&name) else {

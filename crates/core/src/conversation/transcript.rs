@@ -1,8 +1,7 @@
 //! The transcript of a session: entries in the order in which they began, keyed by id.
 //!
-//! Invariant: entries are added and changed, never removed or moved. What belongs to a tool call
-//! (see [`Family`]) is an entry like any other; where it stands on the screen is the view's
-//! business.
+//! Invariant: entries are added and changed, never removed or moved. A child of a tool call (see
+//! [`Family`]) is an entry like any other; the view decides where the screen shows it.
 
 mod calls;
 mod entry;
@@ -25,13 +24,14 @@ pub struct Transcript {
     tools: HashMap<ToolCallId, usize>,
     pub(crate) plans: Plans,
     family: Family,
-    /// Entries that belong to another call than before, or to one at last.
+    /// Entries with a new parent since the last [`Transcript::take_moved`].
     moved: Vec<usize>,
-    /// The last entry of the agent itself, and of each sub-agent by the call that started it.
+    /// The last entry of the agent itself (`None`), and of each sub-agent by the call that started
+    /// it.
     last: HashMap<Option<ToolCallId>, usize>,
     dirty: BTreeSet<usize>,
     pub(crate) progress: Progress,
-    /// What is to be written down.
+    /// The entries to be written to the record.
     pub(crate) news: News,
 }
 
@@ -40,7 +40,6 @@ impl Transcript {
         &self.entries
     }
 
-    /// Returns which entries belong to which.
     pub fn family(&self) -> &Family {
         &self.family
     }
@@ -50,7 +49,7 @@ impl Transcript {
         self.family = family;
     }
 
-    /// Returns the entries that belong to another call than when this was asked last.
+    /// Returns the entries whose parent has changed since the last call.
     pub fn take_moved(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.moved)
     }
@@ -74,8 +73,8 @@ impl Transcript {
         }
     }
 
-    /// Says that what comes next to an entry has changed: the entry behind it, both where it
-    /// belongs by now and among those that belong to none.
+    /// Marks the entry after `index` as dirty, because its predecessor has changed: the next
+    /// sibling, and the next entry without a parent.
     pub fn set_siblings_dirty(&mut self, index: usize) {
         let siblings = self
             .family
@@ -95,7 +94,7 @@ impl Transcript {
         self.dirty = (0..self.entries.len()).collect();
     }
 
-    /// Says that a language was reported: what waits for one is dirty then.
+    /// Marks the entries that waited for a language as dirty.
     pub fn language_came(&mut self) {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             let is_dirty = match entry {
@@ -115,12 +114,13 @@ impl Transcript {
         }
     }
 
-    /// Appends an entry; a message before it is complete.
+    /// Appends an entry; this completes the message before it.
     pub fn push(&mut self, entry: Entry) -> usize {
         self.push_below(None, entry)
     }
 
-    /// Appends an entry of a sub-agent's, or of the agent's own; a message before it is complete.
+    /// Appends an entry of a sub-agent, or of the agent itself; this completes its previous
+    /// message.
     fn push_below(&mut self, parent: Option<ToolCallId>, entry: Entry) -> usize {
         self.finish_last(&parent);
         let index = self.entries.len();
@@ -140,7 +140,7 @@ impl Transcript {
         index
     }
 
-    /// Says to which call an entry belongs.
+    /// Sets the parent of an entry.
     fn belong(&mut self, index: usize, parent: ToolCallId) {
         match self.tools.get(&parent) {
             None => self.family.wait(index, parent),
@@ -161,7 +161,7 @@ impl Transcript {
         }
     }
 
-    /// Puts another entry of its kind in the place of one.
+    /// Replaces an entry by another of the same kind.
     pub fn replace(&mut self, index: usize, entry: Entry) {
         if let Some(old) = self.entries.get_mut(index) {
             *old = entry;
@@ -174,9 +174,9 @@ impl Transcript {
         self.push(Entry::Notice { level, text });
     }
 
-    /// Appends to the message that is being said, or begins a new one; line ends alone begin none.
+    /// Appends to the current message, or begins a new one; line ends alone begin none.
     ///
-    /// A sub-agent's goes on whatever others say in between.
+    /// A sub-agent's message continues even if others speak in between.
     pub fn chunk(
         &mut self,
         role: Role,
@@ -229,8 +229,8 @@ impl Transcript {
         self.news.settle_all();
     }
 
-    /// Ends what the agent is saying, unless its id will tell whether more belongs to it: it has
-    /// done something that is no entry of its own.
+    /// Completes the agent's message after an action that has no entry. A message with an id stays
+    /// open: the id of the next chunk decides whether it continues.
     pub(crate) fn end_message(&mut self) {
         let Some(&last) = self.last.get(&None) else {
             return;
@@ -243,7 +243,7 @@ impl Transcript {
         }
     }
 
-    /// What is appended to the last message stands on a line of its own.
+    /// Puts the next text of the last message on a new line.
     pub(crate) fn end_line(&mut self) {
         let last = self
             .last
@@ -256,7 +256,7 @@ impl Transcript {
         }
     }
 
-    /// Completes what the agent itself or a sub-agent has said last.
+    /// Completes the last message of the agent itself or of a sub-agent.
     fn finish_last(&mut self, parent: &Option<ToolCallId>) {
         if let Some(last) = self.last.get(parent) {
             finish(&mut self.entries, *last, &mut self.dirty);
@@ -273,9 +273,8 @@ impl Transcript {
         self.news.settle_all();
     }
 
-    /// Puts entries of a session that is over behind those that are there, each with its place
-    /// among them that it belongs to. What they are called by then means nothing any more: an
-    /// agent may use the same ids again.
+    /// Appends entries of a past session, each with the position of its parent among them. Their
+    /// ids are not registered: an agent may use the same ids again.
     pub fn restore(&mut self, past: Vec<(Entry, Option<usize>)>) {
         let first = self.entries.len();
         self.dirty.extend(first..first + past.len());
@@ -292,7 +291,7 @@ impl Transcript {
         self.last.clear();
     }
 
-    /// Says that an entry is another one than it was.
+    /// Marks an entry as changed, for the screen and for the record.
     pub fn touch(&mut self, index: usize) {
         self.set_dirty(index);
         self.news.touch(index);

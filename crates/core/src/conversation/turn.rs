@@ -1,7 +1,6 @@
-//! A prompt turn: the prompt goes out, updates come in, a stop reason ends it.
+//! Prompt turns: the prompt is sent, updates arrive, a stop reason ends the turn.
 //!
-//! Invariant: a turn is ended by the response to its own request, or by the end of its agent;
-//! by nothing else.
+//! Invariant: a turn ends only by the response to its own request, or because its agent ends.
 
 use serde_json::Value;
 
@@ -40,7 +39,7 @@ impl Model {
             self.try_again(key, fx);
         } else if is_busy {
             match when {
-                // Not in the transcript, where the agent is in the middle of a sentence.
+                // Not in the transcript: a notice there would interrupt the agent's message.
                 When::InTurn => fx.push(Effect::Editor(EditorEffect::Queued { session: key })),
                 When::AtOnce => self.cancel(key, fx),
             }
@@ -48,7 +47,7 @@ impl Model {
         self.next_prompt(key, fx);
     }
 
-    /// Sends the prompt that waits longest, if the session is ready for one.
+    /// Begins the turn of the first queued prompt, if the session is ready.
     pub(crate) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
         let serving = self.sessions.get(&key).and_then(|session| session.agent);
         let serving = serving.filter(|agent| self.is_staying(*agent));
@@ -78,9 +77,9 @@ impl Model {
         fx.push(emit(Announcement::TurnStarted { session: key }));
     }
 
-    /// Sends the prompt that has waited for a checkpoint.
+    /// Sends the prompt that waited for a checkpoint and its contents.
     ///
-    /// One whose agent has been asked to end waits for that end.
+    /// If its agent was asked to end, the prompt waits for that end.
     pub(crate) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
         let agent = self.sessions.get(&key).and_then(|session| session.agent);
         let Some(agent) = agent.filter(|agent| self.is_staying(*agent)) else {
@@ -100,10 +99,10 @@ impl Model {
             return;
         };
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
-        // Until now what was told was the last turn's.
+        // Up to here, reports belong to the last turn.
         let shown = prompt.shown(&session.spec.cwd);
         self.reviews.turns.begins(key, &shown);
-        // An agent may take a command for all there is, and the rest of its prompt for nothing.
+        // A command is sent alone: an agent may ignore the rest of such a prompt.
         let is_command =
             (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
         let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
@@ -146,7 +145,7 @@ impl Model {
     }
 
     pub(crate) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
-        // The agent hears of the cancel first: else it goes on with what its calls came to.
+        // The agent receives the cancel first: otherwise it would continue with the calls' results.
         let mut answers = Effects::default();
         let had_uses = self.cancel_uses(key, &mut answers);
         self.cancel_turn(key, had_uses, fx);
@@ -197,7 +196,7 @@ impl Model {
             return;
         };
         let (spoke, cancelled) = (turn.spoke, turn.cancelled);
-        // Before it is said how the turn has ended.
+        // The plan is settled before the notice about the end of the turn.
         session.transcript.settle_plan();
         let mut refused = None;
         let reason = match result {
@@ -276,7 +275,7 @@ impl Model {
         }
     }
 
-    /// Applies the updates that came before the session's id was known.
+    /// Applies the updates that arrived before the session's id was known.
     pub(crate) fn take_early_updates(
         &mut self,
         agent: AgentKey,
@@ -371,9 +370,10 @@ impl Model {
     }
 }
 
-/// Takes out of a user's chunk the prompt come back, which some agents send, in pieces too.
+/// Removes the echo of the prompt from a user's chunk: some agents send the prompt back, whole or
+/// in pieces.
 ///
-/// What only began like the prompt comes back with the chunk that goes on differently.
+/// If a later chunk differs from the prompt, the removed part is restored.
 fn not_echoed(turn: Option<&mut Turn>, content: Content) -> Option<Content> {
     let (Some(turn), Content::Text(text)) = (turn, &content) else {
         return Some(content);
@@ -404,8 +404,7 @@ fn stop_name(reason: &StopReason) -> &str {
     }
 }
 
-/// Returns what the user is told of a stop reason; a turn that simply ended needs no word,
-/// unless nothing came of it.
+/// Returns the notice for a stop reason; a normal end needs none unless the agent sent no output.
 fn stop_notice(reason: &StopReason, spoke: bool) -> Option<String> {
     Some(match reason {
         StopReason::EndTurn if spoke => return None,

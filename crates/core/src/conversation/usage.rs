@@ -1,24 +1,24 @@
-//! How much of its context window a session has used, and what it has cost.
+//! A session's use of its context window, and its cost.
 
 use crate::render::view::Group;
 
-/// What an agent tells of a session's usage.
+/// Usage as an agent reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens in the context.
     pub used: u64,
-    /// How many it holds; 0 where the agent does not say.
+    /// The size of the context window in tokens; 0 if the agent does not report it.
     pub size: u64,
     /// As text: `0.12 USD`.
     pub cost: Option<String>,
 }
 
-/// From how many percent on the context window is about to be full, and full.
+/// The percentages from which the context window counts as nearly full, and as full.
 const HIGH: u64 = 80;
 const FULL: u64 = 95;
 
 impl Usage {
-    /// Returns how much of the context window is used.
+    /// Returns the used percentage of the context window.
     pub fn percent(&self) -> Option<u64> {
         let used = u128::from(self.used) * 100;
         let percent = used.checked_div(u128::from(self.size))?;
@@ -42,7 +42,7 @@ impl Usage {
         }
     }
 
-    /// Returns what a window bar says: the gauge, and the cost where there is one.
+    /// Returns the usage part of a window bar: the gauge, and the cost if there is one.
     pub(crate) fn title(&self) -> Vec<(String, Group)> {
         let is_free = |cost: &str| !cost.contains(|c: char| matches!(c, '1'..='9'));
         let cost = self.cost.as_deref().filter(|cost| !is_free(cost));
@@ -55,7 +55,7 @@ impl Usage {
     }
 }
 
-/// Returns a count in as few characters as say enough: `950`, `1.5k`, `12k`, `1.2M`.
+/// Returns a count in short form: `950`, `1.5k`, `12k`, `1.2M`.
 fn short(count: u64) -> String {
     let (unit, letter) = match count {
         0..1_000 => return count.to_string(),

@@ -54,12 +54,12 @@ impl Keeping {
         });
     }
 
-    /// Replaces an existing record with what is written next.
+    /// Makes the next write replace an existing record.
     pub(super) fn replaces(&mut self, on: On) {
         self.on = Some(on);
     }
 
-    /// Appends what is written next to an existing record.
+    /// Makes the next write append to an existing record.
     pub(super) fn goes_on_behind(&mut self, name: RecordName, past: &Past) {
         let last = past.entries.keys().next_back();
         self.next = last.map_or(0, |last| last.saturating_add(1));

@@ -34,7 +34,7 @@ fn clock_seconds(text: &str) -> Option<i64> {
 
 /// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
 ///
-/// Counted in years that begin in March, so that the leap day is a year's last.
+/// Years begin in March here, so that the leap day is a year's last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;

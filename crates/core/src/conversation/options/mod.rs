@@ -1,8 +1,9 @@
-//! What a session is set to, mode and model among it: as the agent has it, and as the user wants it.
+//! Options of a session, such as mode and model: as the agent reports them, and as the user wants
+//! them.
 //!
-//! Invariants: what is shown is what was asked for last, until the agent has answered; a change
-//! that is refused leaves what the agent had. Nothing is asked for of a session whose options are
-//! not known yet: it is kept.
+//! Invariants: until the agent has answered, the value requested last is shown; a refused change
+//! leaves the agent's value. While a session's options are unknown no change is requested: it is
+//! kept.
 
 #[cfg(test)]
 mod props;
@@ -16,12 +17,12 @@ use crate::spine::pending::reply::Timer;
 use acp::client::ConfigValue;
 use acp::{self, Purpose, SessionOption};
 
-/// What the user wants a session to be set to.
+/// A change of an option that the user wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
     /// A mode, by its id or name.
     Mode(String),
-    /// The mode behind the one the session is in; behind the last one, the first.
+    /// The mode after the session's current one; after the last one, the first.
     NextMode,
     /// An option by its id, and a value by its id or name.
     Option { id: String, value: ConfigValue },
@@ -30,32 +31,32 @@ pub enum Setting {
 /// The options of a session.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// As the agent has told of them.
+    /// The options as the agent reported them.
     held: Vec<SessionOption>,
-    /// The same, with what is asked for.
+    /// The same, with the requested values.
     shown: Arc<[SessionOption]>,
-    /// The agent has told of those of this session.
+    /// The agent has reported the options of this session.
     is_known: bool,
-    /// What the agent was asked for and has not answered, oldest first.
+    /// Changes the agent has not answered, oldest first.
     asked: Vec<Change>,
-    /// What the user is still choosing, and the timer after which it is asked for.
+    /// The change the user is still choosing, and the timer after which it is requested.
     choosing: Option<(Change, Token<Timer>)>,
-    /// What is to be asked for once the session is there.
+    /// Changes to request once the session is open.
     wishes: Vec<Setting>,
-    /// What the user has set, by id: kept when the agent starts again.
+    /// Ids of the options the user has set: kept when the agent is restarted.
     chosen: BTreeSet<String>,
-    /// Their values from the life before.
+    /// Their values before the restart.
     carried: Vec<(String, ConfigValue)>,
-    /// What was told of `shown`.
+    /// The options that were announced last.
     told: Arc<[SessionOption]>,
-    /// What the transcript says the session is in, by purpose.
+    /// The mode and the model according to the transcript.
     said: [Option<ConfigValue>; 2],
-    /// Set by the user since the transcript said anything.
+    /// Options the user has set since the transcript last mentioned them.
     by_user: BTreeSet<String>,
     next: u64,
 }
 
-/// A change that is asked for.
+/// A requested change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Change {
     number: u64,
@@ -63,16 +64,16 @@ struct Change {
     value: ConfigValue,
 }
 
-/// What is new in a session's options.
+/// Changes of a session's options since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// The ids of those that are shown otherwise, or are gone.
+    /// The ids of options whose shown value changed, or that were removed.
     pub changed: Vec<String>,
-    /// What the transcript says of it.
+    /// Lines for the transcript.
     pub lines: Vec<Line>,
 }
 
-/// A change of mode or model, in words.
+/// A sentence about a change of mode or model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     pub text: String,
@@ -80,7 +81,7 @@ pub struct Line {
 }
 
 impl Options {
-    /// Returns the options with the values that hold or are asked for.
+    /// Returns the options with their current or requested values.
     pub fn shown(&self) -> &Arc<[SessionOption]> {
         &self.shown
     }
@@ -98,12 +99,12 @@ impl Options {
         }
     }
 
-    /// Tells whether the agent can be asked to change something.
+    /// Returns whether the agent can be asked for changes.
     pub fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// Forgets what belonged to the agent's process: the session is to be opened again.
+    /// Resets the state that belongs to the agent's process: the session will be reopened.
     pub fn begin(&mut self) {
         let lost = self
             .asked
@@ -124,8 +125,8 @@ impl Options {
         self.by_user.clear();
     }
 
-    /// Takes what the agent says of the session it has opened; an agent that goes on with one may
-    /// say nothing of what is as it was.
+    /// Applies the options of a session the agent has opened; an agent that resumes a session may
+    /// omit unchanged options.
     pub fn opened(&mut self, options: Vec<SessionOption>) {
         self.is_known = true;
         if !options.is_empty() {
@@ -134,7 +135,7 @@ impl Options {
         self.refresh();
     }
 
-    /// Takes a mode the agent has gone to.
+    /// Applies the agent's change of mode.
     pub fn mode_is(&mut self, mode: String) {
         match Purpose::Mode
             .position(&self.held)
@@ -146,18 +147,18 @@ impl Options {
         self.refresh();
     }
 
-    /// Takes all the config options there are.
+    /// Applies the complete list of config options.
     pub fn config_is(&mut self, config: Vec<SessionOption>) {
         self.held = acp::with_config(std::mem::take(&mut self.held), config);
         self.refresh();
     }
 
-    /// Keeps a wish until the session is there.
+    /// Keeps a change until the session is open.
     pub fn keep(&mut self, wish: Setting) {
         self.wishes.push(wish);
     }
 
-    /// Returns what is to be asked for now that the session is there.
+    /// Returns the user's values from before a restart that must be requested again.
     fn take_wishes(&mut self) -> Vec<(SessionOption, ConfigValue)> {
         let carried = std::mem::take(&mut self.carried).into_iter();
         let found = carried.filter_map(|(id, value)| {
@@ -168,10 +169,10 @@ impl Options {
         found.collect()
     }
 
-    /// Returns the option and the value that a wish means.
+    /// Returns the option and the value that a setting names.
     ///
     /// # Errors
-    /// A sentence, when there is no such option or value.
+    /// A sentence, if there is no such option or value.
     pub fn meant(&self, wish: &Setting) -> Result<(SessionOption, ConfigValue), String> {
         let no_modes = || "The agent has no modes to choose from.".to_owned();
         let (option, value) = match wish {
@@ -200,7 +201,7 @@ impl Options {
         }
     }
 
-    /// Notes that a change is asked for; returns its number.
+    /// Records a requested change; returns its number.
     fn ask(&mut self, option: &str, value: ConfigValue) -> u64 {
         let change = self.change(option, value);
         let number = change.number;
@@ -210,14 +211,14 @@ impl Options {
         number
     }
 
-    /// Notes what the user is choosing.
+    /// Records the change that the user is choosing.
     fn choose(&mut self, option: &str, value: ConfigValue, token: Token<Timer>) {
         let change = self.change(option, value);
         self.choosing = Some((change, token));
         self.refresh();
     }
 
-    /// Takes what the user has chosen: at this timer, or at once.
+    /// Takes the chosen change: if this is its timer, or always if `timer` is `None`.
     fn take_chosen(&mut self, timer: Option<Token<Timer>>) -> Option<(SessionOption, ConfigValue)> {
         let due = |of: &mut (Change, Token<Timer>)| timer.is_none_or(|timer| of.1 == timer);
         let (change, _) = self.choosing.take_if(due)?;
@@ -228,7 +229,7 @@ impl Options {
 
     fn change(&mut self, option: &str, value: ConfigValue) -> Change {
         self.next += 1;
-        // Whatever the user was choosing there is past.
+        // This supersedes a choice in progress for the same option.
         self.choosing.take_if(|of| of.0.option == option);
         Change {
             number: self.next,
@@ -237,8 +238,8 @@ impl Options {
         }
     }
 
-    /// Takes the agent's answer to a change: all config options, where it tells of them, or that
-    /// it refuses. Returns the option as it was, unless the change is past.
+    /// Applies the agent's answer to a change: a refusal, or its config options if it sends them.
+    /// Returns the option's previous state, unless the change is no longer pending.
     fn answered(
         &mut self,
         number: u64,
@@ -264,7 +265,7 @@ impl Options {
         Some(option)
     }
 
-    /// Sets what the agent has taken without a word.
+    /// Applies a change that the agent has confirmed without a list of options.
     fn set(&mut self, change: &Change) {
         let mut held = self.held.iter_mut();
         if let Some(option) = held.find(|option| option.id == change.option) {
@@ -288,7 +289,7 @@ impl Options {
         }
     }
 
-    /// Returns what is new since this was asked last.
+    /// Returns the changes since the last call.
     fn news(&mut self) -> Option<News> {
         let mut news = News::default();
         if !Arc::ptr_eq(&self.told, &self.shown) {
@@ -315,7 +316,8 @@ impl Options {
         (news != News::default()).then_some(news)
     }
 
-    /// Returns what the transcript shall say of the mode or the model, which it has not yet.
+    /// Returns a line for the transcript about a change of mode or model that it does not yet
+    /// mention.
     fn line(&mut self, at: usize, purpose: Purpose) -> Option<Line> {
         let option = purpose.find(&self.held)?;
         let is_asked = self.asked.iter().any(|change| change.option == option.id);
@@ -336,7 +338,8 @@ impl Options {
     }
 }
 
-/// Returns a value as the option takes it: by the id or the name of a choice, or on or off.
+/// Returns the value in the option's form: the id of a choice that is given by id or name, or a
+/// boolean.
 fn fitting(option: &SessionOption, value: ConfigValue) -> Option<ConfigValue> {
     if let ConfigValue::Boolean(_) = option.value {
         return match &value {
@@ -363,7 +366,7 @@ fn fitting(option: &SessionOption, value: ConfigValue) -> Option<ConfigValue> {
     let found = found.or_else(|| words.iter().find_map(by_name));
     match found {
         Some(choice) => Some(ConfigValue::Id(choice.id.clone())),
-        // Nobody has said what it can be.
+        // The option has no list of choices, so any value is allowed.
         None if option.choices.is_empty() => Some(value),
         None => None,
     }

@@ -1,7 +1,7 @@
-//! Options between the user and the agent: asked for, answered, told of.
+//! Exchange of options with the user and the agent: requests, answers, announcements.
 //!
-//! Invariant: a mode that the user only passes on the way to another is never asked for, and what
-//! was chosen before a prompt is asked for before it.
+//! Invariants: a mode that the user only cycles past is not requested; a change chosen before a
+//! prompt is requested before the prompt is sent.
 
 use serde_json::Value;
 
@@ -16,11 +16,11 @@ use crate::spine::pending::reply::Timer;
 use acp::client::{self, ConfigValue};
 use acp::{SessionOption, Way};
 
-/// How long the user may take to go on to the mode after the next, in milliseconds.
+/// Time in which the user may cycle on to the next mode, in milliseconds.
 const CHOOSING_MS: u64 = 500;
 
 impl Model {
-    /// Sets what the user wants, now or as soon as the session is there.
+    /// Sets an option, now or once the session is open.
     pub(crate) fn set_option(&mut self, key: SessionKey, wish: Setting, fx: &mut Effects) {
         let agent = self.sessions.get(&key).and_then(|session| session.agent);
         let is_served = agent.is_some_and(|agent| self.is_staying(agent));
@@ -53,7 +53,7 @@ impl Model {
         }
     }
 
-    /// Asks for what the user has chosen: at this timer, or at once.
+    /// Requests the chosen change: when this timer fires, or at once if `timer` is `None`.
     pub(crate) fn ask_chosen_option(
         &mut self,
         key: SessionKey,
@@ -69,8 +69,7 @@ impl Model {
         }
     }
 
-    /// Takes what the agent says of the session it has opened, and asks for what was wanted of it
-    /// before.
+    /// Handles the options of a session the agent has opened, and requests the changes that waited.
     pub(crate) fn options_came(
         &mut self,
         key: SessionKey,
@@ -123,8 +122,7 @@ impl Model {
         };
     }
 
-    /// Takes the answer to a change: what the agent says it has now, or that it has what was asked
-    /// for; what it refuses stays as it was.
+    /// Handles the answer to a change: the agent's options, a bare confirmation, or a refusal.
     pub(crate) fn option_answered(
         &mut self,
         agent: AgentKey,
@@ -150,14 +148,14 @@ impl Model {
         }
     }
 
-    /// Announces what is new in the sessions' options.
+    /// Announces changes of the sessions' options.
     pub(crate) fn tell_options(&mut self, fx: &mut Effects) {
         for (key, session) in &mut self.sessions {
             let Some(news) = session.options.news() else {
                 continue;
             };
             for line in news.lines {
-                // The user's own doing is no reason to tear a sentence of the agent's apart.
+                // A change by the user must not interrupt the agent's message.
                 if !line.is_users || session.turn.is_none() {
                     session.transcript.notice(Level::Info, line.text);
                 }

@@ -1,6 +1,6 @@
-//! Tool calls in a transcript: begun, told more of, cut off.
+//! Tool calls in a transcript.
 //!
-//! Invariant: there is one entry for each id, whatever message it came in first.
+//! Invariant: each id has one entry, regardless of the kind of message that arrives first.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::text::Text;
 use acp::{ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 impl Transcript {
-    /// Merges what a message says of a tool call into the entry with its id, made if need be.
+    /// Merges a message about a tool call into the entry with its id, which is created if missing.
     pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
         let parent = patch.parent();
         if let Some(&index) = self.tools.get(&patch.id) {
@@ -44,7 +44,7 @@ impl Transcript {
         index
     }
 
-    /// Calls a tool call by another id, too; what has waited for that belongs to it.
+    /// Registers another id for a tool call, and adopts the entries that waited for it.
     pub fn call_also(&mut self, id: ToolCallId, known: &ToolCallId) {
         let Some(&index) = self.tools.get(known) else {
             return;
@@ -55,7 +55,7 @@ impl Transcript {
         }
     }
 
-    /// Lets the diffs of a tool call find their places in their files as they are now.
+    /// Locates the diffs of a tool call in the current texts of their files.
     pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
         let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
             return;
@@ -75,7 +75,7 @@ impl Transcript {
         }
     }
 
-    /// Forgets what a tool call shows: its id is used for another one from now on.
+    /// Drops the content of a tool call, because its id is reused for another one.
     pub fn forget_content(&mut self, id: &ToolCallId) {
         let Some(&at) = self.tools.get(id) else {
             return;
@@ -93,12 +93,12 @@ impl Transcript {
         }
     }
 
-    /// Marks every tool call that is not finished as cancelled.
+    /// Marks all unfinished tool calls as cancelled.
     pub fn cancel_tools(&mut self) {
         self.cancel_tools_but(|_| false);
     }
 
-    /// Marks every tool call that is not finished as cancelled, but for some.
+    /// Marks all unfinished tool calls as cancelled, except those that `is_kept` selects.
     pub fn cancel_tools_but(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             if let Entry::Tool(tool) = entry
@@ -116,7 +116,7 @@ impl Transcript {
         }
     }
 
-    /// Says that a tool call is as it will be, if it is over.
+    /// Marks a tool call that has ended as complete for the record.
     pub(super) fn settle_tool(&mut self, index: usize) {
         if let Some(Entry::Tool(tool)) = self.entries.get(index)
             && !tool.is_open()

@@ -1,6 +1,6 @@
-//! What a transcript is made of: one entry for each thing that was said, done or told.
+//! The entries of a transcript: messages, tool calls, plans and notices.
 //!
-//! Invariant: a message's text only grows, and its lines do not depend on how it was cut.
+//! Invariant: a message's text only grows, and its lines do not depend on its chunks' boundaries.
 
 use serde_json::Value;
 
@@ -12,23 +12,22 @@ use acp::{Content, PlanEntry};
 
 #[derive(Debug)]
 pub enum Entry {
-    /// What the user said.
     User(Message),
     Agent(Message),
     Thought(Message),
     Tool(Box<ToolCall>),
     Plan(Vec<PlanEntry>),
-    /// The client's own word on what happened.
+    /// A message from this client.
     Notice {
         level: Level,
         text: String,
     },
-    /// What goes along with a prompt: a line, and what is folded below it.
+    /// An attachment of a prompt, or another text: a line with folded lines below.
     Along {
         head: String,
         lines: Vec<Line>,
     },
-    /// An update nobody here knows, kept whole.
+    /// An update of an unknown kind, kept whole.
     Unknown {
         kind: String,
         raw: Value,
@@ -40,9 +39,9 @@ pub enum Entry {
 pub struct Message {
     pub id: Option<String>,
     pub markdown: Markdown,
-    /// It was said in one piece: what follows is another message.
+    /// It is complete: the next text begins another message.
     pub(super) whole: bool,
-    /// Line ends at the end: they are text only if more follows.
+    /// Trailing line ends, appended only if more text follows.
     pub(super) held: String,
 }
 
@@ -58,7 +57,7 @@ impl Message {
         message
     }
 
-    /// Returns a message of which nothing more is to come.
+    /// Returns a complete message.
     pub(crate) fn complete(id: Option<String>, text: &str) -> Self {
         let mut message = Self::new(id, text);
         message.whole = true;
@@ -66,7 +65,7 @@ impl Message {
         message
     }
 
-    /// What is no text stands on lines of its own.
+    /// Puts content that is not text on separate lines.
     pub(super) fn end_line_at(&mut self, content: &Content) {
         if !matches!(content, Content::Text(_)) && self.held.is_empty() {
             self.held.push('\n');
