@@ -1,6 +1,7 @@
-//! Terminals and the entries of transcripts that show them.
+//! Links terminals to the transcript entries that show them.
 //!
-//! Invariant: a terminal is dirty once, however much was printed since its entries were drawn.
+//! Invariant: a terminal is marked dirty once, regardless of the amount printed since its last
+//! draw.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,9 +23,9 @@ pub(crate) struct Showing<'a> {
     pub entry: usize,
     /// All terminals the call shows.
     pub ids: Vec<TerminalId>,
-    /// What the call says its terminals run.
+    /// The title the call gives its terminals.
     pub title: String,
-    /// The output in the call's result, where it is over.
+    /// The output in the call's result, once the call has ended.
     pub output: Option<Cow<'a, str>>,
     pub is_over: bool,
     pub is_in_turn: bool,

@@ -1,25 +1,25 @@
-//! What happens to terminals, and what the user wants of them.
+//! Events of terminals, from the host and the user.
 
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::TerminalKey;
 
 #[derive(Debug)]
 pub enum TerminalEvent {
-    /// The command runs.
+    /// The command has started.
     Started { terminal: TerminalKey, pid: u32 },
-    /// It does not, and never will; `why` is a sentence with the next step.
+    /// The command could not be started; `why` is a sentence with the next step.
     Failed { terminal: TerminalKey, why: String },
-    /// What the command has printed, escape codes and all, cut anywhere.
+    /// Raw output with escape codes; a chunk can end anywhere.
     Output {
         terminal: TerminalKey,
         bytes: Vec<u8>,
     },
-    /// The command has ended; all that it printed has been told before.
+    /// The command has ended; all its output was sent before this event.
     Exited {
         terminal: TerminalKey,
         exit: TerminalExit,
     },
-    /// Windows show a terminal's output now, all of which is wanted; or none does any more.
+    /// A window shows the terminal and needs all kept output; or none shows it now.
     Shown {
         terminal: TerminalKey,
         is_shown: bool,
@@ -29,12 +29,12 @@ pub enum TerminalEvent {
         terminal: TerminalKey,
         bytes: Vec<u8>,
     },
-    /// A terminal has another size on the screen.
+    /// The terminal's size on the screen changed.
     Resized {
         terminal: TerminalKey,
         columns: u16,
         rows: u16,
     },
-    /// The user ends what runs in a terminal.
+    /// The user kills the command.
     Kill { terminal: TerminalKey },
 }

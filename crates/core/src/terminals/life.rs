@@ -1,7 +1,6 @@
-//! What happens to terminals: their commands start, print and end, by themselves, by the user's will,
-//! or with their turn, their session and their agent.
+//! Applies terminal events, and ends commands with their turn, session or agent.
 //!
-//! Invariant: what is to end is ended also when it has not begun yet.
+//! Invariant: a command that is killed while it starts ends as soon as it has started.
 
 use super::TerminalEvent;
 use super::{State, Terminal, Terminals};
@@ -10,7 +9,7 @@ use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::{SessionKey, TerminalKey};
 
 impl Terminals {
-    /// Something happened in a terminal.
+    /// Applies a terminal event.
     pub(crate) fn apply(&mut self, event: TerminalEvent, fx: &mut Effects) {
         self.has_news |= matches!(
             event,
@@ -55,7 +54,7 @@ impl Terminals {
         self.all.get(&key).is_some_and(Terminal::runs)
     }
 
-    /// Ends what runs in a terminal; one that is being started ends as soon as it has begun.
+    /// Kills a terminal's command; one that is starting is killed once it has started.
     pub(super) fn kill(&mut self, key: TerminalKey, fx: &mut Effects) {
         if let Some(terminal) = self.all.get_mut(&key)
             && terminal.runs()
@@ -65,7 +64,7 @@ impl Terminals {
         }
     }
 
-    /// Ends what a cancelled turn has started and left running.
+    /// Kills the commands a cancelled turn started.
     pub(crate) fn kill_turn(&mut self, session: SessionKey, fx: &mut Effects) {
         for key in self.of(session) {
             let terminal = self.all.get(&key);
@@ -76,7 +75,7 @@ impl Terminals {
         }
     }
 
-    /// Ends a turn: what it started and nobody has ended goes on, unless it was cancelled.
+    /// Ends a turn; its commands keep running unless it was cancelled.
     pub(crate) fn end_turn(&mut self, session: SessionKey, is_cancelled: bool, fx: &mut Effects) {
         if is_cancelled {
             self.kill_turn(session, fx);
@@ -88,7 +87,7 @@ impl Terminals {
         }
     }
 
-    /// Forgets the terminals of a session that is closed; what runs in them ends.
+    /// Ends and removes the terminals of a closed session.
     pub(crate) fn forget_session(&mut self, session: SessionKey, fx: &mut Effects) {
         self.end_session(session, fx);
         for key in self.of(session) {

@@ -1,7 +1,7 @@
-//! A terminal in the transcript: its command, the end of its output, how it has ended.
+//! A terminal's lines in the transcript: its command, the end of its output, its exit status.
 //!
-//! Invariant: the lines are few, and what it costs to make them does not depend on how much was
-//! printed.
+//! Invariant: the number of lines is bounded, and building them costs the same for any amount of
+//! output.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use crate::render::diffview::whole;
 use crate::render::view::{Group, Line, Link};
 use acp::TerminalId;
 
-/// Lines of output shown while it runs, and when it has ended.
+/// Maximum lines of output while the command runs, and after it ended.
 const RUNNING: usize = 20;
 const ENDED: usize = 50;
 
-/// Lines of a command that are shown.
+/// Maximum lines of a command.
 const COMMAND: usize = 20;
 
-/// How much of a line of output is shown.
+/// Maximum characters of a line.
 const LINE: usize = 500;
 
-/// The terminals that a tool call shows, as lines; the rest of a terminal is not the transcript's.
+/// The lines of the terminals a tool call shows; all that the transcript holds of them.
 #[derive(Debug, Clone, Default)]
 pub struct ShownTerminals {
     all: Vec<ShownTerminal>,
@@ -31,14 +31,14 @@ pub struct ShownTerminals {
 pub struct ShownTerminal {
     pub id: TerminalId,
     pub lines: Option<Vec<Line>>,
-    /// Something was printed there.
+    /// The terminal has output.
     pub has_output: bool,
-    /// What is run in it, if this client runs it.
+    /// The command, if this client runs it.
     pub command: Option<String>,
 }
 
 impl ShownTerminals {
-    /// Adds a terminal that the tool call shows.
+    /// Adds a terminal of the tool call.
     pub fn add(&mut self, id: &TerminalId) {
         if self.get(id).is_none() {
             self.all.push(ShownTerminal {
@@ -50,7 +50,7 @@ impl ShownTerminals {
         }
     }
 
-    /// Takes a terminal's lines, which lead to `link`; whether they are other ones than before.
+    /// Sets a terminal's lines, linked to `link`; returns whether they changed.
     pub(crate) fn set(
         &mut self,
         id: &TerminalId,
@@ -80,7 +80,7 @@ impl ShownTerminals {
         self.all.iter()
     }
 
-    /// Adds a terminal as it was once shown.
+    /// Adds a terminal restored from a saved transcript.
     pub fn restore(&mut self, terminal: ShownTerminal) {
         self.all.push(terminal);
     }
@@ -89,20 +89,20 @@ impl ShownTerminals {
         self.all.iter().map(|entry| &entry.id)
     }
 
-    /// Returns whether a terminal shows any output, or is still to: of some that agents tell of
-    /// nothing is told but how it ended.
+    /// Returns whether a terminal has output or a command to show: agents report only the exit
+    /// status of some.
     pub fn has(&self, id: &TerminalId) -> bool {
         let is_said = |entry: &ShownTerminal| entry.has_output || entry.command.is_some();
         self.get(id).is_some_and(is_said)
     }
 
-    /// Returns a terminal's lines.
+    /// Returns a terminal's lines, or a placeholder.
     pub fn lines(&self, id: &TerminalId) -> Vec<Line> {
         let lines = self.get(id).and_then(|entry| entry.lines.clone());
         lines.unwrap_or_else(|| vec![whole(format!("terminal {}", id.0), "AcpDim")])
     }
 
-    /// Returns whether one of them shows this command already.
+    /// Returns whether one of the terminals already shows this command.
     pub fn show_command(&self, command: &str) -> bool {
         let commands = self.all.iter().filter_map(|entry| entry.command.as_ref());
         commands.into_iter().any(|run| run.contains(command.trim()))
@@ -110,7 +110,7 @@ impl ShownTerminals {
 }
 
 impl Terminal {
-    /// Returns what the transcript shows of it; `cwd` is the session's folder.
+    /// Returns the terminal's lines in the transcript; `cwd` is the session's folder.
     pub(super) fn lines(&self, cwd: &Path) -> Vec<Line> {
         let mut lines = Vec::new();
         if self.has_process {
@@ -141,7 +141,7 @@ impl Terminal {
         let group: Group = match &self.state {
             State::Exited(exit) => match (&exit.signal, exit.code) {
                 (None, Some(0)) => "AcpDim",
-                // Nobody knows, or the tool call says it.
+                // The status is unknown, or the tool call shows it.
                 (None, None) => return None,
                 _ => "AcpToolFailed",
             },
@@ -152,7 +152,7 @@ impl Terminal {
     }
 }
 
-/// Returns a line, or the beginning of a long one.
+/// Returns a line, truncated if it is long.
 fn clipped(line: &str) -> String {
     match line.char_indices().nth(LINE) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
@@ -160,7 +160,7 @@ fn clipped(line: &str) -> String {
     }
 }
 
-/// Returns a command as a shell would take it; what a shell is given to run, as it is.
+/// Returns a command as typed in a shell; for `sh -c SCRIPT`, the script itself.
 pub fn command_line(command: &str, args: &[String]) -> String {
     let name = command.rsplit('/').next().unwrap_or(command);
     let is_shell = matches!(name, "sh" | "bash" | "zsh" | "dash" | "fish" | "ksh");
@@ -175,7 +175,7 @@ pub fn command_line(command: &str, args: &[String]) -> String {
     }
 }
 
-/// Returns a text on one line.
+/// Returns the first line that is not blank, marked if more follow.
 pub fn title(command: &str) -> String {
     let mut lines = command
         .lines()

@@ -1,8 +1,8 @@
-//! Terminals: what agents run in them, and what they only show there.
+//! Terminals: the commands agents run here, and the output agents only display.
 //!
-//! Invariants: every request for a terminal is answered exactly once, however the command, its
-//! session and its agent end; what runs here is ended with its session and its agent; output is kept
-//! in bounded memory, and reaches the screen by frames alone.
+//! Invariants: every terminal request is answered exactly once, even if the command, its session or
+//! its agent ends first; a command ends with its session and its agent; output is kept in bounded
+//! memory and reaches the screen only through frames.
 
 mod entries;
 mod event;
@@ -36,11 +36,11 @@ use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
 use crate::view::snapshot::TerminalInfo;
 use acp::{RequestId, TerminalId, client};
 
-/// How much text an agent gets that names no limit, and the most one may ask for.
+/// Default and maximum number of bytes of output an agent can ask for.
 const DEFAULT_LIMIT: usize = 1 << 20;
 const MAX_LIMIT: usize = 16 << 20;
 
-/// How many that are over keep all that is kept for the screen, and how many are kept at all.
+/// Number of finished terminals that keep their full screen output, and that are kept in total.
 const WHOLE: usize = 50;
 const KEPT: usize = 500;
 
@@ -49,21 +49,21 @@ const KEPT: usize = 500;
 pub struct Terminals {
     all: BTreeMap<TerminalKey, Terminal>,
     names: HashMap<Name, Named>,
-    /// What the transcript does not show as it is.
+    /// Terminals whose transcript entries are stale.
     dirty: BTreeSet<Name>,
-    /// Those that windows show.
+    /// Terminals shown in windows.
     shown: BTreeSet<TerminalKey>,
-    /// One has come, gone or ended: lists and window bars shall say so.
+    /// A terminal was added, removed or has ended: lists and window bars are stale.
     has_news: bool,
-    /// How much frames may bring of what is printed.
+    /// Maximum amount of terminal output per frame.
     output: Output,
     next: u32,
 }
 
-/// A terminal as a session's agent calls it.
+/// A terminal id, which is unique only within its session.
 type Name = (SessionKey, TerminalId);
 
-/// What a name stands for, and the entries of the transcript that name it.
+/// The terminal with a given name, and the transcript entries that show it.
 #[derive(Debug, Default)]
 struct Named {
     terminal: Option<TerminalKey>,
@@ -74,33 +74,33 @@ struct Named {
 pub struct Terminal {
     session: SessionKey,
     id: TerminalId,
-    /// A command of this client's runs in it, or has run.
+    /// This client runs, or has run, a command in it.
     has_process: bool,
-    /// The process of the agent that asked for it.
+    /// The agent process that requested it.
     agent: Option<AgentKey>,
-    /// The command line, whole.
+    /// The full command line.
     command: String,
     title: Arc<str>,
     cwd: Arc<Path>,
     state: State,
     plain: Plain,
     tail: Tail,
-    /// The request that made it, until it is answered.
+    /// The pending `terminal/create` request.
     created: Option<RequestId>,
-    /// Requests that wait for its end.
+    /// Pending `terminal/wait_for_exit` requests.
     waiters: Vec<RequestId>,
-    /// The agent needs it no more.
+    /// The agent has released it.
     is_released: bool,
-    /// It was made in the turn that is running.
+    /// It was created in the running turn.
     is_of_turn: bool,
-    /// It is to end as soon as it has begun.
+    /// It is killed as soon as it has started.
     is_doomed: bool,
-    /// What it shows is what the tool call said of its output, for want of more.
+    /// Its output is only the text of the tool call's result, because the agent sent nothing else.
     is_stand_in: bool,
     shown: Option<Shown>,
 }
 
-/// How a terminal stands.
+/// The state of a terminal's command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// The command is being started.
@@ -112,7 +112,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word for it.
+    /// Returns its name.
     pub fn word(&self) -> &'static str {
         match self {
             State::Starting => "starting",
@@ -122,13 +122,13 @@ impl State {
         }
     }
 
-    /// Tells whether nothing more will come of it.
+    /// Returns whether the command has ended or could not be started.
     pub fn is_over(&self) -> bool {
         matches!(self, State::Exited(_) | State::Failed(_))
     }
 
-    /// Returns how it has ended, if it has: `exit code 3`, `killed by SIGKILL`, `ended`, or why it
-    /// was never started.
+    /// Returns how the command ended: `exit code 3`, `killed by SIGKILL`, `ended`, or why it could
+    /// not be started.
     pub fn end(&self) -> Option<String> {
         match self {
             State::Starting | State::Running => None,
@@ -141,7 +141,7 @@ impl State {
         }
     }
 
-    /// Returns how the command has ended, for the agent.
+    /// Returns the exit status to send to the agent.
     fn exit(&self) -> Option<client::Exit<'_>> {
         match self {
             State::Exited(exit) => Some(client::Exit {
@@ -154,7 +154,7 @@ impl State {
 }
 
 impl Terminal {
-    /// Returns one that only shows what it is told, of which the agent can ask for `limit` bytes.
+    /// Returns a terminal without a process; `limit` bounds the output the agent can ask for.
     fn new(session: SessionKey, id: TerminalId, limit: usize, cwd: &Path) -> Self {
         Self {
             session,
@@ -177,7 +177,7 @@ impl Terminal {
         }
     }
 
-    /// Takes in more output.
+    /// Appends output.
     fn print(&mut self, bytes: &[u8]) {
         self.plain.push(bytes);
         self.tail.push(bytes);
@@ -202,31 +202,31 @@ impl Terminal {
 }
 
 impl Terminals {
-    /// Returns what is known of each, oldest first.
+    /// Returns a description of each terminal, oldest first.
     pub fn infos(&self) -> Vec<TerminalInfo> {
         let all = self.all.iter();
         all.map(|(key, terminal)| terminal.info(*key)).collect()
     }
 
-    /// Returns how many of a session's are running.
+    /// Returns the number of running terminals of a session.
     pub fn running(&self, session: SessionKey) -> usize {
         let all = self.all.values();
         all.filter(|terminal| terminal.session == session && !terminal.state.is_over())
             .count()
     }
 
-    /// Finds the terminal an agent means.
+    /// Returns the terminal with an agent's id.
     pub fn find(&self, session: SessionKey, id: &TerminalId) -> Option<TerminalKey> {
         self.names.get(&(session, id.clone()))?.terminal
     }
 
-    /// Tells whether a frame has something to bring.
+    /// Returns whether the next frame has a change to draw.
     pub(crate) fn is_dirty(&self) -> bool {
         let is_printed = !self.dirty.is_empty() || self.is_shown_dirty();
         self.has_news || is_printed && self.output != Output::Held
     }
 
-    /// Returns the raw ids of an agent's requests that wait for a command, most often for its end.
+    /// Returns the raw ids of an agent's pending requests that wait for a command to start or end.
     #[cfg(test)]
     pub(crate) fn waiting(&self, agent: AgentKey) -> Vec<String> {
         let mine = self.all.values().filter(|t| t.agent == Some(agent));
@@ -236,7 +236,7 @@ impl Terminals {
             .collect()
     }
 
-    /// Returns what windows should show of commands that have printed little.
+    /// Returns the output windows should show, for commands that printed little.
     #[cfg(test)]
     pub(crate) fn windows(&self) -> Vec<(TerminalKey, Vec<u8>)> {
         let shown = self.shown.iter().filter_map(|key| {
@@ -264,7 +264,7 @@ impl Terminals {
             .collect()
     }
 
-    /// Says that the transcript does not show a terminal as it is.
+    /// Marks a terminal's transcript entries stale.
     fn mark(&mut self, session: SessionKey, id: &TerminalId) {
         let name = (session, id.clone());
         let is_named = |named: &Named| !named.entries.is_empty();
@@ -273,7 +273,7 @@ impl Terminals {
         }
     }
 
-    /// Gives up what is kept of terminals that are over, the oldest first, where there are many.
+    /// Shrinks and then removes the oldest finished terminals beyond [`WHOLE`] and [`KEPT`].
     fn tidy(&mut self) {
         let is_over = |terminal: &Terminal| {
             terminal.state.is_over() && (terminal.is_released || !terminal.has_process)
@@ -295,7 +295,7 @@ impl Terminals {
         }
     }
 
-    /// Forgets a terminal; what the transcript shows of it stays.
+    /// Removes a terminal; the transcript keeps its lines.
     fn remove(&mut self, key: TerminalKey) {
         self.shown.remove(&key);
         self.has_news = true;

@@ -1,26 +1,25 @@
-//! When terminals are fed while the user is typing in another window: between the keys.
+//! Schedules terminal output between keystrokes while the user types in another window.
 //!
-//! Invariants: from a key until it is on the screen nothing is fed; what is printed waits no longer
-//! than [`CALM`] and a key, so the output stays live however fast somebody types.
+//! Invariants: no output is drawn between a key and its echo on the screen; output waits for at
+//! most [`CALM`] and one key, so it stays live at any typing speed.
 
 use std::time::Duration;
 
 use super::Output;
 
-/// So long after the last key the user is typing no more.
+/// The user counts as typing for this long after a key.
 pub const TYPING: Duration = Duration::from_millis(500);
 
-/// So long after a key it is on the screen, and the next one is furthest away.
+/// The time a key needs to reach the screen; the next one is then furthest away.
 const DRAWN: Duration = Duration::from_millis(2);
 
-/// How far what is fed behind keys is apart at least.
+/// Minimum time between two updates that follow keys.
 const APART: Duration = Duration::from_millis(50);
 
-/// After this time a terminal is fed without a key before it.
+/// Time after which a terminal is updated without waiting for a key.
 const CALM: Duration = Duration::from_millis(100);
 
-/// When the user has typed, and when terminals were fed; times are counted from any moment that
-/// stays the same.
+/// Times of the last key and of the last update, measured from a fixed moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pace {
     pub key: Option<Duration>,
@@ -28,7 +27,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Returns how much a frame may bring now; where that is nothing, also when it may.
+    /// Returns how much output a frame may contain now; for [`Output::Held`], also when that
+    /// changes.
     pub fn at(self, now: Duration) -> (Output, Duration) {
         let is_typing = |key: &Duration| now.saturating_sub(*key) < TYPING;
         let Some(key) = self.key.filter(is_typing) else {
@@ -50,7 +50,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// What a frame may bring `now`, and when it may otherwise; in milliseconds.
+    /// Checks the output allowed `now` and the time it is due, in milliseconds.
     #[track_caller]
     fn check(key: Option<u64>, fed: Option<u64>, now: u64, output: Output, due: u64) {
         let after = Duration::from_millis;

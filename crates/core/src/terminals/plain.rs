@@ -1,7 +1,7 @@
-//! What a command has printed as plain text: no escape codes, each line as it was left.
+//! A command's output as plain text, without escape codes and with overwrites applied.
 //!
-//! Invariants: the text does not depend on how the output was cut; it is valid text within the limit,
-//! the end of all that there was, and said to be cut if and only if something is missing.
+//! Invariants: the text does not depend on the chunks; it is valid UTF-8, the end of all output,
+//! within the limit; it is reported as cut if and only if something is missing.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use vte::Parser;
 
 use super::screen::{Screen, ceil};
 
-/// What is kept at least, for the screen.
+/// Minimum size kept for the screen.
 const KEPT: usize = 64 * 1024;
 
-/// Returns a text as a screen would show it; `None` when no escape code is in it.
+/// Returns a text as a screen would show it; `None` if it contains no escape code.
 pub fn without_codes(text: &str) -> Option<String> {
     text.contains('\x1b').then(|| on_screen(text))
 }
@@ -25,17 +25,17 @@ pub fn on_screen(text: &str) -> String {
     plain.text().0.to_owned()
 }
 
-/// Plain text that is cut from the beginning.
+/// Plain text that drops its beginning when it grows too long.
 pub struct Plain {
     parser: Parser,
-    /// The bytes of a character whose end has not come yet.
+    /// The bytes of an incomplete character.
     partial: Vec<u8>,
     screen: Screen,
     limit: usize,
 }
 
 impl Plain {
-    /// Returns an empty text of which `limit` bytes are given out at most.
+    /// Returns an empty text that gives out at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self::keeping(limit, limit.max(KEPT))
     }
@@ -49,7 +49,7 @@ impl Plain {
         }
     }
 
-    /// Takes in more output, cut anywhere.
+    /// Appends output; a chunk can end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         while !self.partial.is_empty()
@@ -63,15 +63,14 @@ impl Plain {
         self.take(bytes);
     }
 
-    /// Takes the end of the output: what is left of a character is none.
+    /// Ends the output; an incomplete character becomes U+FFFD.
     pub fn finish(&mut self) {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.parser.advance(&mut self.screen, REPLACEMENT);
         }
     }
 
-    /// Returns the end of the text, as much as the limit lets through, and whether something is
-    /// missing before it.
+    /// Returns the end of the text, within the limit, and whether its beginning is missing.
     pub fn text(&self) -> (&str, bool) {
         let text = &self.screen.text;
         let start = ceil(text, text.len().saturating_sub(self.limit));
@@ -79,9 +78,9 @@ impl Plain {
         (text.get(start..).unwrap_or_default(), is_cut)
     }
 
-    /// Returns the last lines, at most `most`, and how many there are above them.
+    /// Returns the last lines, at most `most`, and the number of lines above them.
     ///
-    /// Blank lines at the end are none.
+    /// Trailing blank lines do not count.
     pub fn last_lines(&self, most: usize) -> (Vec<&str>, usize) {
         let text = self.screen.text.trim_end_matches(['\n', ' ']);
         if text.is_empty() {
@@ -96,7 +95,7 @@ impl Plain {
         (lines, above)
     }
 
-    /// Gives up what no agent asks for any more.
+    /// Discards text that agents can no longer ask for.
     pub fn shrink(&mut self) {
         self.limit = self.limit.min(KEPT);
         self.screen.keep = KEPT;
@@ -104,7 +103,7 @@ impl Plain {
         self.screen.text.shrink_to_fit();
     }
 
-    /// Takes bytes that begin with a character; the parser never sees a part of one.
+    /// Parses bytes that start at a character; the parser never gets an incomplete one.
     fn take(&mut self, bytes: &[u8]) {
         let mut chunks = bytes.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
@@ -133,7 +132,7 @@ impl fmt::Debug for Plain {
 
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
-/// Returns whether bytes are the beginning of a character.
+/// Returns whether bytes are an incomplete character.
 fn may_go_on(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
@@ -145,7 +144,7 @@ mod tests {
     use super::super::screen::LINE;
     use super::*;
 
-    /// What is kept at least in tests that shall cut often.
+    /// Minimum size kept in tests that cut often.
     const FEW: usize = 3 * LINE;
 
     fn plain(output: &[u8], limit: usize) -> Plain {
@@ -290,7 +289,7 @@ mod tests {
             prop_assert!(text.len() <= limit);
             prop_assert!(all.ends_with(text));
             prop_assert_eq!(is_cut, text.len() < all.len());
-            // No more is cut off than one character that would not fit.
+            // At most one character that does not fit is missing.
             prop_assert!(!is_cut || text.len() + 4 > limit);
         }
 

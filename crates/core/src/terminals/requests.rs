@@ -1,6 +1,6 @@
-//! What agents ask of terminals: `terminal/*`, and the answers.
+//! Handles and answers agents' `terminal/*` requests.
 //!
-//! Invariant: a request is taken out of where it waits and answered in one step.
+//! Invariant: a pending request is removed and answered in one step.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::spine::event::{TerminalExit, TerminalSpec};
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
 use acp::{RequestId, RpcError, TerminalCall, TerminalId, client, rpc};
 
-/// The size of a terminal that no window shows: wide, since what is read by agents should not be
-/// cut into lines for a screen.
+/// The size of a terminal not shown in a window: wide, so that output read by agents is not wrapped
+/// for a screen.
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 40;
 
-/// A request of an agent about the terminals of a session, and what the session adds to it.
+/// An agent's request about a session's terminals, with the session's state.
 #[derive(Debug)]
 pub struct Caller<'a> {
     pub agent: AgentKey,
     pub request: &'a RequestId,
     pub session: SessionKey,
-    /// Where a command runs that names no folder.
+    /// Default folder of commands.
     pub folder: &'a Path,
-    /// The agent is being stopped; it starts nothing more.
+    /// The agent is being stopped and cannot start commands.
     pub is_leaving: bool,
     /// A turn of the session is running.
     pub is_in_turn: bool,
@@ -49,7 +49,7 @@ impl Caller<'_> {
 }
 
 impl Terminals {
-    /// Carries out a request of an agent, and answers it now or when its command has ended.
+    /// Handles a request; some are answered only when the command has ended.
     pub(crate) fn request(&mut self, caller: &Caller<'_>, call: TerminalCall, fx: &mut Effects) {
         if let Err(error) = self.call(caller, call, fx) {
             fx.refuse(caller.agent, caller.request, error);
@@ -111,7 +111,7 @@ impl Terminals {
         Ok(())
     }
 
-    /// Starts a command; the request is answered when it runs.
+    /// Starts a command; the request is answered once it runs.
     fn create(
         &mut self,
         caller: &Caller<'_>,
@@ -136,14 +136,14 @@ impl Terminals {
         fx.push(Effect::Host(HostEffect::StartTerminal { terminal, spec }));
     }
 
-    /// Returns an id for the next terminal that no agent has made up for one of its own.
+    /// Returns an unused id for the next terminal: agents can make up ids too.
     fn free_id(&self, session: SessionKey) -> TerminalId {
         let ids = (self.next + 1..).map(|n| TerminalId(format!("term-{n}").into()));
         let mut free = ids.filter(|id| self.find(session, id).is_none());
         free.next().unwrap_or_else(|| TerminalId(Arc::from("term")))
     }
 
-    /// Finds the terminal a request is about.
+    /// Returns the terminal a request names.
     fn asked(&self, caller: &Caller<'_>, id: &TerminalId) -> Result<TerminalKey, RpcError> {
         let found = self.find(caller.session, id);
         let terminal = found.and_then(|found| self.all.get(&found));
@@ -162,7 +162,7 @@ impl Terminals {
         }
     }
 
-    /// The agent needs a terminal no more; who waits for its end still hears of it.
+    /// Marks a terminal as released by the agent; pending requests for its end are still answered.
     fn release(&mut self, key: TerminalKey) {
         if let Some(terminal) = self.all.get_mut(&key) {
             terminal.is_released = true;
@@ -175,7 +175,7 @@ impl Terminals {
 
     pub(super) fn started(&mut self, key: TerminalKey, fx: &mut Effects) {
         let Some(terminal) = self.all.get_mut(&key) else {
-            // Its session was closed meanwhile.
+            // Its session was closed before the command started.
             fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
             return;
         };
@@ -233,7 +233,7 @@ impl Terminals {
         }
     }
 
-    /// Answers those who wait for a terminal's end, if it has come.
+    /// Answers the pending requests for a terminal's end, if it has ended.
     fn answer_waiters(&mut self, key: TerminalKey, fx: &mut Effects) {
         let Some(terminal) = self.all.get_mut(&key) else {
             return;
@@ -254,7 +254,7 @@ impl Terminals {
         }
     }
 
-    /// Ends a session's terminals, for its agent goes: who waits is answered at once.
+    /// Ends a session's terminals because its agent stops; refuses the pending requests.
     pub(crate) fn end_session(&mut self, session: SessionKey, fx: &mut Effects) {
         for key in self.of(session) {
             self.kill(key, fx);
@@ -276,7 +276,7 @@ impl Terminals {
         }
     }
 
-    /// An agent takes back a request; if it waits for a terminal's end, it waits no more.
+    /// Answers a cancelled request if it was waiting for a terminal's end.
     pub(crate) fn waiter_cancelled(
         &mut self,
         agent: AgentKey,

@@ -1,37 +1,37 @@
-//! The text that a terminal's codes leave: each line as a screen would show it.
+//! Applies a terminal's control codes to plain text, line by line.
 //!
-//! Invariants: memory is bounded, and each character costs the same however much there is; only the
-//! last [`LINE`] bytes of the current line can still change, so nothing that was printed is ever lost
-//! to a stray `\r`.
+//! Invariants: memory is bounded, and each character costs the same for any amount of text; only
+//! the last [`LINE`] bytes of the current line can change, so a stray `\r` cannot erase earlier
+//! output.
 
 use vte::{Params, Perform};
 
-/// How much of the end of a line can still be overwritten.
+/// Maximum size of the end of a line that can be overwritten.
 pub(super) const LINE: usize = 4096;
 
-/// How far to the right of a line's end the cursor may be moved.
+/// Maximum distance of the cursor from the end of a line.
 const COLUMNS: usize = 1000;
 
-/// The text, and where the next character goes.
+/// The text and the cursor.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) text: String,
-    /// How much may stay when the beginning is cut off.
+    /// The size to keep when the beginning is cut off.
     pub(super) keep: usize,
-    /// Something was cut off.
+    /// The beginning was cut off.
     pub(super) is_cut: bool,
-    /// Line ends in all of the text, also in what was cut off.
+    /// Number of line ends, including those cut off.
     pub(super) ends: usize,
-    /// Where what can still be overwritten begins.
+    /// Start of the text that can be overwritten.
     line: usize,
-    /// Where the next character goes: at the end, or over one that is there.
+    /// The cursor: at the end, or on an existing character.
     at: usize,
-    /// How many columns to the right of the end the cursor is.
+    /// Number of columns from the end of the text to the cursor.
     gap: usize,
 }
 
 impl Screen {
-    /// Returns an empty one, of whose text `keep` bytes stay when the beginning is cut off.
+    /// Returns an empty screen that keeps `keep` bytes when the beginning is cut off.
     pub(super) fn new(keep: usize) -> Self {
         Self {
             keep,
@@ -43,13 +43,13 @@ impl Screen {
         self.at == self.text.len()
     }
 
-    /// Returns the characters of the line that can still change, up to the cursor.
+    /// Returns the cursor's column, counted from the start of the text that can be overwritten.
     fn column(&self) -> usize {
         let before = self.text.get(self.line..self.at).unwrap_or_default();
         before.chars().count() + self.gap
     }
 
-    /// Puts a character where the cursor is.
+    /// Writes a character at the cursor.
     fn put(&mut self, c: char) {
         if self.is_at_end() {
             for _ in 0..std::mem::take(&mut self.gap) {
@@ -72,7 +72,7 @@ impl Screen {
         self.text.get(self.at..)?.chars().next()
     }
 
-    /// Lets go of the beginning of a line that has become too long to be overwritten whole.
+    /// Makes the beginning of a long line permanent.
     fn settle(&mut self) {
         if self.text.len() - self.line > LINE {
             self.line = ceil(&self.text, self.text.len() - LINE / 2);
@@ -89,8 +89,7 @@ impl Screen {
         self.cut_if_long();
     }
 
-    /// Cuts when there is a quarter more than is kept, so that each byte is moved a few times at
-    /// most.
+    /// Cuts once the text is a quarter too long, so that each byte is moved only a few times.
     fn cut_if_long(&mut self) {
         if self.text.len() > self.keep.saturating_add(self.keep / 4) {
             self.cut();
@@ -99,7 +98,7 @@ impl Screen {
 
     pub(super) fn cut(&mut self) {
         let surplus = self.text.len().saturating_sub(self.keep);
-        // What can still be overwritten stays.
+        // Keeps the text that can be overwritten.
         let mut end = surplus.min(self.line);
         while !self.text.is_char_boundary(end) {
             end -= 1;
@@ -150,7 +149,7 @@ impl Screen {
         }
     }
 
-    /// Erases in the line: from the cursor on (0), up to it (1), all of it (2).
+    /// Erases part of the line: from the cursor (0), to the cursor (1), all of it (2).
     fn erase_line(&mut self, what: usize) {
         let column = self.column();
         match what {
@@ -203,7 +202,7 @@ impl Perform for Screen {
             }
             'K' => self.erase_line(param),
             'J' if param == 0 => self.erase_line(0),
-            // What is put elsewhere on the screen is no part of this line.
+            // Text written elsewhere on the screen is not part of this line.
             'H' | 'f' | 'd' if self.text.len() > self.line => self.end_line(),
             _ => {}
         }
@@ -216,7 +215,7 @@ impl Perform for Screen {
     }
 }
 
-/// Returns the first boundary of a character from `at` on.
+/// Returns the first character boundary at or after `at`.
 pub(super) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len())
         .find(|&at| text.is_char_boundary(at))

@@ -1,8 +1,8 @@
-//! What windows show of terminals: their output, frame by frame.
+//! Sends terminals' output to the windows that show them, frame by frame.
 //!
-//! Invariants: one frame brings at most [`FRAME`] bytes of all terminals together, shared fairly;
-//! who falls behind goes on at the end, with a mark where something was left out, and is shown all
-//! that is kept once the command has ended.
+//! Invariants: a frame contains at most [`FRAME`] bytes of all terminals together, shared fairly; a
+//! window that falls behind skips to the end, with a mark at the gap, and gets all kept output once
+//! the command has ended.
 
 use std::collections::BTreeSet;
 
@@ -11,27 +11,25 @@ use super::{Terminal, Terminals};
 use crate::render::view::Patch;
 use crate::spine::ids::TerminalKey;
 
-/// How much output one frame may bring: Neovim takes it in within two milliseconds, even where all
-/// of it is coloured.
+/// Maximum output per frame: Neovim processes it within two milliseconds, even if all of it is
+/// coloured.
 const FRAME: usize = 24 * 1024;
 
-/// How much that is while the user is typing: not more than a screen or two, and no key waits.
+/// The same while the user is typing: a screen or two, so that no key waits.
 const LITTLE: usize = 4 * 1024;
 
-/// Stands where something was left out; what was cut off, a colour or a character, has no effect on
-/// what follows.
+/// Marks a gap; cancels the escape code, colour or character that was cut off before it.
 const CUT: &[u8] = "\x18\x1b[!p\r\n\x1b[2m⋯\x1b[m\r\n".as_bytes();
 
-/// How much of what terminals print a frame may bring.
+/// The amount of terminal output a frame may contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Output {
-    /// Nobody is typing.
+    /// The user is not typing.
     #[default]
     Much,
     /// Between two keys.
     Little,
-    /// None: a key is on its way to the screen. What is printed makes nobody ask for a frame either
-    /// until one is asked for that may bring it.
+    /// None: a key is being drawn. Output does not request a frame until one may contain it.
     Held,
 }
 
@@ -45,21 +43,21 @@ impl Output {
     }
 }
 
-/// How far a window has come with a terminal's output.
+/// A window's position in a terminal's output.
 #[derive(Debug)]
 pub(super) struct Shown {
-    /// The number of the next byte.
+    /// Number of the next byte to send.
     at: u64,
-    /// What was shown before is over.
+    /// The window is emptied before the next bytes.
     is_anew: bool,
-    /// Something was left out.
+    /// Output was skipped.
     has_gap: bool,
-    /// And the mark that says so is still to come.
+    /// The mark for the gap is still to be sent.
     is_cut: bool,
 }
 
 impl Shown {
-    /// Returns a window that shows nothing yet, and wants all that is kept.
+    /// Returns the state of an empty window that gets all kept output.
     pub(super) fn new(tail: &Tail) -> Self {
         Self {
             at: tail.begin(TAIL),
@@ -71,7 +69,7 @@ impl Shown {
 }
 
 impl Terminals {
-    /// Begins to show a terminal, or stops.
+    /// Starts or stops showing a terminal.
     pub(super) fn set_shown(&mut self, key: TerminalKey, is_shown: bool) {
         let Some(terminal) = self.all.get_mut(&key) else {
             return;
@@ -83,12 +81,12 @@ impl Terminals {
         };
     }
 
-    /// Takes how much frames may bring from now on.
+    /// Sets the amount of output frames may contain.
     pub(crate) fn set_output(&mut self, output: Output) {
         self.output = output;
     }
 
-    /// Returns whether a window is behind.
+    /// Returns whether a window lacks output.
     pub(super) fn is_shown_dirty(&self) -> bool {
         let shown = self.shown.iter().filter_map(|key| self.all.get(key));
         shown
@@ -96,7 +94,7 @@ impl Terminals {
             .any(|terminal| terminal.behind(self.output) > 0)
     }
 
-    /// Brings windows further, as much as one frame may.
+    /// Returns the next output for each window, within the limit of one frame.
     pub(crate) fn shown_patches(&mut self) -> Vec<Patch> {
         let mut left = self.output.bytes();
         if left == 0 {
@@ -113,7 +111,7 @@ impl Terminals {
             }
         }
         let mut patches = Vec::new();
-        // Who needs less than its share leaves the rest to the others.
+        // A window that needs less than its share leaves the rest to the others.
         for (index, (_, key)) in behind.iter().enumerate() {
             let share = left / (behind.len() - index);
             let Some(terminal) = self.all.get_mut(key) else {
@@ -132,7 +130,7 @@ impl Terminals {
 }
 
 impl Terminal {
-    /// Returns how much its window does not show yet; 1 where it only has to be emptied.
+    /// Returns the number of bytes its window lacks; 1 if the window only needs to be emptied.
     fn behind(&self, output: Output) -> usize {
         let Some(shown) = &self.shown else {
             return 0;
@@ -143,8 +141,8 @@ impl Terminal {
         rest.max(usize::from(shown.is_anew || is_to_fill))
     }
 
-    /// Leaves out what is no longer there, and what would be old by the time it is shown; when all
-    /// has been printed and nobody types, all that is kept is shown.
+    /// Skips output that was dropped or would be outdated when shown; once the command has ended
+    /// and the user is not typing, starts again with all kept output.
     fn catch_up(&mut self, output: Output) {
         let (is_over, most) = (self.state.is_over(), output.bytes());
         let Some(shown) = &mut self.shown else {
@@ -165,7 +163,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the next bytes for its window, and whether it begins anew with them.
+    /// Returns the next bytes for its window, and whether the window is emptied first.
     fn read_on(&mut self, most: usize) -> (bool, Vec<u8>) {
         let Some(shown) = &mut self.shown else {
             return (false, Vec::new());
@@ -191,7 +189,7 @@ impl Terminal {
     }
 }
 
-/// Returns text with each line's end as a terminal needs it; it may be twice as long.
+/// Returns text with `\r\n` line ends; it can be twice as long.
 fn with_returns(text: &[u8], before: Option<u8>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 32);
     let mut last = before;

@@ -1,25 +1,25 @@
-//! The end of what a command has printed, as it has printed it, for a screen that follows it.
+//! The end of a command's raw output, for windows that follow it.
 //!
-//! Invariants: memory is bounded; who reads on gets each byte once and in order, or is told that it
-//! begins anew; what is read begins with a line where something is missing before it.
+//! Invariants: memory is bounded; a reader gets each byte once and in order, or learns that it must
+//! start again; if output is missing before a read, the read begins with a line.
 
-/// How much is kept for the screen.
+/// Maximum size kept for the screen.
 pub const TAIL: usize = 1 << 20;
 
-/// How much is kept of a terminal that is over when there are many.
+/// Maximum size kept of an old terminal that has ended, when there are many.
 const REST: usize = 64 * 1024;
 
-/// Bytes that are numbered from the first one that was ever printed.
+/// The last bytes of the output, numbered from the first byte ever printed.
 #[derive(Debug, Default)]
 pub struct Tail {
     bytes: Vec<u8>,
-    /// The number of the first byte that is still there.
+    /// Number of the first byte kept.
     start: u64,
 }
 
 impl Tail {
     pub fn push(&mut self, bytes: &[u8]) {
-        // Of more than is kept only the end is copied.
+        // Copies only the end of a chunk larger than the limit.
         if let Some(skipped) = bytes.len().checked_sub(TAIL)
             && skipped > 0
         {
@@ -35,7 +35,7 @@ impl Tail {
         }
     }
 
-    /// Gives up all but the last part.
+    /// Discards all but the last [`REST`] bytes.
     pub fn shrink(&mut self) {
         self.keep(REST);
         self.bytes.shrink_to_fit();
@@ -47,18 +47,18 @@ impl Tail {
         self.start += surplus as u64;
     }
 
-    /// Returns how many bytes there have been.
+    /// Returns the number of bytes ever printed.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// Returns whether everything from `at` on is there.
+    /// Returns whether all bytes from `at` are kept.
     pub fn has(&self, at: u64) -> bool {
         at >= self.start
     }
 
-    /// Returns where to begin in order to read at most the last `most` bytes: where nothing is
-    /// missing before, or with a line.
+    /// Returns where to start reading at most the last `most` bytes: at the first byte ever
+    /// printed, or at a line.
     pub fn begin(&self, most: usize) -> u64 {
         let from = self.bytes.len().saturating_sub(most);
         if from == 0 && self.start == 0 {
@@ -69,7 +69,7 @@ impl Tail {
         self.start + (from + line) as u64
     }
 
-    /// Returns what comes at `at`, at most `most` bytes.
+    /// Returns at most `most` bytes from `at`.
     pub fn read(&self, at: u64, most: usize) -> &[u8] {
         let from = at.saturating_sub(self.start);
         let from =
@@ -78,13 +78,13 @@ impl Tail {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    /// Returns the byte before `at`, if it is still there.
+    /// Returns the byte before `at`, if it is kept.
     pub fn before(&self, at: u64) -> Option<u8> {
         let index = at.checked_sub(self.start)?.checked_sub(1)?;
         self.bytes.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Returns whether `text` is all that was ever printed and something more.
+    /// Returns whether `text` repeats all output so far and continues it.
     pub fn is_begun_by(&self, text: &[u8]) -> bool {
         let Ok(end) = usize::try_from(self.end()) else {
             return false;

@@ -1,7 +1,6 @@
-//! Terminals that agents only show: commands they run themselves, told in the `_meta` of tool calls.
+//! Terminals that agents run themselves and report in the `_meta` of tool calls.
 //!
-//! Invariant: whatever is told of a terminal, in whatever order, is kept; the last word on how it has
-//! ended counts.
+//! Invariant: all reports of a terminal are kept in any order; the last known exit status wins.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::spine::ids::{SessionKey, TerminalKey};
 use acp::{News, TerminalNews};
 
 impl Terminals {
-    /// Takes in what is told of a terminal; `cwd` is the session's folder.
+    /// Applies a report of a terminal; `cwd` is the session's folder.
     pub(super) fn told(&mut self, session: SessionKey, news: TerminalNews, cwd: &Path) {
         let TerminalNews { terminal: id, what } = news;
         let key = match self.find(session, &id) {
@@ -28,7 +27,7 @@ impl Terminals {
         let Some(terminal) = self.all.get_mut(&key) else {
             return;
         };
-        // What runs here is known at first hand.
+        // The host's events are authoritative for commands run here.
         if terminal.has_process {
             return;
         }
@@ -63,7 +62,7 @@ impl Terminals {
         self.mark(session, &id);
     }
 
-    /// Ends one that is only shown, when nobody will tell more of it.
+    /// Ends a terminal without a process, because no further reports will arrive.
     pub(super) fn end_told(&mut self, key: TerminalKey) {
         let Some(terminal) = self.all.get_mut(&key) else {
             return;
@@ -79,7 +78,7 @@ impl Terminals {
         self.tidy();
     }
 
-    /// Ends all those of a session that are only shown; returns them.
+    /// Ends a session's terminals without a process; returns their keys.
     pub(crate) fn end_all_told(&mut self, session: SessionKey) -> Vec<TerminalKey> {
         let told = self.all.iter();
         let told = told.filter(|(_, it)| it.session == session && !it.has_process);
@@ -88,7 +87,7 @@ impl Terminals {
         told
     }
 
-    /// Shows what a tool call says of its output at its end, where nothing else was told of it.
+    /// Shows the output in a tool call's result, if the agent reported no output of the terminal.
     pub(super) fn stand_in(&mut self, key: TerminalKey, output: &str) {
         if let Some(terminal) = self.all.get_mut(&key)
             && !terminal.has_process
@@ -100,7 +99,7 @@ impl Terminals {
         }
     }
 
-    /// Takes the words that a tool call has for a terminal it shows.
+    /// Sets the title from the tool call that shows the terminal.
     pub(super) fn is_called(&mut self, key: TerminalKey, title: &str, is_in_turn: bool) {
         if let Some(terminal) = self.all.get_mut(&key)
             && !terminal.has_process
@@ -116,7 +115,7 @@ impl Terminals {
 }
 
 impl Terminal {
-    /// Forgets what stood in for the output, when the output itself comes.
+    /// Discards the tool call's output when real output arrives.
     fn forget_stand_in(&mut self) {
         if std::mem::take(&mut self.is_stand_in) {
             self.plain = Plain::new(DEFAULT_LIMIT);

@@ -1,14 +1,15 @@
-//! Between a file's bytes and its lines: line ends, final newline, byte order mark, encoding.
+//! Converts between a file's bytes and its lines: line ends, final newline, byte order mark,
+//! encoding.
 //!
-//! Invariant: `encode(decode(bytes).1, decode(bytes).0)` gives back the same bytes for every
-//! file whose lines all end the same way; mixed files are kept as unix with `\r` in the lines.
+//! Invariant: `encode(decode(bytes).1, decode(bytes).0)` returns the same bytes for every file with
+//! uniform line ends; mixed files are treated as unix, with `\r` in the lines.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
-/// How a file's lines are written: what `'fileformat'`, `'endofline'`, `'bomb'` and
-/// `'fileencoding'` say of a buffer, or what was found on disk.
+/// How a file's lines are stored: a buffer's `'fileformat'`, `'endofline'`, `'bomb'` and
+/// `'fileencoding'`, or the format found on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Format {
     pub line_end: LineEnd,
@@ -25,12 +26,12 @@ pub enum LineEnd {
     Cr,
 }
 
-/// The encodings files are written in here; others are left to Neovim, which saves buffers itself.
+/// The encodings written here; Neovim saves buffers in any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
     Utf8,
     Latin1,
-    /// Known to Neovim only: such a file is changed through its buffer, or not at all.
+    /// Known only to Neovim: such a file can be changed only through its buffer.
     Other,
 }
 
@@ -56,7 +57,7 @@ impl LineEnd {
 }
 
 impl Format {
-    /// Returns `rows` of `text` as the agent shall see them: the line ends of the file, no byte
+    /// Returns `rows` of `text` as sent to the agent: with the file's line ends, without a byte
     /// order mark.
     pub fn to_wire(&self, text: &Text, rows: std::ops::Range<usize>) -> String {
         let total = text.len();
@@ -72,10 +73,10 @@ impl Format {
         out
     }
 
-    /// Returns the lines of what the agent sent for a file of this format, and whether it ends
-    /// with a line end.
+    /// Returns the lines of content sent by the agent for a file of this format, and whether it
+    /// ends with a line end.
     ///
-    /// A byte order mark is not part of the lines; in a CRLF file both `\r\n` and `\n` end a line.
+    /// A byte order mark is dropped; in a CRLF file both `\r\n` and `\n` end a line.
     pub fn from_wire(&self, content: &str) -> (Text, bool) {
         let content = content.strip_prefix('\u{feff}').unwrap_or(content);
         let final_newline = content.ends_with(['\n', '\r']) || content.is_empty();
@@ -90,7 +91,7 @@ impl Format {
     /// Returns the bytes of `text` in this format.
     ///
     /// # Errors
-    /// The first character the encoding has no byte for; `Other` encodings have none at all.
+    /// The first character the encoding cannot represent; with `Other`, that is any character.
     pub fn encode(&self, text: &Text) -> Result<Vec<u8>, char> {
         let wire = self.to_wire(text, 0..text.len());
         match self.encoding {
@@ -110,9 +111,9 @@ impl Format {
         }
     }
 
-    /// Returns the lines of a file and the format they were written in.
+    /// Returns a file's format and lines.
     ///
-    /// What is not UTF-8 is read as latin-1, as Neovim's default `'fileencodings'` does.
+    /// Invalid UTF-8 is read as latin-1, like Neovim's default `'fileencodings'` does.
     pub fn decode(bytes: &[u8]) -> (Format, Text) {
         let (bom, rest) = match bytes.strip_prefix("\u{feff}".as_bytes()) {
             Some(rest) => (true, rest),

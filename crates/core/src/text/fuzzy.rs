@@ -1,11 +1,11 @@
-//! Finding paths by some of their letters.
+//! Fuzzy search of paths.
 //!
-//! Invariant: the cost is one look at each path, and what is returned is bounded.
+//! Invariant: each path is examined once, and the number of results is bounded.
 
-/// Returns the best of the names that have all letters of `lead` in their order, at most `max`;
-/// without a lead the first ones.
+/// Returns at most `max` names that contain the letters of `lead` in order, best first; without a
+/// lead, the first names.
 ///
-/// Capitals are looked at only if the lead has some.
+/// Case matters only if the lead contains capitals.
 pub fn best<'a>(names: impl Iterator<Item = &'a str>, lead: &str, max: usize) -> Vec<&'a str> {
     if lead.is_empty() {
         return names.take(max).collect();
@@ -25,7 +25,7 @@ pub fn best<'a>(names: impl Iterator<Item = &'a str>, lead: &str, max: usize) ->
     scored.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Returns how well a path fits: best in its file's name, at the beginning, and in one piece.
+/// Scores a path: matches in the file name, at its start and in one piece rank highest.
 fn score(path: &str, lead: &[u8], exact: bool) -> Option<i64> {
     let path = path.as_bytes();
     let whole = run(path, lead, exact)?;
@@ -39,7 +39,7 @@ fn score(path: &str, lead: &[u8], exact: bool) -> Option<i64> {
     Some(whole.max(in_name.unwrap_or(whole)) + start)
 }
 
-/// Returns how well the letters lie that are found first.
+/// Scores the leftmost match.
 fn run(text: &[u8], lead: &[u8], exact: bool) -> Option<i64> {
     let mut wanted = lead.iter();
     let mut next = wanted.next();

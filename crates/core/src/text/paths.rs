@@ -1,8 +1,8 @@
-//! Paths as text: nothing here looks at a disk.
+//! Pure path functions, without access to the file system.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Resolves `.` and `..` by the names alone.
+/// Resolves `.` and `..` lexically.
 pub(crate) fn normalized(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,7 +1,7 @@
-//! What a handler asks for on behalf of its call: files, and the user.
+//! Requests of tool handlers: files, and forms for the user.
 //!
-//! Invariant: what it asks for goes the ways of agents' requests, and each gets one answer while
-//! the call is open.
+//! Invariant: they are handled like agents' requests, and each is answered once while its call is
+//! pending.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Something that a call has waited for has its answer.
+    /// Applies the answer to a request of a call.
     pub(crate) fn tool_is_answered(
         &mut self,
         id: ToolUseId,
@@ -80,7 +80,7 @@ impl Model {
         self.mind_the_clock(id, fx);
     }
 
-    /// Returns a path as it is meant in a session.
+    /// Resolves a path against the session's folder.
     fn absolute(&self, key: SessionKey, path: PathBuf) -> PathBuf {
         match self.sessions.get(&key) {
             Some(session) => session.spec.cwd.join(path),

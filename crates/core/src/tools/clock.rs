@@ -1,7 +1,7 @@
-//! The time a call takes: its limit, and signs of life while the user is asked.
+//! Time limits of calls, and keep-alives while the user is asked.
 //!
-//! Invariant: the time in which the user is asked counts for nothing. It is measured by timers
-//! alone, in slices of the limit: a slice in which a question was open is not counted.
+//! Invariant: time spent waiting for the user does not count. The clock uses only timers, each for
+//! a slice of the limit; a slice in which a question was open is not counted.
 
 use super::{Progress, ToolResult};
 use crate::model::Model;
@@ -12,31 +12,31 @@ use crate::spine::jobs::TimerJob;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
 
-/// How far a limit may be passed, as a part of it.
+/// Number of slices of a limit; a call can exceed its limit by one slice.
 const SLICES: u64 = 10;
 
-/// How often a caller hears that the user is asked, so that it does not give up.
+/// Interval of keep-alives to the caller while the user is asked.
 const SIGN_MS: u64 = 10_000;
 
-/// How much of its time a call has used.
+/// The time used by a call.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     limit: Option<u64>,
     spent: u64,
-    /// The slice that is being counted, and how long it is.
+    /// The timer of the current slice, and the slice's length.
     slice: Option<(Token<Timer>, u64)>,
-    /// The next sign of life.
+    /// The timer of the next keep-alive.
     sign: Option<Token<Timer>>,
-    /// What the caller has heard last.
+    /// The progress last reported to the caller.
     told: Option<Progress>,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy)]
 pub enum ToolJob {
-    /// A slice of a call's time is over.
+    /// The end of a slice of a call's time.
     Slice(ToolUseId),
-    /// The caller hears that the user is still asked.
+    /// The next keep-alive to the caller.
     Sign(ToolUseId),
 }
 
@@ -48,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// Returns what the caller hears: what it heard last, and a little more.
+    /// Returns a keep-alive: the last progress, slightly increased.
     fn sign(&mut self) -> Progress {
         let told = self.told.take();
         let sign = Progress {
@@ -64,7 +64,7 @@ impl Clock {
         self.told = Some(progress);
     }
 
-    /// Returns the timers that nobody waits for any more.
+    /// Returns the running timers, for cancellation.
     pub fn stop(&mut self) -> impl Iterator<Item = Token<Timer>> + use<> {
         let slice = self.slice.take().map(|(token, _)| token);
         slice.into_iter().chain(self.sign.take())
@@ -72,7 +72,7 @@ impl Clock {
 }
 
 impl Model {
-    /// Lets the clock of a call run, or stand still while the user is asked.
+    /// Starts a call's clock, or stops it while the user is asked.
     pub(super) fn mind_the_clock(&mut self, id: ToolUseId, fx: &mut Effects) {
         let Some(of) = self.tools.uses.get_mut(&id) else {
             return;
@@ -115,7 +115,7 @@ impl Model {
         token
     }
 
-    /// A timer of a call has gone off.
+    /// Applies the end of a call's timer.
     pub(crate) fn tool_timer(&mut self, job: ToolJob, fx: &mut Effects) {
         match job {
             ToolJob::Slice(id) => {

@@ -1,7 +1,7 @@
-//! How an agent comes to the tools: the server it is given, and the token it comes with.
+//! Connects agents to the tools: the MCP server passed to a session, and its token.
 //!
-//! Invariants: a token is for one session as it was opened once; who comes with it comes before
-//! the agent knows of it, and nobody does any more when the agent is gone.
+//! Invariants: a token is valid for one opening of one session; it is admitted before the agent
+//! receives it, and revoked when the agent has exited.
 
 use super::{Door, SERVER};
 use crate::model::Model;
@@ -20,10 +20,10 @@ impl Model {
         fx.push(notify(Level::Warn, why));
     }
 
-    /// Returns the server that a session is opened with, and lets the agent in.
+    /// Returns the MCP server to open a session with, and admits its token.
     ///
     /// # Errors
-    /// A sentence that says why the agent is not offered the tools.
+    /// A sentence that says why the agent gets no tools.
     pub(crate) fn tools_for(
         &mut self,
         key: SessionKey,
@@ -63,14 +63,14 @@ impl Model {
         }))
     }
 
-    /// Nobody comes to the tools in the name of a session any more.
+    /// Revokes a session's token.
     pub(crate) fn shut_out_of_tools(&mut self, key: SessionKey, fx: &mut Effects) {
         if self.tools.admitted.remove(&key) {
             fx.push(Effect::Host(HostEffect::ShutOutOfTools { session: key }));
         }
     }
 
-    /// A session is closed: what the user has allowed in it is forgotten.
+    /// Drops the state of a closed session, including the user's permissions.
     pub(crate) fn forget_tools(&mut self, key: SessionKey, fx: &mut Effects) {
         self.shut_out_of_tools(key, fx);
         let tools = &mut self.tools;
@@ -81,7 +81,7 @@ impl Model {
     }
 }
 
-/// Returns what somebody comes with: nobody can tell it who does not know the secret.
+/// Returns a token, which cannot be guessed without the secret.
 fn token(secret: &[u8; 32], key: SessionKey, number: u64) -> String {
     let name = format!("{}.{number}", key.0);
     let hash = blake3::keyed_hash(secret, name.as_bytes());

@@ -1,7 +1,7 @@
-//! The tools that Neovim defines: who may call them, how far each call is, what came of it.
+//! Neovim's own tools: permission, progress and results of agents' calls.
 //!
-//! Invariants: a call that was heard of is answered once, whatever becomes of its turn, its
-//! session, its handler or the user; no handler runs that the user has not let run.
+//! Invariants: every reported call is answered exactly once, even if its turn, session or handler
+//! ends or the user never answers; a handler runs only if the user or the configuration allowed it.
 
 mod asks;
 mod clock;
@@ -26,45 +26,45 @@ use self::uses::Use;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::ToolCallId;
 
-/// What an agent sees of the server, and its calls begin with.
+/// The server's name, as agents see it and as their names for its tools begin.
 pub const SERVER: &str = "neovim";
 
-/// How agents reach the tools.
+/// How agents connect to the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Door {
     /// The Unix socket the server listens on.
     pub socket: PathBuf,
-    /// The program that agents start to get there; `None` where it is not installed.
+    /// The proxy program agents start; `None` if it is not installed.
     pub proxy: Option<PathBuf>,
-    /// What tokens are made of: nobody else knows it.
+    /// The secret key that tokens are derived from.
     pub secret: [u8; 32],
 }
 
-/// A tool as it was defined.
+/// A tool's definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: String,
-    /// What the user sees of it; its name where there is none.
+    /// The title shown to the user; defaults to the name.
     pub title: Option<String>,
-    /// What the agent reads.
+    /// The description for the agent.
     pub description: String,
-    /// The JSON Schema of its arguments: an object.
+    /// The JSON Schema of its arguments, an object.
     pub parameters: Json,
-    /// It changes nothing.
+    /// It has no side effects.
     pub is_read_only: bool,
     pub permission: ToolPermission,
     /// It is offered to agents.
     pub is_on: bool,
-    /// How long its handler may take, the user's time not counted; `None`: without end.
+    /// Time limit of the handler, without the time spent asking the user; `None`: no limit.
     pub limit_ms: Option<u64>,
-    /// The protocol's word for what kind of tool call it is.
+    /// The protocol's name of its kind of tool call.
     pub kind: String,
-    /// It comes with the plugin.
+    /// It is part of the plugin.
     pub is_builtin: bool,
 }
 
 impl ToolSpec {
-    /// Tells whether it is the same tool, switched on or not.
+    /// Returns whether both are the same definition, regardless of `is_on`.
     fn is_as(&self, other: &Self) -> bool {
         let same = |tool: &Self| Self {
             is_on: true,
@@ -74,7 +74,7 @@ impl ToolSpec {
     }
 }
 
-/// Who decides whether a tool runs.
+/// Whether a tool may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolPermission {
     Allow,
@@ -82,7 +82,7 @@ pub enum ToolPermission {
     Reject,
 }
 
-/// How far something is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     pub done: f64,
@@ -90,12 +90,12 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// Content blocks as the Model Context Protocol has them.
+    /// Content blocks in the Model Context Protocol's format.
     pub content: Vec<Json>,
-    /// The same as data: an object.
+    /// The same result as structured data, an object.
     pub structured: Option<Map<String, Json>>,
     pub is_error: bool,
 }
@@ -117,55 +117,55 @@ impl ToolResult {
     }
 }
 
-/// What a handler may ask for. The answers are the protocol's own: those an agent would get.
+/// A request of a handler; it gets the answer an agent would get to the same request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolAsk {
-    /// Answered as `fs/read_text_file` is.
+    /// Answered like `fs/read_text_file`.
     Read {
         path: PathBuf,
         line: Option<u32>,
         limit: Option<u32>,
     },
-    /// Answered as `fs/write_text_file` is: merged, saved, reviewed.
+    /// Answered like `fs/write_text_file`: merged, saved, reviewed.
     Write { path: PathBuf, content: String },
-    /// Answered as `elicitation/create` with a form is.
+    /// Answered like `elicitation/create` with a form.
     Form { message: String, schema: Json },
 }
 
-/// All there is about the tools.
+/// The state of the tools and their calls.
 #[derive(Debug, Default)]
 pub struct Tools {
     door: Option<Door>,
-    /// Nobody can reach the tools.
+    /// The server could not be started.
     has_failed: bool,
-    /// How many tokens were made: each is another one.
+    /// Number of tokens created; makes each token unique.
     tokens: u64,
-    /// The sessions in whose name somebody may come.
+    /// The sessions whose agents may connect.
     admitted: BTreeSet<SessionKey>,
     defined: BTreeMap<String, Arc<ToolSpec>>,
-    /// Those that agents were told of last.
+    /// The tools last offered to agents.
     offered: Arc<[ToolSpec]>,
-    /// The calls that have had no answer yet.
+    /// The pending calls.
     uses: BTreeMap<ToolUseId, Use>,
-    /// What the user always allows in a session.
+    /// The tools the user always allows, by session.
     always: BTreeSet<(SessionKey, String)>,
-    /// Calls that are over and that the agent has not told of itself.
+    /// Finished calls that the agent has not announced.
     over: Vec<Over>,
-    /// The entries that stand for a call.
+    /// The transcript entries that show a call.
     taken: BTreeSet<(SessionKey, ToolCallId)>,
-    /// What agents call a call themselves, and the tool's name.
+    /// The tools' names, by the ids agents gave their calls.
     twins: BTreeMap<(SessionKey, ToolCallId), String>,
 }
 
 impl Tools {
-    /// Tells whether a call has had no answer yet.
+    /// Returns whether a call is complete and pending.
     #[cfg(test)]
     pub(crate) fn is_open(&self, id: ToolUseId) -> bool {
         let of = self.uses.get(&id);
         of.is_some_and(|of| of.is_complete())
     }
 
-    /// Tells whether a call's handler runs for a session.
+    /// Returns whether a call's handler runs for a session.
     #[cfg(test)]
     pub(crate) fn runs_in(&self, id: ToolUseId, session: SessionKey) -> bool {
         let of = self.uses.get(&id);

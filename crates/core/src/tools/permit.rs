@@ -1,7 +1,7 @@
-//! Whether a call may be made: what the user has said before, the rules, the user.
+//! Decides whether a call may run: earlier permissions, the rules, the user.
 //!
-//! Invariant: what is asked shows the tool and all of its arguments, whatever the agent says of
-//! the same call, and whatever the user has answered to questions of the agent's own.
+//! Invariant: the question shows the tool and all its arguments, regardless of how the agent
+//! describes the call and of the user's answers to the agent's own questions.
 
 use serde_json::{Map, Value as Json};
 
@@ -15,13 +15,13 @@ use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
 
-/// What a question of ours can be answered with.
+/// The ids of the options.
 const ALLOW: &str = "allow";
 const ALWAYS: &str = "always";
 const REJECT: &str = "reject";
 
 impl Model {
-    /// Lets a call run if the user has said so before, or asks.
+    /// Runs a call if the user always allows its tool, or asks.
     pub(super) fn ask_for_use(&mut self, id: ToolUseId, fx: &mut Effects) {
         let Some(of) = self.tools.uses.get_mut(&id) else {
             return;
@@ -55,21 +55,21 @@ impl Model {
         self.put_question(permission, fx);
     }
 
-    /// Returns a call as it is asked about, and its entry.
+    /// Returns the call to show in the question, and its entry.
     fn question_of(&self, id: ToolUseId) -> Option<(ToolCall, ToolCallId)> {
         let of = self.tools.uses.get(&id)?;
         let entry = of.entry.clone()?;
         let cwd = &self.sessions.get(&of.session)?.spec.cwd;
         let arguments = of.arguments.clone().unwrap_or_default();
         let mut patch = of.patch(cwd)?;
-        // A tool of the user's may mean something else by the same words.
+        // A user's tool with this name may have other arguments.
         if of.name == "edit" && of.spec.as_ref().is_some_and(|spec| spec.is_builtin) {
             patch.content = edits(&arguments, patch.locations.as_deref());
         }
         Some((ToolCall::of(patch), entry))
     }
 
-    /// The user, or a rule, has decided about a call.
+    /// Applies the user's or a rule's decision about a call.
     pub(super) fn use_is_decided(
         &mut self,
         id: ToolUseId,
@@ -104,7 +104,7 @@ impl Model {
     }
 }
 
-/// Returns the changes that arguments spell out, as people read them: `edits` of a file.
+/// Returns the `edits` in the arguments as diffs.
 fn edits(
     arguments: &Map<String, Json>,
     places: Option<&[acp::Location]>,

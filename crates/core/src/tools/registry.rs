@@ -1,6 +1,6 @@
-//! Which tools there are, and which of them agents are offered.
+//! The defined tools, and those offered to agents.
 //!
-//! Invariant: agents are told of a change, and of nothing else.
+//! Invariant: agents are notified only if the offered tools changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 
 impl Model {
-    /// These are the tools from now on; of several with one name it is the last.
+    /// Replaces the tools; of several with one name, the last wins.
     pub(crate) fn tools_defined(&mut self, tools: Vec<ToolSpec>, fx: &mut Effects) {
         let named = tools.into_iter();
         let defined: BTreeMap<_, _> = named
             .map(|tool| (tool.name.clone(), Arc::new(tool)))
             .collect();
         let before = std::mem::replace(&mut self.tools.defined, defined);
-        // What was allowed of a tool was not allowed of another one of its name.
+        // A permission does not carry over to a different tool with the same name.
         let defined = &self.tools.defined;
         self.tools.always.retain(|(_, name)| {
             let both = before.get(name).zip(defined.get(name));

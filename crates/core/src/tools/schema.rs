@@ -1,15 +1,15 @@
-//! What a tool's arguments may be: JSON Schema, and what is wrong in words.
+//! Validates tool arguments against JSON Schema, and describes the errors.
 //!
-//! Invariants: nothing is fetched for a schema, and no pattern takes more than linear time. Words
-//! name the field and never repeat what stood in it.
+//! Invariants: no schema is fetched, and patterns run in linear time. Error messages name the field
+//! and never contain its value.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value as Json};
 
-/// How many wrong fields are told of at once.
+/// Maximum number of invalid fields reported.
 const FIELDS: usize = 20;
 
-/// How long a line of words may be.
+/// Maximum length of an error message, in bytes.
 const LINE_BYTES: usize = 300;
 
 /// A schema that arguments can be checked against.
@@ -19,10 +19,10 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Makes a schema of a tool's `parameters`.
+    /// Compiles a tool's `parameters`.
     ///
     /// # Errors
-    /// One line that says what is wrong with it, and where.
+    /// One line that says what is wrong with them, and where.
     pub fn compile(parameters: &Json) -> Result<Self, String> {
         let Json::Object(fields) = parameters else {
             return Err("it must be an object".to_owned());
@@ -38,10 +38,10 @@ impl Schema {
         Ok(Self { validator })
     }
 
-    /// Returns the arguments if they are as the schema says.
+    /// Returns the arguments if they match the schema.
     ///
     /// # Errors
-    /// A line for each field that is wrong.
+    /// One line for each invalid field.
     pub fn check(&self, arguments: Json) -> Result<Map<String, Json>, String> {
         let mut lines: Vec<String> = Vec::new();
         for error in self.validator.iter_errors(&arguments) {
@@ -60,7 +60,7 @@ impl Schema {
     }
 }
 
-/// Checks that a tool's `parameters` are a schema.
+/// Checks that a tool's `parameters` are a valid schema.
 ///
 /// # Errors
 /// One line that says what is wrong with them, and where.
@@ -116,7 +116,7 @@ mod tests {
             "/properties/a/type: ",
         );
         check(json!({ "required": "a" }), "/required: ");
-        // Nothing is fetched, and no pattern may take for ever.
+        // No fetching, and no patterns that can backtrack.
         let remote = json!({ "properties": { "a": { "$ref": "https://example.com/a.json" } } });
         assert!(check_schema(&remote).is_err());
         let file = json!({ "properties": { "a": { "$ref": "file:///etc/passwd" } } });

@@ -1,7 +1,7 @@
-//! A call as an entry of the transcript.
+//! Shows calls in the transcript.
 //!
-//! Invariant: a call has one entry, its own or the one its agent has made for it. Its first line
-//! says what the tool was called with, the rest what has come of it.
+//! Invariant: a call has one entry, its own or the one its agent announced. The first line shows
+//! the arguments, the rest the progress or result.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use crate::model::Model;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
-/// How many characters of one argument are shown, and of all. The whole is in the raw input.
+/// Maximum characters shown of one argument, and of all; the raw input contains them in full.
 const ARGUMENT: usize = 80;
 const ARGUMENTS: usize = 240;
 
-/// What the entries of calls are called, with a number behind.
+/// Prefix of the ids of calls' entries.
 const ENTRY: &str = "neovim/";
 
-/// Keeps an agent's calls apart from ours, whatever it calls them.
+/// Renames an agent's tool call if its id has our prefix.
 pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
     if patch.id.0.starts_with(ENTRY) {
         patch.id = ToolCallId(format!("agent:{}", patch.id.0).into());
@@ -29,14 +29,14 @@ pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
 }
 
 impl Use {
-    /// Returns what is shown of the call, with what has come of it so far.
+    /// Returns the entry's content: the arguments, then `of`.
     fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
         let line = self.arguments.as_ref().and_then(line);
         let line = line.map(|line| ToolContent::Content(Content::Text(line)));
         line.into_iter().chain(of).collect()
     }
 
-    /// Returns what is known of the call: what it is, and what with.
+    /// Returns a patch with the call's title, kind, location and arguments.
     pub fn patch(&self, cwd: &Path) -> Option<ToolCallPatch> {
         let arguments = self.arguments.as_ref();
         let kind = self.spec.as_ref().map(|spec| spec.kind.clone());
@@ -59,8 +59,8 @@ impl Use {
 }
 
 impl Use {
-    /// Returns what the entry is called: the tool, and the first of the texts that it cannot do
-    /// without, but for a path, which is shown anyway.
+    /// Returns the entry's title: the tool, and its first required text argument other than the
+    /// path, which is shown anyway.
     pub fn headline(&self) -> String {
         let title = self.title();
         let required = self.spec.as_ref().map(|spec| &spec.parameters["required"]);
@@ -81,16 +81,16 @@ impl Use {
     }
 }
 
-/// How many characters of a text the entry's title shows.
+/// Maximum characters of an argument in the title.
 const HEADLINE: usize = 60;
 
 impl Model {
-    /// Returns what the user sees of the tool that a call is of.
+    /// Returns the title of a call's tool.
     pub(crate) fn tool_title(&self, id: ToolUseId) -> Option<&str> {
         self.tools.uses.get(&id).map(Use::title)
     }
 
-    /// Shows how a call stands, and what has come of it.
+    /// Shows a call's status and result.
     pub(super) fn show_use(
         &mut self,
         id: ToolUseId,
@@ -117,7 +117,7 @@ impl Model {
         self.merge_entry(session, patch);
     }
 
-    /// Lets an entry change, and with it a question that shows it.
+    /// Updates an entry, and the question that shows it.
     fn merge_entry(&mut self, session: SessionKey, patch: ToolCallPatch) {
         let asked = self.permissions.shown();
         let shows = asked.is_some_and(|open| open.is_about(session, &patch.id))
@@ -126,7 +126,7 @@ impl Model {
         self.merge_told(session, patch, Vec::new(), &[]);
     }
 
-    /// Shows how far a call is.
+    /// Shows a call's progress.
     pub(super) fn show_progress(&mut self, id: ToolUseId, progress: &Progress) {
         let Some(of) = self.tools.uses.get(&id) else {
             return;
@@ -143,16 +143,16 @@ impl Model {
     }
 }
 
-/// Returns a content block of a result as the transcript has them.
+/// Converts a result's content block to one of the transcript.
 fn content(block: &Json) -> ToolContent {
     match to_raw_value(block) {
         Ok(raw) => ToolContent::Content(acp::content_block(&raw)),
-        // A value of JSON always is one.
+        // Cannot fail for a JSON value.
         Err(_) => ToolContent::Content(Content::Text(block.to_string())),
     }
 }
 
-/// Returns arguments in one line: `action: Tidy up, details: …`. A path is beside the title.
+/// Returns arguments on one line: `action: Tidy up, details: …`. A path is shown beside the title.
 fn line(arguments: &Map<String, Json>) -> Option<String> {
     let mut line = String::new();
     for (name, value) in arguments.iter().filter(|(name, _)| *name != "path") {
@@ -166,7 +166,7 @@ fn line(arguments: &Map<String, Json>) -> Option<String> {
     (!line.is_empty()).then(|| short(&line, ARGUMENTS))
 }
 
-/// Returns the beginning of a text, without its line breaks.
+/// Returns the beginning of a text, with line breaks and tabs as spaces.
 fn short(text: &str, most: usize) -> String {
     let mut chars = text.chars().map(|char| match char {
         '\n' | '\r' | '\t' => ' ',

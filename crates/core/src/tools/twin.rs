@@ -1,7 +1,8 @@
-//! A call that comes here and the same call as its agent announces it: one entry.
+//! Matches calls that arrive here with the agent's own announcements of them, so that both share
+//! one entry.
 //!
-//! Invariants: a call has at most one twin and is the twin of at most one; what contradicts a
-//! call is not hidden by it.
+//! Invariants: a call matches at most one announcement and the reverse; an announcement that
+//! contradicts its call stays visible.
 
 use serde_json::{Map, Value as Json};
 
@@ -13,10 +14,10 @@ use crate::render::toolcall::ToolCall;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
 
-/// How many calls are remembered that the agent has not told of.
+/// Maximum number of finished calls kept for a later announcement.
 const OVER: usize = 100;
 
-/// A call that is over, in the turn in which it was made.
+/// A finished call, kept until its turn ends.
 #[derive(Debug)]
 pub(super) struct Over {
     pub session: SessionKey,
@@ -25,17 +26,17 @@ pub(super) struct Over {
     entry: ToolCallId,
 }
 
-/// How much of two inputs is the same.
+/// How well two inputs match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// One of them is not told.
+    /// One of them is unknown.
     Unknown,
     Same,
 }
 
 impl Model {
-    /// Finds the entry that an agent has made for a call that has none yet: the oldest that has
-    /// the same input, else the oldest whose input is not told.
+    /// Returns the agent's entry for a call that has none: the oldest with the same input, else the
+    /// oldest with an unknown input.
     pub(super) fn find_twin(&self, of: &Use) -> Option<ToolCallId> {
         let session = self.sessions.get(&of.session)?;
         let entries = session.transcript.entries().iter();
@@ -62,8 +63,7 @@ impl Model {
         best(like)
     }
 
-    /// Lets a call that is complete have the entry that its agent has made for it, if there is one
-    /// and it has none of its own.
+    /// Gives a complete call without an entry the one its agent announced, if any.
     pub(super) fn meet_announced(&mut self, id: ToolUseId) {
         let Some(of) = self.tools.uses.get(&id).filter(|of| of.entry.is_none()) else {
             return;
@@ -80,7 +80,7 @@ impl Model {
         }
     }
 
-    /// Lets what an agent says of a call go to the entry that the call has here already.
+    /// Redirects an agent's announcement to the entry of the matching call.
     pub(crate) fn meet_twin(&mut self, key: SessionKey, patch: &mut ToolCallPatch) {
         let transcript = self.sessions.get(&key).map(|session| &session.transcript);
         let Some(transcript) = transcript else {
@@ -100,7 +100,7 @@ impl Model {
         }
     }
 
-    /// Finds the call that an agent announces, and marks it as told of; returns its entry.
+    /// Finds the call an agent announces, marks it as announced, and returns its entry.
     fn take_twin(&mut self, key: SessionKey, patch: &ToolCallPatch) -> Option<ToolCallId> {
         let input = patch.raw_input.as_ref();
         let says = (patch.title.as_deref(), patch.meta.as_ref(), input);
@@ -130,7 +130,7 @@ impl Model {
 }
 
 impl Model {
-    /// A call that is over may still be announced while its turn lasts.
+    /// Keeps a finished call that may still be announced.
     pub(super) fn remember_use(&mut self, of: Use) {
         if of.twin.is_none() && self.tools.over.len() < OVER {
             let over = Over {
@@ -146,20 +146,19 @@ impl Model {
         }
     }
 
-    /// A turn is over: what was done in it is not announced any more, and what was allowed not
-    /// done.
+    /// Drops a session's finished calls at the end of its turn.
     pub(crate) fn tools_turn_ends(&mut self, key: SessionKey) {
         self.tools.over.retain(|over| over.session != key);
     }
 }
 
-/// What an agent says of a call: its title, `_meta`, `rawInput`.
+/// An agent's description of a call: its title, `_meta` and `rawInput`.
 type Says<'a> = (Option<&'a str>, Option<&'a Json>, Option<&'a Json>);
 
-/// Tells whether an agent says that a call is one of a tool with this name.
+/// Returns whether an agent's description names this tool.
 ///
 /// Agents write `mcp__neovim__buffers`, `neovim_buffers`, `neovim/buffers`, `buffers (neovim MCP
-/// Server)`, or the name alone; some say it in a field.
+/// Server)` or only the name; some use a field of `_meta` or `rawInput`.
 fn names((title, meta, input): Says<'_>, name: &str) -> bool {
     let field = |value: Option<&Json>, field: &str| {
         let text = value.and_then(|value| value.get(field)?.as_str());
@@ -183,7 +182,7 @@ fn words(title: &str) -> impl Iterator<Item = &str> {
     title.split(is_end).map(|word| word.trim_end_matches(':'))
 }
 
-/// Tells whether a word is a tool's name, with its server's in front or told beside it.
+/// Returns whether a word is a tool's name, with its server's name as a prefix or in `server`.
 fn is_name(word: &str, name: &str, server: Option<&str>) -> bool {
     let Some(before) = word.strip_suffix(name) else {
         return false;
@@ -202,7 +201,7 @@ fn is_name(word: &str, name: &str, server: Option<&str>) -> bool {
     }
 }
 
-/// Tells whether an agent's input is these arguments.
+/// Returns whether an agent's input equals these arguments.
 fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
     match input {
         None | Some(Json::Null) => arguments.is_empty(),
@@ -211,7 +210,7 @@ fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
             read.is_ok_and(|read| read == *arguments)
         }
         Some(Json::Object(fields)) if fields == arguments => true,
-        // Some tell of which tool, too.
+        // Some agents wrap the arguments with the tool's name.
         Some(Json::Object(fields)) if fields.contains_key("tool") => {
             is_same(fields.get("arguments"), arguments)
         }
@@ -219,7 +218,7 @@ fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
     }
 }
 
-/// Tells how far an agent's input is that of a call; `None`: it is another one.
+/// Returns how well an agent's input matches a call's arguments; `None`: they differ.
 fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Option<Likeness> {
     let Some(arguments) = arguments else {
         return Some(Likeness::Unknown);
@@ -230,7 +229,7 @@ fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Opti
     is_same(input, &Map::new()).then_some(Likeness::Unknown)
 }
 
-/// Returns the first of the likest.
+/// Returns the first of the best matches.
 fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
     let mut best: Option<(Likeness, T)> = None;
     for one in all {
@@ -241,8 +240,8 @@ fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
     best.map(|best| best.1)
 }
 
-/// Takes out of what an agent says of a call what is known of it here, and better; all of it
-/// stays if it is about something else.
+/// Removes from an agent's description the fields known better here, unless it describes something
+/// else.
 fn leave_ours(patch: &mut ToolCallPatch, name: &str, shown: Option<&Json>) {
     let title = patch.title.as_deref();
     let is_other = title.is_some_and(|title| !names((Some(title), None, None), name));

@@ -1,8 +1,8 @@
-//! The calls of tools: heard of, let run or not, run, answered.
+//! The life of a call: announced, permitted, run, answered.
 //!
-//! Invariants: a call is taken out and answered in one step; it runs once it was let, and not
-//! before. One that has begun to come when its turn was cancelled is answered as soon as it is
-//! complete, and never runs.
+//! Invariants: a call is removed and answered in one step; it runs only after it was permitted. A
+//! call that is incomplete when its turn is cancelled is answered once it is complete, and never
+//! runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,37 +18,37 @@ use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use acp::{ToolCallId, ToolStatus};
 
-/// A call that has had no answer yet.
+/// A pending call.
 #[derive(Debug)]
 pub(super) struct Use {
     pub session: SessionKey,
     pub name: String,
-    /// The tool as it was when the call came; `None`: there is none.
+    /// The tool's definition when the call arrived; `None` if undefined.
     pub spec: Option<Arc<ToolSpec>>,
     /// `None` until the call is complete.
     pub arguments: Option<Map<String, Json>>,
     stage: Stage,
     /// The entry of the transcript that shows it.
     pub entry: Option<ToolCallId>,
-    /// What the agent calls the same call.
+    /// The id the agent gave the same call.
     pub twin: Option<ToolCallId>,
-    /// What it waits for, and whether that is the user.
+    /// Its pending requests.
     pub open: BTreeMap<Step, Wait>,
     pub clock: Clock,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It is not complete yet.
+    /// Incomplete.
     Coming,
-    /// It is not complete yet, and shall not run any more.
+    /// Incomplete, and cancelled.
     Dropped,
-    /// It is to be decided whether it runs.
+    /// Waiting for a decision whether it runs.
     Asked,
     Running,
 }
 
-/// Who is waited for.
+/// What a request waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     User,
@@ -70,7 +70,7 @@ impl Use {
         }
     }
 
-    /// Returns what the user sees of the tool.
+    /// Returns the tool's title.
     pub fn title(&self) -> &str {
         let title = self.spec.as_ref().and_then(|spec| spec.title.as_deref());
         title.unwrap_or(&self.name)
@@ -84,7 +84,7 @@ impl Use {
         self.open.values().any(|wait| *wait == Wait::User)
     }
 
-    /// Tells whether it has come as a whole: then it is owed an answer.
+    /// Returns whether all of the call has arrived; only then it must be answered.
     pub fn is_complete(&self) -> bool {
         matches!(self.stage, Stage::Asked | Stage::Running)
     }
@@ -129,7 +129,7 @@ impl Model {
         let spec = self.tools.defined.get(&name).cloned();
         let known = self.tools.uses.remove(&id);
         let mut used = known.unwrap_or_else(|| Use::new(session, name.clone(), spec.clone()));
-        // What counts is the whole call, and the tool as it is now.
+        // The complete call and the tool's present definition are authoritative.
         used.clock = Clock::new(spec.as_ref().and_then(|spec| spec.limit_ms));
         used.spec = spec.clone();
         used.name = name;
@@ -171,7 +171,7 @@ impl Model {
         }
     }
 
-    /// Tells whether calls are made in the name of a session now.
+    /// Returns whether a session's agent may call tools now.
     fn takes_tool_uses(&self, key: SessionKey) -> bool {
         let Some(session) = self.sessions.get(&key) else {
             return false;
@@ -180,14 +180,14 @@ impl Model {
         !is_cancelled && session.agent.is_some_and(|agent| self.is_staying(agent))
     }
 
-    /// Tells whether a call's tool is still the one that the call was for.
+    /// Returns whether the tool's definition is the one the call was made for.
     pub(super) fn is_as_asked(&self, id: ToolUseId) -> bool {
         let of = self.tools.uses.get(&id);
         let both = of.and_then(|of| Some((self.tools.defined.get(&of.name)?, of.spec.as_ref()?)));
         both.is_some_and(|(now, asked)| now.is_as(asked))
     }
 
-    /// Runs the handler of a call that was let run.
+    /// Runs the handler of a permitted call.
     pub(super) fn run_use(&mut self, id: ToolUseId, fx: &mut Effects) {
         let Some(of) = self.tools.uses.get(&id) else {
             return;
@@ -259,7 +259,7 @@ impl Model {
         }
     }
 
-    /// Ends every call that is made in the name of a session; tells whether there was one.
+    /// Ends all calls of a session; returns whether it had any.
     pub(crate) fn cancel_uses(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
         let of_session = |of: &(&ToolUseId, &Use)| of.1.session == key;
         let ids = self.tools.uses.iter().filter(of_session);
@@ -277,26 +277,26 @@ impl Model {
         !ids.is_empty()
     }
 
-    /// Ends a call that nobody wants any more.
+    /// Ends a call that was cancelled.
     fn cancel_use(&mut self, id: ToolUseId, fx: &mut Effects) {
         self.halt(id, fx);
         self.end_use(id, ToolStatus::Cancelled, cancelled(), fx);
     }
 
-    /// Ends a call that cannot go on.
+    /// Ends a call that failed.
     pub(super) fn stop_use(&mut self, id: ToolUseId, result: ToolResult, fx: &mut Effects) {
         self.halt(id, fx);
         self.end_use(id, ToolStatus::Failed, result, fx);
     }
 
-    /// Stops the handler of a call, if it runs.
+    /// Stops a call's handler, if it runs.
     fn halt(&mut self, id: ToolUseId, fx: &mut Effects) {
         if self.tools.uses.get(&id).is_some_and(Use::is_running) {
             fx.push(Effect::Editor(EditorEffect::StopTool { id }));
         }
     }
 
-    /// Takes a call out and answers it; what it has asked for concerns nobody any more.
+    /// Removes a call and answers it; withdraws its pending requests.
     fn end_use(&mut self, id: ToolUseId, status: ToolStatus, result: ToolResult, fx: &mut Effects) {
         let open = self.tools.uses.get_mut(&id);
         let open = open.map(|of| std::mem::take(&mut of.open));
@@ -310,9 +310,9 @@ impl Model {
         fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
     }
 
-    /// Shows how a call has ended, and takes it out.
+    /// Shows how a call ended, and removes it.
     fn forget_use(&mut self, id: ToolUseId, status: ToolStatus, result: &ToolResult) {
-        // That it was cancelled is said already.
+        // The status already says that it was cancelled.
         let result = (status != ToolStatus::Cancelled).then_some(result);
         self.show_use(id, status, result);
         let Some(mut of) = self.tools.uses.remove(&id) else {
@@ -329,7 +329,7 @@ fn not_offered() -> ToolResult {
     ToolResult::error("Neovim offers no such tool (any more): ask for the list of tools anew.")
 }
 
-/// Returns what a caller gets that wants no answer, most often.
+/// Returns the answer to a cancelled call, which the caller usually ignores.
 fn cancelled() -> ToolResult {
     ToolResult::error("The call was cancelled.")
 }
