@@ -1,12 +1,12 @@
-//! A fake agent: it hears what the client writes to its stdin and keeps account of its requests.
+//! A fake agent: it reads the client's lines and tracks the requests of both sides.
 //!
-//! Invariant: an answer to no open request of its own is a failure.
+//! Invariant: an answer that matches no pending request of the agent fails the test.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// How far a process has come.
+/// State of an agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {
     Starting,
@@ -19,13 +19,13 @@ pub enum Life {
 #[derive(Debug)]
 pub struct Agent {
     pub life: Life,
-    /// The client's requests that have no answer yet: id, method, parameters.
+    /// The client's pending requests: id, method, parameters.
     pub calls: Vec<(u64, String, Value)>,
-    /// What it was asked to open sessions with.
+    /// The parameters of the requests that opened sessions.
     pub opened: Vec<Value>,
-    /// Its own requests that have no answer yet, by raw id.
+    /// The number of the agent's pending requests, by raw id.
     open: BTreeMap<String, usize>,
-    /// The answers to its own requests, in order, by raw id.
+    /// The answers to the agent's requests, in order, by raw id.
     pub answers: Vec<(String, Result<Value, Value>)>,
 }
 
@@ -40,7 +40,7 @@ impl Agent {
         }
     }
 
-    /// Takes in a line of the client's and returns it in short.
+    /// Reads a line of the client and returns a summary of it.
     pub fn hears(&mut self, line: &str) -> String {
         assert!(!line.contains('\n'), "one message is one line: {line}");
         let message: Value = serde_json::from_str(line).unwrap();
@@ -100,12 +100,12 @@ impl Agent {
         format!("answer {id} {shown}")
     }
 
-    /// Notes a request that is about to be sent.
+    /// Counts a request that is about to be sent.
     pub fn asks(&mut self, id: &str) {
         *self.open.entry(id.to_owned()).or_default() += 1;
     }
 
-    /// Returns the raw ids of the requests that wait, as often as they do.
+    /// Returns the raw ids of pending requests, each as often as it is pending.
     pub fn waiting(&self) -> Vec<String> {
         let each = self.open.iter();
         each.flat_map(|(id, open)| std::iter::repeat_n(id.clone(), *open))

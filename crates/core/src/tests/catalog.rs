@@ -1,5 +1,5 @@
-//! What agents keep: sessions listed, deleted, closed; and one session's trouble, which is no
-//! other's.
+//! Sessions on the agent's side: listed, deleted, closed. A failure in one session leaves the
+//! others alone.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use acp::SessionId;
 
 const S2: SessionKey = SessionKey(2);
 
-/// A world whose agent can do everything with sessions, in which the session 1 is ready.
+/// A world whose agent has all abilities with sessions, and in which the session 1 is ready.
 fn able() -> World {
     let mut w = World::new();
     w.abilities = json!({
@@ -25,7 +25,7 @@ fn able() -> World {
     w
 }
 
-/// Lets the core do something about an agent, and the world carry it out.
+/// Runs an action on the model, and lets the world carry out its effects.
 fn does(
     w: &mut World,
     action: impl FnOnce(&mut crate::model::Model, &mut Effects) -> bool,
@@ -38,8 +38,8 @@ fn does(
     was_asked
 }
 
-/// Lists the agent's sessions, which come on these pages, and returns how often it was asked and
-/// what was logged of it.
+/// Lists the agent's sessions, answered with these pages; returns the number of requests and the
+/// log line about the agent.
 fn listed(pages: impl Fn(usize) -> Result<Value, Value>) -> (usize, String) {
     let mut w = able();
     w.holds(Part::Agents);
@@ -81,7 +81,7 @@ fn a_list_has_all_pages_of_it_and_an_end() {
         _ => page(3..5, None),
     };
     check(&two, 2, "has 5 sessions");
-    // Pages without end, in circles or not.
+    // Endless pages, with a repeated cursor or without.
     check(&|_| page(0..3, Some("again")), 20, "has 3 sessions");
     let long = |at| page(at * 300..(at + 1) * 300, Some("more"));
     check(&long, 4, "has 1000 sessions");
@@ -181,7 +181,7 @@ fn one_session_that_gets_no_answer_fails_alone() {
         (Phase::Running, Phase::Dead)
     );
     assert_eq!(w.agents[&A1].life, Life::Alive);
-    // What comes of it at last is nobody's; the next prompt has a session of its own.
+    // The late answer belongs to no session; the next prompt opens a new one.
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "late" })));
     w.saw(&["a1 <- session/close late"]);
     w.goes_on();

@@ -1,4 +1,4 @@
-//! What agents ask the user for, and that each question gets its one answer.
+//! Questions of agents to the user; each is answered exactly once.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn permission() -> Value {
     })
 }
 
-/// Begins a turn in which the agent asks some questions; the ids count from 0.
+/// Begins a turn in which the agent asks these questions; the ids count from 0.
 fn asked(questions: &[Value]) -> World {
     let mut w = World::ready();
     w.prompts("hi");
@@ -62,8 +62,8 @@ fn answer(w: &mut World, id: u64, answer: ElicitationAnswer) {
     w.happens(Event::ElicitationAnswer { id, answer });
 }
 
-/// Returns what is on the screen of questions: a form's or page's words, or a permission's, and
-/// how many wait behind it.
+/// Returns the text of the shown question (a form, a page or a permission), and the number of
+/// questions behind it.
 fn shown(w: &World) -> Option<(String, usize)> {
     let elicitation = w.editor.elicitation.as_ref();
     let elicitation = elicitation.map(|view| (&view.head, view.waiting));
@@ -256,7 +256,7 @@ fn a_question_finds_its_session_or_is_refused() {
     let initialized = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(initialized));
     let id = w.agents[&A1].calls[0].0;
-    // For the request that makes the session, and for a session whose id is not known yet.
+    // One for the request that opens the session, one for a session whose id is not known yet.
     let mut params = form("For the request?");
     params["sessionId"] = Value::Null;
     params["requestId"] = json!(id);

@@ -1,4 +1,4 @@
-//! What holds of all operations on one file: their order, their number, and how they end.
+//! Operations on one file: their order, their number, and their end.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::workspace::fileops::MAX_TRIES;
 const F: &str = "/p/f";
 const LINK: &str = "/p/link";
 
-/// Lets the editor make edits, each of a buffer that has moved on; returns how many.
+/// Carries out edits of a buffer whose changedtick always moves first; returns their number.
 fn edits_in_vain(w: &mut World) -> u32 {
     let mut edits = 0;
     loop {
@@ -92,7 +92,7 @@ fn writes_by_two_names_of_a_file_are_carried_out_one_after_another() {
         w.happens(event);
     };
     works(&mut w, LINK);
-    // Now it is known whose file that is: of the two, one is under way.
+    // The link is resolved, so the two writes share a lane and only one is pending.
     assert_eq!(w.disk.busy().len(), 1, "{:?}", w.disk.busy());
     w.goes_on();
     assert_eq!(w.disk.get(F).as_deref(), Some("a\nX\nb\nY\n"));

@@ -1,4 +1,4 @@
-//! What agents read and write, through buffers and on disk.
+//! Reads and writes of agents, through buffers and on disk.
 
 use std::path::Path;
 
@@ -208,7 +208,7 @@ fn a_write_is_merged_with_what_the_user_has_typed_since() {
     check_written(&w, "2");
     assert_eq!(w.buffer(F), "typed\na\nb\nc\nD\n");
     assert_eq!(w.disk.get(F).as_deref(), Some("typed\na\nb\nc\nD\n"));
-    // A second write without a read has the first one as its base.
+    // A second write without a read is based on the first.
     writes(&mut w, "3", F, "a\nb\nc\nD\ne\n");
     assert_eq!(w.buffer(F), "typed\na\nb\nc\nD\ne\n");
 }
@@ -251,7 +251,7 @@ fn a_part_that_is_read_is_not_the_base_of_a_write() {
     reads(&mut w, "2", json!({ "limit": 1 }));
     writes(&mut w, "3", F, "A\nb\nc\n");
     assert_eq!(w.buffer(F), "A\nb\nc\ntyped\n");
-    // One that is the whole file is.
+    // A part that covers the whole file is the base of the next write.
     reads(&mut w, "4", json!({ "line": 1, "limit": 99 }));
     writes(&mut w, "5", F, "A\nb\nc\n");
     assert_eq!(w.buffer(F), "A\nb\nc\n");
@@ -487,7 +487,7 @@ fn a_missing_file_is_an_empty_one_to_agents_that_need_it_so() {
     let path = "/p/none";
     reads(&mut w, "1", json!({ "path": path }));
     assert_eq!(content(&w, "1"), "");
-    // It still is not there, and what others make of it meanwhile stays.
+    // The file still does not exist; when another program creates it, its text stays.
     assert_eq!(w.disk.get(path), None);
     w.disk.put(path, "theirs\n");
     writes(&mut w, "2", path, "the agent's\n");

@@ -1,4 +1,4 @@
-//! How the transcript reaches the screen, frame by frame.
+//! The transcript on the screen, frame by frame.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn a_screen_that_was_emptied_shows_everything_again() {
     let before = w.editor.chats.remove(&S1);
     w.happens(Event::ChatEmpty { session: S1 });
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
-    // A window that shows it anew gets the folds, and nothing else.
+    // A new window on the chat gets the folds, and nothing else.
     let chat = w.editor.chats.get_mut(&S1).unwrap();
     chat.folds.clear();
     w.happens(Event::FoldsWanted { session: S1 });
@@ -85,7 +85,7 @@ fn only_the_first_line_of_a_users_message_has_the_mark() {
     assert_eq!(w.chat(), "❯ ```rust\n  fn a() {}\n  ```");
 }
 
-/// What is said in a turn: the role and the text.
+/// Messages of a turn: role and text.
 fn said() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let role = prop_oneof![
         2 => Just("agent_message_chunk"),
@@ -105,7 +105,7 @@ fn said() -> impl Strategy<Value = Vec<(&'static str, String)>> {
     vec((role, text), 1..6)
 }
 
-/// Tells it in pieces, with frames in between where `pauses` says so.
+/// Sends the messages in pieces cut at `cuts`, with a frame after a piece where `pauses` says so.
 fn told(said: &[(&str, String)], cuts: &[Index], pauses: &[bool]) -> World {
     let mut w = World::ready();
     w.prompts("go");

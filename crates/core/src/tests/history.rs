@@ -1,4 +1,4 @@
-//! What is kept of sessions, and what comes back of it.
+//! Records of sessions, and sessions restored from them.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::render::view::{Line, Link};
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 
-/// Returns what of lines outlives a session: where terminals were, nothing leads to.
+/// Removes links to terminals, which do not outlive a session.
 fn outlived(lines: Vec<Line>) -> Vec<Line> {
     let mut lines = lines;
     for line in &mut lines {
@@ -30,13 +30,13 @@ fn shown(model: &Model, transcript: &Transcript) -> Vec<Line> {
     outlived(Chat::of(transcript, &model.languages, "/p".as_ref(), true).lines)
 }
 
-/// Everything is written down; what is read back is what is there.
+/// Checks that the session's record restores the transcript it has now.
 #[track_caller]
 fn check_kept(w: &mut World, session: SessionKey) {
     if let Some(session) = w.model.sessions.get_mut(&session) {
         session.transcript.cancel_tools();
     }
-    // What changed is seen.
+    // Makes the core notice the change.
     w.happens(Event::PlacePlans(Place::Panel));
     let mut fx = crate::spine::cx::Effects::default();
     w.model.farewell(&mut fx);
@@ -62,7 +62,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
             .collect::<Vec<_>>()
     };
     assert_eq!(texts(&got), texts(&want));
-    // A terminal's lines lead to their call instead.
+    // A restored line of a terminal links to its call instead.
     let unlinked = |lines: Vec<Line>| -> Vec<Line> {
         let plain = |line: Line| Line { link: None, ..line };
         lines.into_iter().map(plain).collect()
@@ -145,7 +145,7 @@ fn a_torn_line_and_one_of_a_version_to_come_cost_nothing_else() {
     let past = Past::of(&text).unwrap();
     let more = format!("{text}{{\"hologram\":{{}}}}\n\n[]\n{{\"entry\":{{\"at\":1");
     assert_eq!(Past::of(&more), Some(past));
-    // Each line is a good end.
+    // A file cut at any line can be read.
     let mut last = 0;
     for (at, _) in text.match_indices('\n') {
         let past = Past::of(&text[..at + 3.min(text.len() - at)]).unwrap();
@@ -159,7 +159,8 @@ fn a_torn_line_and_one_of_a_version_to_come_cost_nothing_else() {
     );
 }
 
-/// A world in which a session was used and closed, and its agent can do this with sessions.
+/// A world in which a session was used and closed, and whose agent has these abilities with
+/// sessions.
 fn used(abilities: serde_json::Value) -> World {
     let mut w = World::new();
     w.abilities = abilities;
@@ -180,7 +181,7 @@ fn texts(w: &World, session: SessionKey) -> String {
     chat.map(|chat| chat.text()).unwrap_or_default()
 }
 
-/// The agent that runs answers a prompt of the second session.
+/// The running agent answers a prompt of the second session.
 fn goes_on(w: &mut World) {
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
@@ -199,7 +200,7 @@ fn goes_on(w: &mut World) {
     );
 }
 
-/// What is kept is one record, which has each of these once, in this order.
+/// Checks that there is one record, with exactly these lines in this order.
 #[track_caller]
 fn check_record(w: &World, said: &[&str]) {
     assert_eq!(w.records.files.len(), 1);
@@ -243,7 +244,7 @@ fn what_an_agent_tells_again_is_kept_once() {
     assert_eq!(texts(&w, S2), "❯ Count\n\nOne, as I said.");
     goes_on(&mut w);
     check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
-    // It has gone on elsewhere meanwhile.
+    // The agent's session was continued by another client.
     w.happens(Event::Close { session: S2 });
     let more = vec![
         said("user_message_chunk", "and on"),
@@ -328,7 +329,7 @@ fn an_agent_that_forgets_is_told_what_was_said() {
         "session/prompt",
         Ok(json!({ "stopReason": "end_turn" })),
     );
-    // It is one conversation, by its new name.
+    // The conversation stays one record, under the agent's new session id.
     check_kept(&mut w, S2);
     assert_eq!(w.records.files.len(), 1);
     assert_eq!(w.records.past(S2).unwrap().meta.id.as_deref(), Some("s2"));
@@ -348,7 +349,7 @@ fn with_nothing_kept_a_session_is_its_agents_business() {
     assert_eq!(w.records.files.len(), 0);
 }
 
-/// Returns the sessions of a list in short.
+/// Returns each listed session as a line.
 fn listed(w: &mut World, number: u32, query: Query) -> Vec<String> {
     let wish = Wish::List(query);
     w.happens(Event::Wish { number, wish });
@@ -418,7 +419,7 @@ fn agents_list_and_delete_their_sessions_too() {
     let titles: Vec<_> = all.iter().map(|one| one.title.as_deref()).collect();
     assert_eq!(titles, [None, Some("Counting"), Some("Elsewhere")]);
     assert!(all[1].name.is_some() && all[1].is_listed, "{all:?}");
-    // One that does not answer does not hold the others up.
+    // An agent that does not answer does not block the list of the others.
     w.happens(Event::Timer { token });
     let token = list(&mut w, 2);
     w.happens(Event::Timer { token });
@@ -508,7 +509,7 @@ fn a_conversation_is_exported_as_markdown() {
     }, {
         insta::assert_snapshot!("export", &text);
     });
-    // What is kept gives the same.
+    // The record exports to the same text.
     let name = w.records.open[&S1].clone();
     assert_eq!(export(&mut w, 2, Source::Kept(name)), text);
     w.happens(Event::Wish {

@@ -1,4 +1,4 @@
-//! Languages are loaded elsewhere: text is there at once, colours follow.
+//! Languages load in the background: text is shown at once, and highlighted later.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,14 @@ use crate::spine::event::Event;
 
 const CODE: &str = "```rs\nfn a() {}\n```";
 
-/// A world in which the agent has done something about code, and no language comes.
+/// A world in which an agent has sent code, and no language loads.
 fn waiting(act: impl FnOnce(&mut World)) -> World {
     let mut w = World::ready();
     w.prompts("go");
     w.holds(Part::Languages);
     act(&mut w);
     assert_eq!(w.to_load, ["rs"]);
-    // Nothing is under way while it waits.
+    // Nothing runs while the language is pending.
     assert!(!w.model.is_composing() && w.to_editor.is_empty());
     w
 }
@@ -28,7 +28,7 @@ fn tool(text: &str) -> Value {
     })
 }
 
-/// Returns the spans of the line `fn a() {}` in the chat.
+/// Returns the number of spans of the line `fn a() {}` in the chat.
 fn spans(w: &World) -> usize {
     let mut lines = w.editor.chats[&S1].lines.iter();
     let code = lines.find(|line| line.text.trim() == "fn a() {}");
@@ -87,7 +87,7 @@ fn a_language_that_cannot_be_loaded_leaves_its_code_plain() {
     w.ends_turn("end_turn");
 }
 
-/// Each version of it is more than one slice.
+/// Each version of the text takes more than one slice.
 #[test]
 fn a_long_text_of_a_tool_call_is_shown_as_it_grows_and_changes() {
     let text = |start: &str, count: usize| {

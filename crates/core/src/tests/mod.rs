@@ -1,8 +1,8 @@
-//! The core as its neighbours see it: events in, effects out, with a fake editor, host, disk and
-//! agent around it that carry every effect out.
+//! Tests of the core through its interface: events in, effects out. A fake editor, host, disk and
+//! agent carry out every effect.
 //!
-//! A test is a story told to a [`world::World`]; whatever the story, the world itself checks at
-//! each step and at its end what must always hold (see there).
+//! Each test drives a [`world::World`], which checks its invariants at each step and at its end
+//! (see there).
 
 mod agent;
 mod disk;

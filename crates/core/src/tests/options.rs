@@ -1,4 +1,4 @@
-//! Options from the user's wish to the agent's answer.
+//! Options, from the user's request to the agent's answer.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::spine::ids::AgentKey;
 use acp::Purpose;
 use acp::client::ConfigValue;
 
-/// Modes as `session/set_mode` takes them.
+/// Modes in the answer to `session/new`, for agents with `session/set_mode`.
 fn modes() -> Value {
     json!({ "sessionId": "s1", "modes": {
         "currentModeId": "ask",
@@ -36,7 +36,7 @@ fn config(model: &str, effort: &str) -> Value {
     ])
 }
 
-/// A world whose one session has been answered this, and whose agent is answered for by the test.
+/// A world whose session was opened with this answer; the test answers for the agent.
 fn ready(answer: Value) -> World {
     let mut w = starting();
     w.answers(A1, "session/new", Ok(answer));
@@ -95,7 +95,7 @@ fn a_mode_is_shown_at_once_and_holds_once_the_agent_has_it() {
     w.answers(A1, "session/set_mode", Ok(json!({})));
     w.saw(&["a1 <- session/set_mode \"plan\"", "options of 1: mode"]);
     assert_eq!(w.chat(), "The mode is \"Plan\" now.");
-    // The update that other agents send besides says nothing new.
+    // Some agents also send an update; it changes nothing.
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }));
     w.saw(&[]);
     wants_mode(&mut w, "plan");
@@ -228,7 +228,7 @@ fn an_option_is_what_the_answer_says_or_else_what_was_asked_for() {
     assert_eq!(shown(&w), "model=big effort=high web=on");
     w.skip();
     wants(&mut w, "model", id("small"));
-    // With another model there are other options.
+    // Another model has other options.
     let rest = json!({ "configOptions": [option("model", "model", "small", &["big", "small"])] });
     w.answers(A1, "session/set_config_option", Ok(rest));
     w.saw(&[
@@ -268,7 +268,7 @@ fn a_mode_among_the_config_options_is_set_there() {
         "a1 <- session/set_config_option \"how\" \"plan\"",
         "options of 1: how",
     ]);
-    // An agent may tell of it as if it were one of the older modes.
+    // An agent may report it by the update for the older modes.
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
     assert_eq!(
         w.model.sessions[&S1].options.id_of(Purpose::Mode),
@@ -325,7 +325,7 @@ fn what_the_user_has_set_is_set_again_when_the_agent_starts_again() {
     assert_eq!(shown(&w), "mode=Plan");
     w.answers(agent, "session/set_mode", Ok(json!({})));
     assert_eq!(w.chat().matches("mode").count(), 1, "{}", w.chat());
-    // One that has gone on with the session has nothing to be told.
+    // If the new session already has the value, nothing is set.
     w.happens(Event::Restart { session: S1 });
     let agent = AgentKey(3);
     initializes(&mut w, agent);

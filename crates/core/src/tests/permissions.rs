@@ -1,4 +1,4 @@
-//! Questions of agents, and that each gets its one answer.
+//! Questions of agents about permissions; each is answered exactly once.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn question(tool: &Value) -> Value {
     })
 }
 
-/// Begins a turn in which the agent asks about some tool calls; the ids count from 0.
+/// Begins a turn in which the agent asks about these tool calls; the ids count from 0.
 fn asked(tools: &[Value]) -> World {
     let mut w = World::ready();
     w.prompts("hi");
@@ -45,7 +45,7 @@ fn choose(w: &mut World, id: u64, option: &str) {
     });
 }
 
-/// Returns the lines of the permission that is shown, and how many wait behind it.
+/// Returns the lines of the shown permission, and the number of questions behind it.
 fn shown(w: &World) -> (Vec<String>, usize) {
     let view = w.editor.permission.as_ref();
     let view = view.unwrap_or_else(|| panic!("no permission is shown"));
@@ -106,7 +106,7 @@ fn a_cancel_answers_all_that_are_open_and_those_to_come() {
         format!("a1 <- answer 7 {CANCELLED}"),
     ];
     w.saw(&saw.iter().map(String::as_str).collect::<Vec<_>>());
-    // A question after the turn's end is a new one.
+    // A question after the cancelled turn's end is shown.
     w.ends_turn("cancelled");
     w.asks("8", "session/request_permission", &question(&tool("d")));
     assert_eq!(shown(&w).0, ["tool  Run d"]);
@@ -156,7 +156,7 @@ fn whatever_ends_a_session_answers_its_questions() {
             w.answer("0"),
             &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
         );
-        // So is what it asks on its way out.
+        // Questions of an agent that is shutting down are answered the same way.
         if w.model.sessions.contains_key(&session) {
             w.asks("1", "session/request_permission", &question(&tool("b")));
         }
@@ -243,7 +243,7 @@ fn two_questions_with_one_id_show_their_own_content() {
     };
     let mut w = asked(&[edit("one"), edit("two")]);
     assert_eq!(shown(&w).0, ["tool  one", "one"]);
-    // What is told of the id from now on is about the last one.
+    // Later updates with this id apply to the second call.
     let mut update = edit("two!");
     update["sessionUpdate"] = json!("tool_call_update");
     w.updates(update);
@@ -274,7 +274,7 @@ fn what_is_known_of_the_tool_call_is_shown_field_by_field() {
         "sessionUpdate": "tool_call", "toolCallId": "a", "title": "Edit", "kind": "edit",
         "content": [{ "type": "diff", "path": "/p/f", "oldText": "a\nb\n", "newText": "a\nc\n" }],
     }));
-    // Nothing but the id; then the input, after the window is open; then a mere reason.
+    // First only the id; then the input, while the window is open; then a reason.
     w.asks(
         "0",
         "session/request_permission",
@@ -308,7 +308,7 @@ fn a_tool_call_nobody_has_heard_of_is_asked_about_all_the_same() {
         &question(&json!({ "toolCallId": "x" })),
     );
     assert_eq!(shown(&w).0, ["tool  x"]);
-    // Two questions with one request id are two questions.
+    // Two questions with the same request id are distinct.
     w.asks(
         "0",
         "session/request_permission",

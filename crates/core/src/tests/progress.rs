@@ -1,4 +1,4 @@
-//! What is told of tool calls and plans, and what the API says of them at that moment.
+//! Announcements about tool calls and plans, and the snapshot at that moment.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn update(id: &str, status: &str) -> Value {
     json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status })
 }
 
-/// Compares what has been announced since the last time.
+/// Compares the announcements since the last check.
 #[track_caller]
 fn check(w: &mut World, want: &[&str]) {
     let all = std::mem::take(&mut w.announced);
@@ -64,7 +64,7 @@ fn check(w: &mut World, want: &[&str]) {
     assert_eq!(all, want);
 }
 
-/// Compares what the API says of the tool calls that run.
+/// Compares the running tool calls in the snapshot.
 #[track_caller]
 fn check_running(w: &World, running: usize, latest: Option<(&str, &str)>) {
     let tools = w.model.snapshot().sessions.remove(0).tools;
@@ -122,7 +122,7 @@ fn what_a_turn_leaves_behind_runs_no_more() {
     w.ends_turn("end_turn");
     check(&mut w, &["a other in_progress a", "end"]);
     check_running(&w, 0, None);
-    // Unless the agent goes on with it.
+    // An update from the agent makes the call run again.
     w.updates(update("b", "in_progress"));
     check_running(&w, 1, Some(("b", "other")));
 }
@@ -191,7 +191,7 @@ fn terminals_are_told_when_they_begin_and_end() {
     w.to_core.extend(ended);
     w.settle();
     check(&mut w, &["terminal 1 ended: 3"]);
-    // One that is only shown may be over as soon as it is heard of.
+    // A terminal of an agent may have ended when the core first hears about it.
     w.updates(json!({
         "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed",
         "_meta": { "terminal_exit": { "terminal_id": "x", "exit_code": 0, "signal": null } },

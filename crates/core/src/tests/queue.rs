@@ -1,4 +1,4 @@
-//! Prompts that wait: seen, changed, sent before others, kept whatever becomes of the agent.
+//! Queued prompts are shown, edited, sent before others, and survive the end of the agent.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::model::Phase;
 use crate::spine::event::{Event, Prompt};
 use crate::spine::ids::QueueId;
 
-/// A session whose agent answers a first prompt, with others behind it.
+/// A session whose agent is busy with a first prompt, with others queued.
 fn busy(waiting: &[&str]) -> World {
     let mut w = World::ready();
     w.prompts("first");
@@ -38,7 +38,7 @@ fn interrupts(w: &mut World, text: &str) {
     });
 }
 
-/// What waits, on the screen; the API says the same.
+/// Compares the queue on the screen, and its length in the snapshot.
 #[track_caller]
 fn check(w: &World, waiting: &[&str]) {
     let view = w.editor.queues.get(&S1);

@@ -1,4 +1,4 @@
-//! MCP servers and folders: an agent gets what it can take, and the user hears of the rest once.
+//! MCP servers and folders: an agent gets those it supports, and one notice lists the rest.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn servers() -> Vec<McpServer> {
     ]
 }
 
-/// Opens a session with an agent of these capabilities; returns what it is asked for.
+/// Opens a session with an agent of these capabilities; returns the parameters it receives.
 fn asked(can: Value) -> (World, Value) {
     let mut w = World::new();
     w.holds(Part::Agents);

@@ -1,4 +1,4 @@
-//! A fake host for what is kept of sessions: files that are texts.
+//! A fake store for records of sessions: files in memory.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use crate::conversation::history::{HistoryNews, HistoryOrder, Kept, On, Past, Re
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 
-/// What is kept, by name; the clock moves with each line.
+/// Records by name; each order advances the clock.
 #[derive(Debug, Default)]
 pub struct Records {
     pub files: BTreeMap<RecordName, String>,
     pub open: BTreeMap<SessionKey, RecordName>,
-    /// When each was last written to.
+    /// Time of each record's last write.
     times: BTreeMap<RecordName, u64>,
     now: u64,
 }
 
 impl Records {
-    /// Carries out an order; returns what comes of it.
+    /// Carries out an order and returns its result.
     pub fn does(&mut self, order: HistoryOrder) -> Option<Event> {
         self.now += 1;
         let answer = |token, news| {
@@ -98,7 +98,7 @@ impl Records {
         })
     }
 
-    /// Reads the record of a session that is under way.
+    /// Reads the record of an open session.
     pub fn past(&self, session: SessionKey) -> Option<Past> {
         Past::of(&self.files[self.open.get(&session)?])
     }

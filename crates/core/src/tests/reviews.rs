@@ -1,4 +1,4 @@
-//! Accepting and rejecting what an agent has changed.
+//! Accepting and rejecting an agent's changes.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ enum Place {
     Buffer,
 }
 
-/// A world in which the agent has written `after` over `before`; `None` is no file.
+/// A world in which the agent has replaced `before` by `after`; `None` is a missing file.
 fn reviewed(place: Place, before: Option<&str>, after: &str) -> World {
     let mut w = World::ready();
     if let Some(before) = before {
@@ -211,7 +211,7 @@ fn what_others_write_to_disk_between_two_writes_is_not_the_agents() {
 #[test]
 fn hunks_are_drawn_again_when_only_the_changedtick_has_moved() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
-    // The frame is on its way when the tick moves.
+    // The changedtick moves after the frame was sent.
     w.holds(Part::Editor);
     types(&mut w, 0, 0, &["typed"]);
     while w.editor_moves() {

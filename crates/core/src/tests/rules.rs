@@ -1,4 +1,4 @@
-//! Questions that rules answer: one answer each, told and kept, and no question lost to a rule.
+//! Questions answered by rules: each is answered exactly once, shown in the chat, and never lost.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::spine::ids::PermissionId;
 const ALLOW: Action = Action::Allow;
 const REJECT: Action = Action::Reject;
 
-/// A rule for paths, or for commands if it has a blank.
+/// A rule for commands if the pattern has a blank, otherwise for paths.
 fn rule(action: Action, pattern: &str) -> RuleSpec {
     let is_command = pattern.contains(' ');
     let list = |is_meant: bool| Some(pattern.to_owned()).filter(|_| is_meant).into_iter();
@@ -23,7 +23,7 @@ fn rule(action: Action, pattern: &str) -> RuleSpec {
     }
 }
 
-/// Begins a turn under rules.
+/// Begins a turn under these rules.
 fn ruled(rules: &[RuleSpec]) -> World {
     let mut w = World::ready();
     w.disk.put("/p/f", "a\nb\n");
@@ -104,7 +104,7 @@ fn no_preview_is_left_behind() {
     assert_eq!(w.editor.hunks[&buf].len(), 1);
     w.holds(Part::Disk);
     asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
-    // It is being looked where the path leads; nobody is asked meanwhile.
+    // While the path is resolved, no question is shown.
     assert!(w.editor.permission.is_none());
     assert!(w.model.snapshot().permissions.is_empty());
     w.goes_on();
@@ -135,7 +135,7 @@ fn what_the_options_do_not_offer_once_is_asked() {
     let two = [("x", "allow_once"), ("y", "allow_once")];
     assert_eq!(asked("git status", &two), "asked");
     assert_eq!(asked("git status", &[("x", "allow")]), "asked");
-    // An id of two options is neither's.
+    // An id shared by two options selects neither.
     let same = [("x", "allow_once"), ("x", "allow_always")];
     assert_eq!(asked("git status", &same), "asked");
     let same = [("x", "reject_once"), ("x", "allow_once")];
@@ -163,7 +163,7 @@ fn a_request_that_is_filled_in_later_is_asked_first() {
     }));
     assert_eq!(w.answer("0"), &selected("yes"));
     assert!(w.editor.permission.is_none());
-    // One that shows something else is left to the user, whatever else it says.
+    // A call that shows any other command is left to the user.
     asks(
         &mut w,
         "1",
@@ -215,7 +215,7 @@ fn what_is_shown_while_links_are_followed_counts() {
         "sessionUpdate": "tool_call_update", "toolCallId": "e",
         "locations": [{ "path": "/p/f" }],
     }));
-    // It was shown with the other one.
+    // It was shown with the other path before.
     assert!(w.editor.permission.is_some());
     w.happens(Event::Cancel { session: S1 });
 }
@@ -268,7 +268,7 @@ fn whatever_ends_a_question_ends_it_while_links_are_followed() {
         w.answer("1"),
         &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
     );
-    // Nobody was asked, and nobody hears of an answer.
+    // No question was shown, so no answer is announced.
     assert!(!w.was_told("permission"));
     w.goes_on();
     assert_eq!(w.agents[&A1].answers.len(), 2);
@@ -296,7 +296,7 @@ fn what_was_shown_of_another_question_with_the_same_id_does_not_count() {
     let mut w = ruled(&[rule(ALLOW, "git status *"), rule(ALLOW, "f")]);
     asks(&mut w, "0", &run("git status"), &ONCE);
     assert_eq!(w.answer("0"), &selected("yes"));
-    // The next one shows nothing of itself.
+    // The next question's call has no content in it.
     asks(
         &mut w,
         "1",
@@ -309,7 +309,7 @@ fn what_was_shown_of_another_question_with_the_same_id_does_not_count() {
     w.happens(Event::PermissionAnswer { id, option });
     asks(&mut w, "2", &run("git status -s"), &ONCE);
     assert_eq!(w.answer("2"), &selected("yes"));
-    // Nor does one about a call that is over.
+    // The same for a question about a completed call.
     let mut call = edit("/p/f");
     call["sessionUpdate"] = json!("tool_call");
     call["status"] = json!("completed");

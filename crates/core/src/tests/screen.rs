@@ -1,4 +1,4 @@
-//! A fake chat buffer, and what it must look like.
+//! A fake chat buffer, and the checks of its contents.
 //!
 //! Invariants: changes lie within the buffer; spans lie within their lines, sorted; folds move
 //! with the lines as Neovim's do.
@@ -21,7 +21,7 @@ pub struct Chat {
     pub folds: Vec<Fold>,
 }
 
-/// First row, the row after the last, and how it was made.
+/// First row, the row after the last, and the fold's state.
 pub type Fold = (usize, usize, FoldState);
 
 impl Chat {
@@ -56,7 +56,7 @@ impl Chat {
             }
             self.folds.push((start, end, state));
         }
-        // A fold comes before those in it.
+        // A fold precedes the folds inside it.
         self.folds
             .sort_unstable_by_key(|fold| (fold.0, Reverse(fold.1)));
         let fit = |a: &Fold, b: &Fold| a.1 <= b.0 || (a.0 < b.0 && b.1 <= a.1);
@@ -77,8 +77,8 @@ impl Chat {
         lines.iter().for_each(check_line);
         let added = lines.len();
         self.lines.splice(start..end, lines);
-        // Lines that give way to others stay; what is too many is deleted, what is too few is
-        // put below.
+        // Replaced rows stay in place; surplus old rows are deleted, surplus new ones inserted
+        // below.
         let (cut, more) = (
             start + added.min(removed)..end,
             added.saturating_sub(removed),
@@ -106,9 +106,9 @@ impl Chat {
         lines.join("\n")
     }
 
-    /// Renders a transcript from nothing, with the languages that are there.
+    /// Renders a transcript from scratch, with the loaded languages.
     ///
-    /// Whatever is not the last entry is complete; the last is if `is_complete`.
+    /// All entries but the last are complete; the last is if `is_complete`.
     pub fn of(
         transcript: &Transcript,
         languages: &Languages,

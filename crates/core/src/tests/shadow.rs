@@ -1,8 +1,8 @@
-//! A fake of the host's shadow of a project: it looks at the disk when the world says so, and tells
-//! what has changed since it last looked, some time later.
+//! A fake of the host's shadow of a project: it looks at the disk when the world says so, and
+//! reports changes since its last look some time later.
 //!
-//! Invariants: a change begins where the last one of its path has ended; a checkpoint is answered
-//! after everything it has seen was told.
+//! Invariants: a change begins where the last one of its path ended; a checkpoint is answered after
+//! all changes it has seen.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ pub struct Shadow {
     /// The roots of open projects.
     open: Vec<PathBuf>,
     known: BTreeMap<PathBuf, FileState>,
-    /// Checkpoints that were asked for.
+    /// Requested checkpoints.
     asked: VecDeque<Token<CheckpointTaken>>,
-    /// What was seen and has not been told.
+    /// Events that are not yet reported.
     outbox: VecDeque<Event>,
-    /// It has not seen all: the project was closed for a while.
+    /// It may have missed changes: the project was closed for a while.
     pub has_slept: bool,
-    /// What a checkpoint does not cover.
+    /// The limit that a checkpoint reports.
     pub limited: Option<String>,
-    /// Why no checkpoint can be taken.
+    /// The error of a failing checkpoint.
     pub failure: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Shadow {
         self.asked.push_back(token);
     }
 
-    /// Returns whether a file was there when it last looked.
+    /// Returns whether a file existed at its last look.
     pub fn knows(&self, path: &Path) -> bool {
         self.known.contains_key(path)
     }
@@ -61,7 +61,7 @@ impl Shadow {
         !self.open.is_empty()
     }
 
-    /// Compares the disk with what was known of it.
+    /// Compares the disk with its state at the last look.
     pub fn looks(&mut self, disk: &mut Disk) {
         if !self.is_open() {
             return;
@@ -106,7 +106,7 @@ impl Shadow {
         self.known = now;
     }
 
-    /// Takes a checkpoint that was asked for.
+    /// Takes the oldest requested checkpoint.
     pub fn checks(&mut self, disk: &mut Disk) -> bool {
         let Some(token) = self.asked.pop_front() else {
             return false;
@@ -123,24 +123,24 @@ impl Shadow {
         true
     }
 
-    /// Returns what was seen first and has not been told.
+    /// Returns the oldest event that is not yet reported.
     pub fn tells(&mut self) -> Option<Event> {
         self.outbox.pop_front()
     }
 
-    /// Returns whether a checkpoint was taken that has not been told yet.
+    /// Returns whether a checkpoint's result is not yet reported.
     pub fn has_checked(&self) -> bool {
         let mut outbox = self.outbox.iter();
         outbox.any(|event| matches!(event, Event::CheckpointTaken { .. }))
     }
 
-    /// Returns whether anything is to be done or to be told.
+    /// Returns whether a checkpoint or a report is pending.
     pub fn is_busy(&self) -> bool {
         !self.asked.is_empty() || !self.outbox.is_empty()
     }
 }
 
-/// Returns whether a file is to the user what it was: the host tells of nothing else.
+/// Returns whether two states are equal for the user: the host reports no other changes.
 fn is_same(old: Option<&FileState>, new: Option<&FileState>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => old.body == new.body && old.mode == new.mode,

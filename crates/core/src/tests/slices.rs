@@ -1,4 +1,4 @@
-//! Frames that take several slices, and what happens between two of them.
+//! Frames that take several slices, and events between two slices.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use super::world::{Part, S1, World};
 use crate::render::markdown;
 use crate::spine::event::Event;
 
-/// Code that is more than one slice of a frame.
+/// Code that takes more than one slice of a frame.
 fn long_code() -> String {
     let line = "    let value = compute(1, \"text\"); // a comment\n";
     format!("```rust\n{}```\n", line.repeat(20))
 }
 
-/// A world in which the language of that code is there.
+/// A world in which the language of that code is loaded.
 fn ready() -> World {
     let mut w = World::ready();
     let language = "rust".to_owned();
@@ -24,8 +24,8 @@ fn ready() -> World {
     w
 }
 
-/// A world in the middle of a frame: `before` has been said and is on the screen, of a long
-/// message just the beginning is rendered.
+/// A world in the middle of a frame: `before` is on the screen, and only the beginning of a long
+/// message is rendered.
 fn amid_frame(before: &[Value]) -> World {
     let mut w = ready();
     w.prompts("go");
@@ -38,8 +38,8 @@ fn amid_frame(before: &[Value]) -> World {
     w
 }
 
-/// Checks that a long message is on the screen in the end, below `above`; whether the rest is
-/// right too is checked by the world.
+/// Checks that the long message is on the screen in the end, below `above`; the world checks the
+/// rest.
 #[track_caller]
 fn check_end(mut w: World, above: &str) {
     assert!(w.model.is_composing());

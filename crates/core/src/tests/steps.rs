@@ -1,9 +1,9 @@
-//! What can happen in a random life.
+//! Steps of a random story.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What an agent can do with sessions of the past.
+/// An agent's ability with sessions of the past.
 #[derive(Debug, Clone, Copy)]
 pub enum Can {
     Forget,
@@ -15,10 +15,10 @@ pub fn can() -> impl Strategy<Value = Can> {
     prop_oneof![Just(Can::Forget), Just(Can::Load), Just(Can::Resume)]
 }
 
-/// One thing that happens.
+/// One random step.
 #[derive(Debug, Clone)]
 pub enum Step {
-    // The agent does something.
+    // The agent.
     Chunk(&'static str, String),
     Update(Value),
     Print(String),
@@ -26,43 +26,43 @@ pub enum Step {
     Elicit(u32, &'static str),
     TakeBack(u32),
     Read(usize, Option<u32>, Option<u32>),
-    /// A file, and places in it: start, lines removed, lines added.
+    /// A file, and edits of it: start, lines removed, lines added.
     Write(usize, Vec<(usize, usize, usize)>),
-    /// The agent asks whether it may write a file, with changes at some places.
+    /// The agent asks for permission to write a file with these edits.
     Propose(usize, Vec<(usize, usize, usize)>),
-    /// It writes that, allowed or not.
+    /// The agent makes the proposed write, allowed or not.
     Carry(usize),
     Answer(usize, u8),
-    /// It asks something of a terminal, by its number.
+    /// The agent makes a request about a terminal, given by number.
     Terminal(&'static str, u32),
     Crash,
-    /// Something about one of the calls of Neovim's tools.
+    /// An event about one of the calls of Neovim's tools.
     Tool(&'static str, u64),
-    /// A handler writes: as `Write`, for one of the calls.
+    /// A tool's handler writes: as `Write`, for one of the calls.
     ToolWrite(u64, usize, Vec<(usize, usize, usize)>),
-    // The world goes on.
+    // The editor and the host.
     Editor(usize),
     Disk(usize),
     Agents,
-    /// A command starts, or ends because it is killed.
+    /// A command starts, or a killed one ends.
     Pty,
-    /// One of the commands that run prints, or ends.
+    /// A running command prints, or ends.
     Prints(usize, &'static str),
     Ends(usize),
     /// The shadow looks at the disk.
     Look,
     /// The shadow takes a checkpoint.
     Check,
-    /// The shadow tells what it has seen.
+    /// The shadow reports its next event.
     Tell,
     Time,
     Broken(usize, bool),
     Foreign(usize, usize),
-    /// The agent, or a command of its, writes to disk: as `Write`.
+    /// The agent or one of its commands writes to disk: as `Write`.
     Shell(usize, Vec<(usize, usize, usize)>),
-    /// It deletes a file, sets its mode, moves it to another place or back.
+    /// The agent deletes a file, or changes its mode, its bytes or its line ends.
     Whole(usize, &'static str),
-    // The user does something.
+    // The user.
     User(&'static str),
     Type(usize, usize, usize, usize),
     Buffer(usize, &'static str),
@@ -79,7 +79,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What can happen to one file, all at once: `Step::Disk(1)` is the file by its other name.
+/// Steps on one file, several at the same time: `Step::Disk(1)` is the file by its other name.
 pub fn step_of_one_file() -> impl Strategy<Value = Step> {
     let places = || (0..9usize, 0..3usize, 0..3usize);
     let many = || proptest::collection::vec(places(), 1..3);
@@ -253,7 +253,8 @@ fn odd_line() -> impl Strategy<Value = String> {
 }
 
 fn files() -> impl Strategy<Value = Step> {
-    // A limit comes with a start: else it might be the whole file after all.
+    // A limit comes with a start past the first line; otherwise the read might cover the whole
+    // file.
     let part = prop_oneof![
         4 => Just((None, None)),
         1 => (0..6u32).prop_map(|line| (Some(line), None)),
@@ -271,7 +272,7 @@ fn files() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Places in a file: start, lines removed, lines added.
+/// Edits of a file: start, lines removed, lines added.
 fn places() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     let place = (0..9usize, 0..3usize, 0..3usize);
     proptest::collection::vec(place, 0..3)

@@ -1,4 +1,4 @@
-//! What sub-agents do, and where it stands.
+//! Entries of sub-agents, and their place in the transcript.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn with_text(mut update: Value, text: &str) -> Value {
     update
 }
 
-/// Checks the lines and folds that come of updates.
+/// Checks the lines and folds after these updates.
 #[track_caller]
 fn check(updates: &[Value], lines: &[&str], folds: &[(usize, usize)]) {
     let mut w = World::ready();
@@ -48,7 +48,7 @@ fn check(updates: &[Value], lines: &[&str], folds: &[(usize, usize)]) {
         shown.map(|fold| (fold.0, fold.1)).collect::<Vec<_>>(),
         folds
     );
-    // A screen that was emptied comes to the same.
+    // A rendering from scratch gives the same chat.
     let before = w.editor.chats.remove(&S1);
     w.happens(Event::ChatEmpty { session: S1 });
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
@@ -156,7 +156,7 @@ fn each_line_of_a_call_leads_to_it() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// The world checks at its end that the screen shows what the model would from nothing.
+    /// When it ends, the world checks that the screen equals a rendering from scratch.
     #[test]
     fn the_screen_is_the_same_whenever_a_parent_comes(
         steps in vec((0..6_usize, 0..8_usize, 0..4_usize, any::<bool>()), 1..30),

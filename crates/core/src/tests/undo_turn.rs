@@ -1,4 +1,4 @@
-//! Turns that are undone as a whole, and brought back.
+//! Turns that are undone as a whole, and restored.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::text::LineEdit;
 
 const F: &str = "/p/f";
 
-/// A world in which a turn has begun, over a file that is in a buffer or not.
+/// A world in which a turn has begun, with a file on disk that may be open in a buffer.
 fn begun(is_open: bool, text: &str) -> World {
     let mut w = World::ready();
     w.disk.put(F, text);
@@ -70,7 +70,7 @@ fn turn(w: &mut World, action: ReviewAction) {
     decide(w, action, Scope::Turn { session: None });
 }
 
-/// What is in the file, in its buffer if it has one: the base, the text, the hunks.
+/// Compares the file's base, text and number of hunks.
 #[track_caller]
 fn check(w: &World, base: &str, text: &str, hunks: usize) {
     let review = w.model.reviews.get(Path::new(F)).expect("a review");
@@ -93,7 +93,7 @@ fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
         undo(&mut w, UndoStep::Back);
         check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);
         assert_eq!(w.disk.get(F).unwrap(), "A\nb\nC\nd\ne\n");
-        // Turn by turn, down to the first.
+        // One turn after the other, down to the first.
         undo(&mut w, UndoStep::Undo(None));
         undo(&mut w, UndoStep::Undo(None));
         check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n", 0);
@@ -314,7 +314,7 @@ fn a_turn_that_changes_what_the_turn_before_has_changed_is_undone_to_that() {
     w.skip();
 }
 
-/// Returns the lines of the question whether the last turn shall be undone.
+/// Returns the lines of the question before the undo of the last turn.
 fn asked(w: &mut World) -> Vec<String> {
     undo(w, UndoStep::Ask);
     let (_, view) = w.editor.asked.take().expect("a question");
@@ -358,7 +358,7 @@ fn what_cannot_be_restored_is_told_and_left_alone() {
     assert_eq!(w.disk.get("/p/bytes").unwrap(), "\0other");
     assert_eq!(w.disk.get("/p/closed").unwrap(), "open\n");
     assert_eq!(w.disk.get("/p/fixed").unwrap(), "b\n");
-    // Nothing else is left of the turn: that is no silence about the rest.
+    // A further undo still reports the files it leaves alone.
     undo(&mut w, UndoStep::Undo(None));
     w.saw(&["Info: Nothing is left to undo of any turn.", left]);
 }
@@ -378,7 +378,7 @@ fn a_file_that_was_made_read_only_by_the_turn_is_restored() {
     w.skip();
 }
 
-/// How an agent writes.
+/// The route by which an agent writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
     Client,
@@ -401,7 +401,7 @@ impl Door {
 fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
     const OLD: &str = "a\nb\nc\nd\ne\nf\n";
     for door in [Door::Client, Door::Disk] {
-        // Before the agent writes, and after.
+        // The user saves before the agent writes, or after.
         for is_first in [true, false] {
             let mut w = begun(true, OLD);
             let types_and_saves = |w: &mut World, row: usize| {
@@ -418,7 +418,7 @@ fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
             if !is_first {
                 types_and_saves(&mut w, 4);
             }
-            // And once more beside it, with what the agent has just written there.
+            // The agent writes again next to the user's line, based on the file's present text.
             let again = w.disk.get(F).unwrap().replace("c\n", "c\nadded\n");
             door.writes(&mut w, &again);
             types_and_saves(&mut w, 0);
@@ -438,7 +438,7 @@ fn what_the_user_types_in_lines_of_the_agents_stays_when_the_agent_writes_once_m
     let mut w = begun(true, "a\n");
     writes(&mut w, "a\none\ntwo\n");
     types(&mut w, 1, 1, &["mine"]);
-    // From what it has seen.
+    // The agent writes based on what it has seen.
     writes(&mut w, "a\none\ntwo\nthree\n");
     assert_eq!(w.buffer(F), "a\nmine\ntwo\nthree\n");
     ends(&mut w);

@@ -1,4 +1,4 @@
-//! Files that an agent makes, deletes, moves, or changes as a whole, on disk.
+//! Files that an agent creates, deletes, moves or changes as a whole, on disk.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
         accept(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("new\n"));
         check_settled(&w);
-        // Kept once, it is what a later reject comes back to.
+        // A later reject restores the accepted version.
         shell(&mut w, |disk| disk.put(F, "v2\n"));
         check_whole(&w, F, &[]);
         reject(&mut w);
@@ -59,7 +59,7 @@ fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
         shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
         check_whole(&w, F, &[Whole::Created]);
         assert_eq!(w.model.reviews.counts(S1), (1, 0));
-        // It has no hunk, and is announced all the same.
+        // It has no hunk, but is announced.
         w.saw(&["review of /p/f: 0"]);
         w.ends_turn("end_turn");
         reject(&mut w);
@@ -82,7 +82,7 @@ fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
 #[test]
 fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() {
     for place in PLACES {
-        // What was there before somebody deleted the file counts for nothing any more.
+        // Contents from before another program deleted the file have no effect.
         let mut w = running(Place::Disk, Some("a\nb\nc\n"));
         shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
         w.ends_turn("end_turn");
@@ -98,7 +98,7 @@ fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() 
         reject(&mut w);
         assert_eq!(disk(&w), None, "{place:?}");
         check_settled(&w);
-        // Nor does what the user had there.
+        // Neither has the user's line in it.
         let mut w = running(Place::Disk, None);
         shell(&mut w, |disk| disk.put(F, "one\ntwo\nthree\n"));
         w.ends_turn("end_turn");
@@ -358,7 +358,7 @@ fn a_file_that_somebody_else_deletes_is_nothing_to_decide() {
     w.ends_turn("end_turn");
     shell(&mut w, |disk| disk.removes(F));
     check_settled(&w);
-    // Should it come back, so does what was to be decided.
+    // When the file is restored, its hunks are pending again.
     shell(&mut w, |disk| disk.put(F, "a\nB\n"));
     check_hunks(&w, &[(1, "b", "B")]);
 }
@@ -378,7 +378,7 @@ fn a_file_that_was_deleted_and_made_again_is_one_change() {
     }
 }
 
-/// Returns all there is on the disk: texts, modes and links.
+/// Returns the state of the disk: texts, modes and links.
 fn all_of(w: &World) -> (Vec<(String, Vec<u8>)>, u32, usize) {
     let files = w.disk.files.iter();
     let files = files.map(|(path, bytes)| (path.display().to_string(), bytes.clone()));
@@ -387,8 +387,8 @@ fn all_of(w: &World) -> (Vec<(String, Vec<u8>)>, u32, usize) {
     (files, mode(w).unwrap_or(0o644), w.disk.links.len())
 }
 
-/// Has the agent do something, rejects it, and takes that back: all is as the agent left it, to be
-/// decided again.
+/// Rejects a change of the agent and undoes the reject: the disk is as the agent left it, and the
+/// change is pending again.
 #[track_caller]
 fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super::disk::Disk)) {
     let mut w = running(place, before);

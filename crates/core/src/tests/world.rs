@@ -561,7 +561,7 @@ impl Drop for World {
     }
 }
 
-/// Returns an announcement as one line, or `None` for a tool call's, which would fill the log.
+/// Returns an announcement as one line, or `None` for those that would fill the log.
 fn in_short(announcement: &Announcement) -> Option<String> {
     Some(match announcement {
         Announcement::ToolCall { .. }

@@ -1,4 +1,4 @@
-//! What the agent does in a random life, and what others do to its files.
+//! Steps of the agent in a random story, and changes of its files by other programs.
 
 use super::*;
 
@@ -14,7 +14,7 @@ impl Story {
         }
     }
 
-    /// The agent asks something of a terminal: of its own, or of one that is none.
+    /// The agent makes a request about a terminal, which may not exist.
     pub(super) fn asks_of_terminal(&mut self, what: &str, number: u32) {
         self.ids += 1;
         let params = match what {
@@ -26,15 +26,15 @@ impl Story {
         self.ask(self.ids, &format!("terminal/{what}"), params);
     }
 
-    /// Returns one of the commands that run.
+    /// Returns one of the running commands.
     pub(super) fn running(&self, at: usize) -> Option<TerminalKey> {
         self.w.pty.running().get(at).copied()
     }
 
-    /// The agent writes what it has seen, with changes at some places.
+    /// The agent writes a file as it has seen it, with edits.
     ///
-    /// It leaves the user's lines alone: what it deletes knowingly is the user's to bring back.
-    /// Nor does it overwrite what is there unseen, or before it has the answer to a read.
+    /// It keeps the user's lines, because restoring deleted lines is up to the user. It never
+    /// overwrites a file it has not read, nor while a read is pending.
     pub(super) fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let key = (self.session().2, file);
         if let Some(lines) = self.changed(&key, places) {
@@ -42,7 +42,7 @@ impl Story {
         }
     }
 
-    /// The agent asks to write what it has seen, with changes at some places.
+    /// The agent asks for permission to write a file as it has seen it, with edits.
     pub(super) fn propose(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let key = (self.session().2, file);
         let Some(lines) = self.changed(&key, places) else {
@@ -64,7 +64,7 @@ impl Story {
         self.proposed.insert(key, (seen, lines));
     }
 
-    /// Returns what the agent has seen of a file, with changes at some places.
+    /// Returns the file as the agent has seen it, with edits.
     pub(super) fn changed(
         &mut self,
         key: &(String, usize),
@@ -87,7 +87,7 @@ impl Story {
             .get(FILES[key.1])
             .is_some_and(|text| text.contains('\0'))
         {
-            // Nobody merges text with what is none.
+            // Text cannot be merged with a binary file.
             return;
         }
         let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -98,8 +98,8 @@ impl Story {
         }
     }
 
-    /// The agent writes to disk itself, with changes at some places; it leaves the user's lines
-    /// alone, and does nothing between its turns.
+    /// The agent writes to disk itself, with edits. It keeps the user's lines, and does nothing
+    /// between turns.
     pub(super) fn shell(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let Some(text) = self.shell_may(file) else {
             return;
@@ -121,7 +121,7 @@ impl Story {
         if !self.w.disk.files.contains_key(&PathBuf::from(path)) {
             return;
         }
-        // What comes and goes between two looks nobody can tell of.
+        // The shadow cannot see a file that is created and deleted between two looks.
         let is_known = self.w.shadow.knows(path.as_ref());
         match what {
             "delete" if !has_users && is_known => self.w.disk.removes(path),
@@ -138,7 +138,8 @@ impl Story {
         }
     }
 
-    /// Returns what is on disk, if the agent is at work and nothing of ours is under way there.
+    /// Returns the file's text on disk if the agent may change it, after the client's operations on
+    /// it.
     fn shell_may(&mut self, file: usize) -> Option<String> {
         let path = PathBuf::from(FILES[file]);
         while self.w.disk.next(&path).is_some() {
@@ -149,7 +150,7 @@ impl Story {
         text.or_else(|| (FILES[file] == "/p/new").then(String::new))
     }
 
-    /// Changes lines at some places, but for those of the user's.
+    /// Edits lines, but keeps the user's.
     fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
@@ -162,7 +163,7 @@ impl Story {
         }
     }
 
-    /// Another program puts a line into a file.
+    /// Another program inserts a line into a file.
     pub(super) fn foreign(&mut self, file: usize, start: usize) {
         let path = PathBuf::from(FILES[file]);
         while self.w.disk.next(&path).is_some() {
@@ -171,7 +172,7 @@ impl Story {
         let Some(text) = self.w.disk.get(FILES[file]) else {
             return;
         };
-        // In a turn nobody can tell it from the agent.
+        // During a turn, the change is attributed to the agent.
         let is_agents = self.w.model.agent_at(&path).is_some() || self.w.shadow.has_checked();
         let line = self.new_line(if is_agents { "a" } else { "x" });
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -1,4 +1,4 @@
-//! A random life: what each step does, and what of the user's must be found at its end.
+//! A random story: carries out its steps, and tracks the user's lines that must survive it.
 
 mod agent;
 mod rest;
@@ -22,38 +22,38 @@ use crate::text::LineEdit;
 use crate::workspace::fileops::LaneId;
 use crate::workspace::reviews::FileReview;
 
-/// The files of a random life; the last one does not exist at first.
+/// The files of a story; the last one does not exist at first.
 const FILES: [&str; 3] = ["/p/f", "/p/dos", "/p/new"];
 
-/// Another name of the first file, where agents use two.
+/// A link to the first file, which agents may use.
 const LINK: &str = "/p/link";
 
-/// What an agent had seen of a file, and what it wants to write.
+/// A file as an agent had seen it, and the text it wants to write.
 type Proposal = (Option<Vec<String>>, Vec<String>);
 
-/// A world in which steps happen.
+/// A world and the state of its random story.
 pub struct Story {
     pub w: World,
-    /// Agents name the first file by a link, too.
+    /// Agents also use the link to the first file.
     has_link: bool,
-    /// What the agent last read or wrote in a session.
+    /// The text that an agent last read or wrote, by session and file.
     seen: BTreeMap<(String, usize), Vec<String>>,
-    /// Reads of whole files that wait for an answer.
+    /// Pending reads of whole files, by request id.
     reading: BTreeMap<String, (String, usize)>,
-    /// Lines the user has typed and not taken away again, by file.
+    /// Lines the user typed and has not deleted, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
-    /// What the agent has asked for last, by session and file.
+    /// The agent's last proposals, by session and file.
     proposed: BTreeMap<(String, usize), Proposal>,
     ids: u32,
     lines: u32,
     sessions: u32,
-    /// The calls of Neovim's tools, the last one of each place.
+    /// The last tool call of each slot.
     tools: [u64; 3],
     uses: u64,
 }
 
 impl Story {
-    /// A life with an agent that can do this with sessions.
+    /// A story with an agent that has this ability.
     pub fn new(can: Can, journal: bool) -> Self {
         let mut w = World::new();
         w.abilities = match can {
@@ -94,7 +94,7 @@ impl Story {
         }
     }
 
-    /// Lets agents name the first file by a symbolic link, too.
+    /// Lets agents also use the link to the first file.
     pub fn links(&mut self) {
         self.has_link = true;
         self.w.disk.links.insert(LINK.into(), FILES[0].into());
@@ -107,7 +107,7 @@ impl Story {
         self.w.model.reviews.get(&name)
     }
 
-    /// Returns the session that is used, its agent and its id.
+    /// Returns the current session, its agent and its id.
     fn session(&self) -> (SessionKey, AgentKey, String) {
         let key = self.w.model.sessions.keys().next_back().copied();
         let key = key.unwrap_or(S1);
@@ -175,7 +175,7 @@ impl Story {
         base.to_lines(0..base.len()).into_iter().collect()
     }
 
-    /// Does something by the user's will: lines that are gone then are no loss.
+    /// Runs an action of the user; lines it deletes are not lost, lines it restores must survive.
     fn willed(
         &mut self,
         file: usize,
@@ -186,7 +186,7 @@ impl Story {
         act(self);
         let after = (lines(self, file), self.base_lines(file));
         let typed = self.typed.entry(file).or_default();
-        // What an agent has deleted is in the base until the user accepts that.
+        // A line that an agent deleted stays in the base until the user accepts the deletion.
         typed.retain(|line| after.0.contains(line) || !before.0.contains(line));
         typed.retain(|line| after.1.contains(line) || !before.1.contains(line));
         let (before, after) = (before.0, after.0);
@@ -198,7 +198,7 @@ impl Story {
         lane.is_some_and(|lane| self.w.model.fileops.is_review(lane))
     }
 
-    /// Returns the lane an operation on disk belongs to.
+    /// Returns the lane of an operation on disk.
     fn lane_of(&self, operation: &HostEffect) -> Option<LaneId> {
         let jobs = &self.w.model.jobs;
         match operation {
@@ -285,7 +285,7 @@ impl Story {
                 self.ask(*id, "elicitation/create", params);
             }
             Step::TakeBack(id) => {
-                // One of its questions, or a read: a write it would believe to have happened.
+                // A question or a read; the agent would believe that a cancelled write took effect.
                 let read = self.reading.keys().next_back();
                 let read = read.and_then(|id| id.parse().ok());
                 let id = read.filter(|_| *id == 3).unwrap_or(*id);
@@ -308,7 +308,8 @@ impl Story {
             Step::Propose(file, places) => self.propose(*file, places),
             Step::Carry(file) => {
                 let key = (self.session().2, *file);
-                // Only what it had seen then: else it would delete knowingly what has come since.
+                // Only if it has seen nothing since; otherwise the write would delete lines it has
+                // seen meanwhile.
                 if let Some((seen, lines)) = self.proposed.remove(&key)
                     && seen.as_ref() == self.seen.get(&key)
                 {

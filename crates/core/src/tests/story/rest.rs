@@ -1,9 +1,9 @@
-//! The end of a random life: nothing of the user's is lost, and all that is there agrees.
+//! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
 
 impl Story {
-    /// Lets everything come to its end, and looks for what the user has typed.
+    /// Runs until no work is pending, and checks that the user's lines survived.
     pub fn rests(mut self) -> World {
         self.w.disk.broken.clear();
         self.comes_to_rest();
@@ -19,7 +19,7 @@ impl Story {
                 }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            // What others wrote may give way to what the user typed there, but not in silence.
+            // The user's lines may replace another program's, but a warning must report it.
             let warning = format!("{} was changed on disk where", FILES[*file]);
             let is_told = self.w.was_told(&warning);
             let lost = typed.difference(&kept);
@@ -29,7 +29,7 @@ impl Story {
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.check_agreed();
-        // Where a conflict lies in a hunk, it is decided first.
+        // The first reject decides a conflict inside a hunk, the second the hunk.
         for _ in 0..2 {
             self.user("reject");
             self.comes_to_rest();
@@ -40,7 +40,7 @@ impl Story {
         self.w
     }
 
-    /// Windows show what the commands have printed.
+    /// Checks that windows show the output of their commands.
     fn check_windows(&self) {
         for (terminal, text) in self.w.model.terminals.windows() {
             let shown = self.w.editor.terminals.get(&terminal);
@@ -61,7 +61,7 @@ impl Story {
         }
     }
 
-    /// Buffers that are not modified have what the disk has, and so have the ledgers of files in no
+    /// Checks that unmodified buffers equal the disk, and so do the ledgers of files without a
     /// buffer.
     fn check_agreed(&self) {
         if self.w.shadow.has_slept {
@@ -80,7 +80,7 @@ impl Story {
                 Some(buf) => {
                     let buffer = &self.w.editor.buffers[&buf];
                     let document = &self.w.model.documents.get(buf).unwrap().text;
-                    // A buffer keeps what somebody else has deleted.
+                    // A buffer keeps the text of a file that another program deleted.
                     let review = self.review_of(file);
                     let is_agents = review.is_some_and(|review| review.now.is_missing());
                     let is_kept = bytes.is_none() && !is_agents;
@@ -101,7 +101,7 @@ impl Story {
         }
     }
 
-    /// When all is rejected, nothing is left to decide.
+    /// Checks that no decision is pending after everything was rejected.
     fn check_rejected(&self) {
         for (path, review) in self.w.model.reviews.iter() {
             let left = (review.whole(), review.ledger.hunks());

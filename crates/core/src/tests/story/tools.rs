@@ -1,11 +1,11 @@
-//! Calls of Neovim's tools in a random life.
+//! Calls of Neovim's tools in a random story.
 
 use super::*;
 use crate::spine::ids::ToolUseId;
 use crate::tools::{Progress, ToolAsk, ToolResult};
 
 impl Story {
-    /// Something happens to the call at one of three places.
+    /// An event about the call in one of three slots.
     pub(super) fn tool(&mut self, what: &str, at: u64) {
         let session = self.session().0;
         let id = ToolUseId(self.tools[at as usize]);
@@ -21,7 +21,7 @@ impl Story {
                 name: name.into(),
             },
             Some(("use", name)) => {
-                // One that has begun, or another one.
+                // The call that has begun, or a new one.
                 let is_new = self.is_used(id);
                 let id = if is_new { self.new_use(at) } else { id };
                 self.w.calls.uses(id);
@@ -37,7 +37,7 @@ impl Story {
             }
             _ => match what {
                 "give up" => {
-                    // Nothing comes of it any more.
+                    // The call never runs.
                     self.w.calls.uses(id);
                     Event::ToolGivenUp { id }
                 }
@@ -51,7 +51,7 @@ impl Story {
                 },
                 "read" => self.tool_asks(
                     id,
-                    // Not as a whole: an agent knows nothing of it.
+                    // Only a part of the file: the agent does not learn about this read.
                     ToolAsk::Read {
                         path: FILES[0].into(),
                         line: Some(2),
@@ -115,7 +115,7 @@ impl Story {
         Event::ToolAsked { id, number, ask }
     }
 
-    /// A handler writes what the session has seen, with changes at some places.
+    /// A tool's handler writes a file as the session has seen it, with edits.
     pub(super) fn tool_writes(&mut self, at: u64, file: usize, places: &[(usize, usize, usize)]) {
         let id = ToolUseId(self.tools[at as usize]);
         let key = (self.session().2, file);

@@ -1,4 +1,4 @@
-//! What the user does in a random life, and which lines they take away by will.
+//! Steps of the user in a random story, and the lines they delete on purpose.
 
 use super::*;
 use crate::conversation::queue::QueueAction;
@@ -9,7 +9,7 @@ use crate::spine::ids::{ElicitationId, QueueId};
 use crate::terminals::TerminalEvent;
 
 impl Story {
-    /// The agent answers a call of the client's, or gives an answer nobody waits for.
+    /// The agent answers a pending call of the client, or sends an answer to no call.
     pub(super) fn answer(&mut self, at: usize, kind: u8) {
         let agent = self.session().1;
         if self.is_dead(agent) {
@@ -112,7 +112,7 @@ impl Story {
         self.w.happens(event);
     }
 
-    /// Returns the prompt that waits longest, or one that does not.
+    /// Returns the oldest queued prompt, or an unknown id.
     fn waiting(&self, session: SessionKey) -> QueueId {
         let session = self.w.model.sessions.get(&session);
         let waiting = session.and_then(|session| session.queue.infos().first().map(|info| info.id));
@@ -148,7 +148,7 @@ impl Story {
         self.decided(Event::Review { action, scope });
     }
 
-    /// The user decides about what agents have changed, in any file.
+    /// The user decides about agents' changes in any file.
     fn decided(&mut self, event: Event) {
         let lines = Self::base_lines;
         self.willed(0, lines, |life| {
@@ -187,19 +187,19 @@ impl Story {
                 other => panic!("a buffer has no {other}"),
             });
         };
-        // The host is done with a file long before a user can open, change and save it.
+        // The host finishes its operations long before a user can open, change and save the file.
         while matches!(what, "save" | "wipe") && self.w.disk.next(&path).is_some() {
             self.disk_moves(file);
         }
         match what {
-            // What others wrote is overwritten by the user's will.
+            // Saving replaces other programs' lines on the user's order.
             "save" | "wipe" => self.willed(file, Self::disk_lines, act),
             _ => self.willed(file, Self::buffer_lines, act),
         }
     }
 }
 
-/// The user's rules for permissions are these from now on.
+/// Replaces the user's rules for permissions.
 fn ruled(rules: &[RuleSpec]) -> Event {
     Event::Configure {
         limits: Default::default(),
