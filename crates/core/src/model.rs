@@ -1,4 +1,4 @@
-//! All the state there is, owned by the core thread alone.
+//! The whole state, owned by the core thread alone.
 //!
 //! Invariant: everything the screen and the public API show is derived from here.
 
@@ -72,46 +72,46 @@ pub struct Model {
     pub(crate) recall: Recall,
     /// Time limits, in milliseconds.
     pub limits: Limits,
-    /// What the user rejects is told to the agent.
+    /// Rejections are reported to the agent.
     pub feedback: bool,
     pub(crate) feedback_is_dirty: bool,
-    /// Where a plan is shown while its turn runs.
+    /// The place of a plan while its turn runs.
     pub plan_place: Place,
     next_agent: u32,
 }
 
-/// How long an agent may take to answer a control request.
+/// Timeouts for an agent's answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub control_ms: u64,
 }
 
 impl Default for Limits {
-    /// Half a minute more than a launcher needs that downloads its agent first.
+    /// Half a minute more than a launcher needs to download its agent first.
     fn default() -> Self {
         Self { control_ms: 90_000 }
     }
 }
 
-/// One life of an agent's process.
+/// One process of an agent.
 #[derive(Debug)]
 pub struct Agent {
     pub spec: AgentSpec,
     pub state: AgentState,
     pub info: Option<Initialized>,
-    /// The client's requests that have no response yet.
+    /// The client's requests without a response.
     pub pending: HashMap<u64, Call>,
-    /// Those that the client has given up, and that may be answered all the same.
+    /// The client's cancelled requests, which may still be answered.
     pub given_up: HashSet<u64>,
     pub next_id: u64,
     /// Updates for sessions whose id is not known yet: they may precede the answer to
-    /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a line in the log.
+    /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a log line.
     pub early: Vec<(SessionId, Update)>,
-    /// Questions of such sessions, held likewise.
+    /// Permission requests of such sessions, with the same limit.
     pub early_questions: Vec<Question>,
 }
 
-/// A permission request as it came.
+/// A permission request as it arrived.
 #[derive(Debug)]
 pub struct Question {
     pub request: RequestId,
@@ -120,7 +120,7 @@ pub struct Question {
     pub options: Vec<PermissionOption>,
 }
 
-/// How many updates, and questions, are kept for sessions that are being created.
+/// Maximum number of updates, and of questions, kept for sessions that are being created.
 pub const EARLY_UPDATES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub enum AgentState {
     Leaving,
 }
 
-/// A request of the client's, and whom its answer concerns.
+/// A request of the client, with the context of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     Initialize,
@@ -145,7 +145,7 @@ pub enum Call {
         change: u64,
         way: Way,
     },
-    /// By the method of this name.
+    /// With the id of the log-in method.
     Authenticate {
         session: SessionKey,
         method: String,
@@ -155,7 +155,8 @@ pub enum Call {
     ListSessions(Box<Listing>),
     CloseSession(SessionId),
     DeleteSession(SessionId),
-    /// A session that nobody wants any more, should the agent open it; with its id if it has one.
+    /// An abandoned opening request: its method, and the session's id if it has one. The session is
+    /// closed if the agent opens it.
     Orphan(&'static str, Option<SessionId>),
 }
 
@@ -181,7 +182,7 @@ impl Call {
         }
     }
 
-    /// Returns the session it concerns, where it is one of those that are open here.
+    /// Returns the open session that the call concerns.
     pub fn session(&self) -> Option<SessionKey> {
         match self {
             Call::NewSession(session)
@@ -198,13 +199,13 @@ impl Call {
 pub struct Session {
     pub spec: AgentSpec,
     pub roots: Vec<PathBuf>,
-    /// The root of the project it works in.
+    /// The root of its project.
     pub project: PathBuf,
-    /// The process that serves it; `None` when it has ended.
+    /// The process that serves it; `None` if that has ended.
     pub agent: Option<AgentKey>,
-    /// The agent's name for it, also while no process serves it.
+    /// The agent's id for it, kept while no process serves it.
     pub id: Option<SessionId>,
-    /// It shares no process that others have.
+    /// It has a separate process.
     pub is_alone: bool,
     pub login: Login,
     pub reach: Reach,
@@ -213,14 +214,14 @@ pub struct Session {
     pub(crate) history: Keeping,
     pub chat: ChatView,
     pub turn: Option<Turn>,
-    /// A checkpoint of the project is being taken: it ends the last turn's window, and the next
-    /// prompt waits for it.
+    /// A checkpoint of the project is pending: it ends the last turn's window, and the next prompt
+    /// waits for it.
     pub awaits_checkpoint: bool,
     /// Prompts that wait for the session to be ready or for the turn to end.
     pub queue: Queue,
-    /// The entry of the transcript that shows what the user has rejected, which goes along too.
+    /// The transcript entry that shows the rejections to report with the next prompt.
     pub along: Option<usize>,
-    /// What goes along with the next prompt.
+    /// The attachments of the next prompt.
     pub attached: Attached,
     pub stop_reason: Option<String>,
     pub options: Options,
@@ -228,34 +229,33 @@ pub struct Session {
     pub compactions: Compactions,
     pub usage: Option<Usage>,
     pub commands: Arc<[acp::Command]>,
-    /// The text of files as this session last read or wrote them: the base of its writes.
+    /// The texts of files as this session last read or wrote them: the bases of its writes.
     pub seen: HashMap<PathBuf, Text>,
 }
 
-/// A prompt that is being answered.
+/// A prompt and the agent's answer.
 #[derive(Debug)]
 pub struct Turn {
     pub stage: Stage,
     pub cancelled: bool,
-    /// Something came of it: a chunk, a tool call, a plan.
+    /// The agent has sent output: a chunk, a tool call or a plan.
     pub spoke: bool,
-    /// `None` when the agent has said something else in the user's name.
+    /// The expected echo of the prompt; `None` once other text in the user's name has arrived.
     pub echo: Option<Echo>,
 }
 
-/// What a turn waits for.
+/// The event a turn waits for.
 #[derive(Debug)]
 pub enum Stage {
-    /// A checkpoint; then the prompt goes out.
+    /// A checkpoint; then the prompt is sent.
     Checkpoint(Box<Prompt>),
     /// The answer to this request.
     Answer(u64),
 }
 
-/// A prompt that the agent may be sending back.
+/// The part of a prompt that the agent has not echoed yet.
 #[derive(Debug)]
 pub struct Echo {
-    /// What has not come yet.
     pub rest: String,
     pub taken: String,
 }
@@ -350,7 +350,7 @@ impl Model {
         }
     }
 
-    /// Finds the session an agent means.
+    /// Returns the session with this id of an agent.
     pub fn session_of(&self, agent: AgentKey, id: &SessionId) -> Option<SessionKey> {
         self.sessions
             .iter()
@@ -367,7 +367,7 @@ impl Model {
             .collect()
     }
 
-    /// Sends a request and remembers what its answer is for.
+    /// Sends a request and records the context of its answer.
     pub(crate) fn request(
         &mut self,
         agent: AgentKey,
@@ -388,7 +388,7 @@ impl Model {
         Some(id)
     }
 
-    /// Limits the time that the answer to a request may take, from now on.
+    /// Starts the timeout of a request.
     pub(crate) fn limit(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
         let ms = self.limits.control_ms;
         let token = self.jobs.timers.add(TimerJob::Control { agent, id });

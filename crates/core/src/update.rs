@@ -1,6 +1,6 @@
 //! One event in, its effects out.
 //!
-//! Invariant: `update` never fails; whatever an event says, the model stays whole.
+//! Invariant: `update` never fails; the model stays consistent for any event.
 
 use super::model::{Call, Model, Question, Session};
 use super::text::Text;
@@ -16,7 +16,7 @@ use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::window::Limit;
 use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
-/// Applies one event to the model and appends what shall happen.
+/// Applies one event to the model and appends the resulting effects.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
     let is_terminal = matches!(
@@ -34,8 +34,8 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     }
     if !is_edit {
         model.refresh_proposals(fx);
-        // An undo may be a thousand edits, an agent's write as well: told of when all are there,
-        // with the next frame at the latest.
+        // An undo, like an agent's write, may consist of a thousand edits: reports wait until all
+        // are applied, until the next frame at the latest.
         if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
@@ -269,7 +269,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             }
             Some(TimerJob::Listing(number)) => model.list_is_due(number, fx),
             Some(TimerJob::Tool(job)) => model.tool_timer(job, fx),
-            // What it limited is done.
+            // The limited work has finished.
             None => {}
         },
     }
@@ -424,7 +424,7 @@ fn response(
         Some(Call::ListSessions(listing)) => model.page_listed(agent, *listing, result, fx),
         Some(Call::DeleteSession(session)) => model.session_deleted(agent, session, result, fx),
         Some(Call::Orphan(_, session)) => model.orphan_answered(agent, session, result, fx),
-        // The agent forgets it, whatever it says.
+        // The session is closed here; a refusal changes nothing.
         Some(Call::CloseSession(_)) => {}
         Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         Some(Call::Authenticate { session, method }) => {
@@ -438,7 +438,7 @@ fn response(
     }
 }
 
-/// Renders again what waits for a language.
+/// Updates the texts that waited for a language, or logs the error.
 fn language_ready(model: &mut Model, language: &str, result: Result<(), String>, fx: &mut Effects) {
     match result {
         Ok(()) => model.language_loaded(language),
@@ -446,7 +446,7 @@ fn language_ready(model: &mut Model, language: &str, result: Result<(), String>,
     }
 }
 
-/// A panic was caught somewhere: the user hears of it once, and work goes on.
+/// Reports a caught panic to the user and in the log.
 fn panicked(place: &str, message: &str, fx: &mut Effects) {
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(

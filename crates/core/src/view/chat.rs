@@ -1,9 +1,9 @@
-//! The transcript on the screen: entries as lines, and the smallest changes that bring the
-//! chat's buffer up to date.
+//! The transcript on the screen: entries as lines, and the smallest changes that update the chat's
+//! buffer.
 //!
-//! Invariants: the buffer is the entries' lines one after another, but what belongs to a tool call
-//! stands in its block; a clean entry is never touched again; what one frame changes is bounded by
-//! `FRAME_BYTES`, and what is rendered at a time by `SLICE`.
+//! Invariants: the buffer contains the entries' lines in order, with the children of a tool call
+//! inside its block; a clean entry is never rendered again; the changes of a frame are bounded by
+//! `FRAME_BYTES`, and each rendering step by `SLICE`.
 
 mod block;
 mod order;
@@ -20,35 +20,34 @@ use crate::render::toolview;
 use crate::render::view::{FoldState, Line};
 use crate::spine::effect::Level;
 
-/// How much text one frame may bring, so that applying it takes a few milliseconds at most.
+/// Maximum text of one frame, in bytes, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// How much is rendered at a time, in units of [`crate::render::markdown::Markdown::render`]: a few
-/// lines of code, most often a fraction of a millisecond. In between the core may answer whoever
-/// asks.
+/// Size of a rendering step, in units of [`crate::render::markdown::Markdown::render`]: a few lines
+/// of code, usually a fraction of a millisecond. Between steps the core can handle other events.
 const SLICE: usize = 256;
 
-/// What one unit is in bytes of text that is not highlighted.
+/// Bytes of text without highlighting that count as one unit.
 const UNIT_BYTES: usize = 128;
 
-/// The slices of one frame: it shall not be late because there is much to highlight.
+/// Maximum number of slices per frame: highlighting must not delay it.
 const FRAME_SLICES: usize = 16;
 
-/// How often that doubles while each frame leaves something for the next: who is far behind
-/// catches up in few frames, since each one costs the editor a drawing of the screen.
+/// Maximum number of times that `FRAME_SLICES` doubles while frames remain incomplete: a large
+/// backlog then needs few frames, each of which costs the editor a redraw.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// What one frame may still bring.
+/// The remaining budget of a frame.
 #[derive(Debug)]
 pub struct Budget {
     bytes: usize,
     slices: usize,
-    /// Units that are left of this slice.
+    /// Remaining units of this slice.
     slice: usize,
 }
 
 impl Budget {
-    /// Returns the budget of a frame after `behind` frames that left something over.
+    /// Returns the budget of a frame after `behind` incomplete frames.
     pub fn new(behind: u32) -> Self {
         Self {
             bytes: FRAME_BYTES,
@@ -78,7 +77,7 @@ impl Budget {
     }
 }
 
-/// What rendering needs besides the transcript.
+/// The context of rendering.
 pub struct Means<'a> {
     pub budget: &'a mut Budget,
     pub languages: &'a mut Languages,
@@ -87,7 +86,7 @@ pub struct Means<'a> {
     pub cwd: &'a Path,
 }
 
-/// What of a transcript is on the screen.
+/// The part of a transcript that is on the screen.
 #[derive(Debug, Default)]
 pub struct ChatView {
     blocks: Vec<Block>,
@@ -95,7 +94,7 @@ pub struct ChatView {
 }
 
 impl ChatView {
-    /// Forgets what is on the screen: the next frame brings everything again.
+    /// Resets the view: the next frame renders everything again.
     pub fn reset(&mut self, transcript: &mut Transcript) {
         self.blocks.clear();
         self.order = Order::default();
@@ -105,8 +104,7 @@ impl ChatView {
         transcript.set_all_dirty();
     }
 
-    /// Returns the folds of everything on the screen, for a window that has none yet; a fold
-    /// comes before those in it.
+    /// Returns all folds, for a window that has none yet; outer folds precede inner ones.
     pub fn folds(&self) -> Vec<(usize, usize, FoldState)> {
         let mut start = 0;
         let mut folds = Vec::new();
@@ -124,7 +122,7 @@ impl ChatView {
         folds
     }
 
-    /// Renders a slice of what is dirty; `true` when more is left.
+    /// Renders a slice of the dirty entries; returns whether more are left.
     pub fn render(&mut self, transcript: &mut Transcript, means: &mut Means<'_>) -> bool {
         means.budget.begin_slice();
         self.place(transcript, means.ops);
@@ -159,8 +157,8 @@ impl ChatView {
         false
     }
 
-    /// Makes blocks of new entries, and takes away what belongs elsewhere by now: it comes again
-    /// in its new place.
+    /// Creates blocks for new entries, and removes entries that have moved: they are inserted again
+    /// at their new position.
     fn place(&mut self, transcript: &mut Transcript, ops: &mut Ops) {
         let moved = transcript.take_moved();
         let known = self.order.entries();
@@ -195,7 +193,7 @@ impl ChatView {
                 transcript.set_dirty(gone);
             }
         }
-        // Whether a blank line stands before an entry depends on the one before it.
+        // The blank line before an entry depends on the entry before it.
         transcript.set_siblings_dirty(entry);
     }
 
@@ -223,8 +221,8 @@ fn restart(transcript: &mut Transcript, index: usize) {
     }
 }
 
-/// Returns whether a blank line stands before an entry: everywhere but between tool calls, and
-/// before what is the first below a call.
+/// Returns whether a blank line precedes an entry: always, except between tool calls and before the
+/// first child of a call.
 fn wants_lead(transcript: &Transcript, index: usize) -> bool {
     let entries = transcript.entries();
     let family = transcript.family();

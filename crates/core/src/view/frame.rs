@@ -1,7 +1,7 @@
-//! Frames: what changed on the screen since the last one, when the editor asks for it.
+//! Frames: the changes of the screen since the last frame, composed when the editor asks for one.
 //!
-//! Invariant: the editor is woken once per batch of changes, and one frame is out at a time; a
-//! blocked editor costs no memory but the transcript itself.
+//! Invariant: the editor is woken once per batch of changes, and at most one frame is pending; a
+//! blocked editor costs no memory except the transcript itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,17 +18,17 @@ use acp::Purpose;
 
 #[derive(Debug, Default)]
 pub struct FrameState {
-    /// The editor was woken and has not asked for a frame since.
+    /// The editor was woken and has not requested a frame since.
     woken: bool,
     pub permission_dirty: bool,
-    /// The permission on the screen has plain text that is not rendered yet.
+    /// The permission on the screen shows plain text until it is rendered.
     permission_is_plain: bool,
-    /// Sessions whose folds a window wants.
+    /// Sessions with a window that needs the folds.
     pub folds_wanted: BTreeSet<SessionKey>,
     titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
-    /// The frame the editor waits for, as far as it has come.
+    /// The pending frame, as composed so far.
     composing: Option<Composing>,
-    /// How many frames in a row left something for the next.
+    /// The number of consecutive frames that were incomplete.
     behind: u32,
 }
 
@@ -40,12 +40,12 @@ struct Composing {
 }
 
 impl FrameState {
-    /// Tells whether the editor waits for a frame that is not complete yet.
+    /// Returns whether the editor waits for a frame that is not complete yet.
     pub fn is_composing(&self) -> bool {
         self.composing.is_some()
     }
 
-    /// Forgets what the frame would change of a chat that is empty now.
+    /// Drops the pending changes of a chat that was emptied.
     pub(crate) fn chat_is_empty(&mut self, session: SessionKey) {
         if let Some(composing) = &mut self.composing {
             composing.chats.remove(&session);
@@ -54,12 +54,12 @@ impl FrameState {
 }
 
 impl Model {
-    /// Tells whether the core shall go on with a frame: `FrameSlice` is due.
+    /// Returns whether the core must continue with a frame: `FrameSlice` is due.
     pub fn is_composing(&self) -> bool {
         self.frame.is_composing()
     }
 
-    /// Wakes the editor if something is dirty and it does not know yet.
+    /// Wakes the editor if something is dirty and it was not woken yet.
     pub(crate) fn wake_if_dirty(&mut self, fx: &mut Effects) {
         if !self.frame.woken && !self.frame.is_composing() && self.is_dirty() {
             self.frame.woken = true;
@@ -86,7 +86,7 @@ impl Model {
                 .any(|key| self.frame.titles.get(key) != Some(&self.chat_title(*key)))
     }
 
-    /// Takes the report of a language that was loaded: what waits for it is dirty then.
+    /// Handles the loading of a language: texts that waited for it become dirty.
     pub(crate) fn language_loaded(&mut self, language: &str) {
         self.languages.loaded(language);
         for session in self.sessions.values_mut() {
@@ -95,7 +95,7 @@ impl Model {
         self.frame.permission_is_plain |= !self.permission_is_rendered();
     }
 
-    /// Composes the frame the editor asked for, or a slice of it.
+    /// Composes the frame that the editor requested, or a slice of it.
     pub(crate) fn compose(&mut self, fx: &mut Effects) {
         self.frame.woken = false;
         if !self.frame.is_composing() {
@@ -113,7 +113,7 @@ impl Model {
         self.frame.behind = if more { self.frame.behind + 1 } else { 0 };
         let mut frame = Frame::default();
         self.chat_patches(composing.chats, &mut frame);
-        // What is left was wanted for sessions that are closed.
+        // The remaining requests are for closed sessions.
         self.frame.folds_wanted.clear();
         for (key, session) in &mut self.sessions {
             if let Some(view) = session.transcript.plans.take_view() {
@@ -153,7 +153,7 @@ impl Model {
         fx.push(Effect::Editor(EditorEffect::Frame(frame)));
     }
 
-    /// Renders a slice of the first chat that is dirty; `true` when more is left.
+    /// Renders a slice of the first dirty chat; returns whether more is left.
     fn render_slice(&mut self, composing: &mut Composing) -> bool {
         let is_dirty = |session: &&mut Session| !session.transcript.dirty().is_empty();
         let mut sessions = self.sessions.iter_mut();
@@ -188,7 +188,8 @@ impl Model {
         let was_plain = std::mem::replace(&mut self.frame.permission_is_plain, !is_rendered);
         let is_better = was_plain && is_rendered;
         if std::mem::take(&mut self.frame.permission_dirty) || is_better {
-            // One question at a time: what goes makes room for what comes.
+            // The screen shows one question at a time: close the old one before opening the new
+            // one.
             let elicitation = self.elicitation_patch().map(Patch::Elicitation);
             let permission = Patch::Permission(self.permission_view());
             match &elicitation {
@@ -222,8 +223,8 @@ impl Model {
         }
     }
 
-    /// Returns what the chat's window bar says, what matters most first: what has no room is left
-    /// out from the end.
+    /// Returns the parts of the chat's window bar, the most important first: parts that do not fit
+    /// are dropped from the end.
     fn chat_title(&self, key: SessionKey) -> Vec<(String, Group)> {
         let Some(session) = self.sessions.get(&key) else {
             return Vec::new();

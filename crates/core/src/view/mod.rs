@@ -1,4 +1,4 @@
-//! What the screen and the public API show of the other rooms.
+//! The screen and the public API: views of the other rooms' state.
 
 pub(crate) mod chat;
 pub mod follow;

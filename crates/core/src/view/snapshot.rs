@@ -1,4 +1,4 @@
-//! What the public API answers at once: plain data, published by the core.
+//! Snapshots: the public API's immediate answers, as plain data that the core publishes.
 //!
 //! Invariant: a snapshot is published with each frame and before each `User` event.
 
@@ -38,65 +38,64 @@ pub struct Snapshot {
     pub terminals: Vec<TerminalInfo>,
 }
 
-/// A process of an agent's.
+/// A process of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentInfo {
     pub spec: AgentSpec,
     pub state: AgentState,
-    /// What it says of itself, once it has.
+    /// Its answer to `initialize`, once it has arrived.
     pub info: Option<Initialized>,
-    /// The sessions it serves.
     pub sessions: Vec<SessionKey>,
 }
 
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub session: SessionKey,
-    /// The agent's own name for it.
+    /// The agent's id for the session.
     pub id: Option<SessionId>,
     pub agent: String,
-    /// The project it works in.
+    /// The session's folder.
     pub cwd: PathBuf,
     pub phase: Phase,
     pub stop_reason: Option<String>,
     pub mode: Option<String>,
     pub model: Option<String>,
-    /// Mode and model among them.
+    /// All options, with mode and model.
     pub options: Arc<[SessionOption]>,
-    /// What the agent offers after `/`.
+    /// The agent's slash commands.
     pub commands: Arc<[Command]>,
     /// Done, total.
     pub plan: Option<(usize, usize)>,
-    /// The tool calls that run.
+    /// The running tool calls.
     pub tools: ToolsInfo,
     pub permissions: usize,
-    /// The prompts that wait, the next one first.
+    /// The queued prompts, the next one first.
     pub queue: Vec<QueuedInfo>,
     pub elicitations: usize,
     /// Files, hunks.
     pub review: (usize, usize),
-    /// How many of its terminals run.
+    /// The number of running terminals.
     pub terminals: usize,
     pub usage: Option<Usage>,
     pub title: Option<String>,
     pub follow: Follow,
-    /// What goes along with the next prompt, by name.
+    /// The attachments of the next prompt, by name.
     pub attached: Vec<String>,
-    /// The project's files, once they were listed.
+    /// The project's files, once they are listed.
     pub files: Option<Arc<Files>>,
-    /// What the user has written in the project, oldest first.
+    /// The user's prompts in the project, oldest first.
     pub prompts: Prompts,
-    /// Its agent goes on only for somebody who has logged in.
+    /// The agent requires a log-in before it continues.
     pub needs_login: bool,
-    /// As far as its agent has said what it takes.
+    /// Whether images can be attached; true while the agent's capabilities are unknown.
     pub takes_images: bool,
 }
 
-/// The tool calls of a session that are not finished.
+/// The unfinished tool calls of a session.
 #[derive(Debug, Clone, Default)]
 pub struct ToolsInfo {
     pub running: usize,
-    /// The title and kind of the one that began last.
+    /// The title and kind of the latest one.
     pub latest: Option<(String, String)>,
 }
 
@@ -105,7 +104,7 @@ pub struct PermissionInfo {
     pub id: u64,
     pub session: SessionKey,
     pub title: String,
-    /// The tool call in the protocol's own form.
+    /// The tool call in the protocol's form.
     pub tool_call: Value,
     pub options: Vec<PermissionOption>,
 }
@@ -123,15 +122,15 @@ pub struct ReviewInfo {
     pub path: PathBuf,
     pub session: SessionKey,
     pub hunks: Arc<Vec<HunkInfo>>,
-    /// What happened to the file as a whole, next to its hunks.
+    /// Changes of the file as a whole, besides its hunks.
     pub whole: Vec<Whole>,
 }
 
-/// What agents propose for a file and have not written yet.
+/// A file's changes that agents propose and have not written yet.
 #[derive(Debug, Clone)]
 pub struct ProposalInfo {
     pub path: PathBuf,
-    /// `row` and `count` are those of the lines that would go.
+    /// `row` and `count` are those of the lines that would be removed.
     pub hunks: Vec<HunkInfo>,
 }
 
@@ -140,20 +139,20 @@ pub struct ProposalInfo {
 pub struct TerminalInfo {
     pub key: TerminalKey,
     pub session: SessionKey,
-    /// The command line, on one line; what the tool call is called where nobody knows it.
+    /// The command on one line; the tool call's title if the command is unknown.
     pub title: Arc<str>,
     pub cwd: Arc<Path>,
     pub state: State,
-    /// How many bytes it has printed in all.
+    /// Number of bytes printed so far.
     pub bytes: u64,
-    /// A command of this client's runs, or ran, in it: it takes input and can be killed. Else it
-    /// only shows what the agent tells.
+    /// This client runs, or ran, its command: it accepts input and can be killed. Otherwise it only
+    /// shows the agent's reports.
     pub has_process: bool,
-    /// The agent needs it no more.
+    /// The agent has released it.
     pub is_released: bool,
 }
 
-/// One hunk: rows are 0-based, `old` and `new` are its lines.
+/// A hunk: rows are 0-based, `old` and `new` are its lines.
 #[derive(Debug, Clone, Serialize)]
 pub struct HunkInfo {
     #[serde(serialize_with = "path_as_text")]
@@ -186,7 +185,7 @@ impl HunkInfo {
     }
 }
 
-/// Returns the wire's name of an option's kind.
+/// Returns the protocol's name of an option's kind.
 pub fn option_kind(kind: &OptionKind) -> &str {
     match kind {
         OptionKind::AllowOnce => "allow_once",
@@ -213,7 +212,7 @@ fn tools_info(transcript: &Transcript) -> ToolsInfo {
 }
 
 impl Model {
-    /// Takes the snapshot of this moment.
+    /// Returns a snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
         let sessions = self.sessions.keys();
         let reviews = self.reviews.iter();

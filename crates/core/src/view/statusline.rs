@@ -1,14 +1,14 @@
-//! What a statusline says of a session, part by part.
+//! The parts of a statusline for a session.
 
 use crate::model::Phase;
 use crate::render::view::Group;
 use crate::view::snapshot::{SessionInfo, Snapshot, ToolsInfo};
 use acp::Purpose;
 
-/// How much room a title has, in characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 30;
 
-/// Something that a statusline can say; nothing where there is nothing to say.
+/// A part of a statusline; a part without content is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Agent,
@@ -17,20 +17,20 @@ pub enum Part {
     Plan,
     Mode,
     Model,
-    /// The tool call that began last, and how many run besides.
+    /// The latest tool call, and the number of others that run.
     Tools,
-    /// The hunks to review.
+    /// The number of hunks to review.
     Review,
-    /// How full the model's context is.
+    /// The used share of the model's context.
     Usage,
     Cost,
     Title,
-    /// The questions of other sessions.
+    /// The number of open questions in other sessions.
     Questions,
 }
 
 impl Part {
-    /// What is said unless the user wants something else.
+    /// The default parts.
     pub const USUAL: [Part; 8] = [
         Part::Agent,
         Part::Phase,
@@ -42,7 +42,7 @@ impl Part {
         Part::Questions,
     ];
 
-    /// Returns the part that the configuration calls so.
+    /// Returns the part with this name in the configuration.
     pub fn named(name: &str) -> Option<Part> {
         Some(match name {
             "agent" => Part::Agent,
@@ -60,7 +60,7 @@ impl Part {
         })
     }
 
-    /// Tells whether it goes on with what stands before it, without a dot.
+    /// Returns whether a blank separates it from a similar part before it, instead of a dot.
     fn is_close(self) -> bool {
         matches!(self, Part::Agent | Part::Phase | Part::Plan)
     }
@@ -107,7 +107,7 @@ impl Part {
     }
 }
 
-/// Returns what is said of a session, with what goes between.
+/// Returns a session's statusline, with separators.
 pub fn statusline(snapshot: &Snapshot, info: &SessionInfo, parts: &[Part]) -> Vec<(String, Group)> {
     let mut line: Vec<(String, Group)> = Vec::new();
     let mut was_close = false;
@@ -139,7 +139,7 @@ fn phase_group(phase: Phase) -> Group {
     }
 }
 
-/// Returns what runs: the latest tool call, and how many besides.
+/// Returns the latest tool call, and the number of others that run.
 fn running(tools: &ToolsInfo) -> Option<String> {
     let (title, _) = tools.latest.as_ref()?;
     let text = short(title);

@@ -1,6 +1,6 @@
-//! What the transcript shows cut, or not at all, in full.
+//! Full views of content that the transcript cuts or omits.
 //!
-//! Invariant: it is made when it is asked for, from what is known; nothing is kept for it.
+//! Invariant: a view is built on request from the model's state; nothing is stored for it.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
 use acp::{Content, Location, ToolContent};
 
-/// What a title contributes to a buffer's name at most, in characters.
+/// Maximum length of a title in a buffer's name, in characters.
 const MAX_NAME: usize = 60;
 
 impl Model {
-    /// Shows something of a transcript in full.
+    /// Shows an entry of a transcript, or a piece of it, in full.
     pub(crate) fn show_whole(&mut self, key: SessionKey, whole: Whole, fx: &mut Effects) {
         let view = self.whole(key, whole);
         fx.push(match view {
@@ -58,8 +58,8 @@ impl Model {
         }
     }
 
-    /// Lets the diffs of a tool call find their places in their files as they are now: in a
-    /// buffer, or under review.
+    /// Locates the diffs of a tool call in the current texts of their files: of a buffer, or else
+    /// of the review.
     pub(crate) fn place_diffs(&mut self, key: SessionKey, entry: usize) {
         let (documents, reviews) = (&self.documents, &self.reviews);
         if let Some(session) = self.sessions.get_mut(&key) {
@@ -71,7 +71,7 @@ impl Model {
     }
 }
 
-/// Returns what a piece is called, what it is written in, and all of it.
+/// Returns a piece's name, language and full text.
 fn piece(tool: &ToolCall, piece: Piece) -> Option<(&'static str, WholeLanguage, String)> {
     let named = WholeLanguage::Named;
     match piece {
@@ -110,7 +110,7 @@ fn content(item: &ToolContent) -> (WholeLanguage, String) {
             let path = path.display();
             let mut text = format!("--- {path}\n+++ {path}\n");
             for line in diff_lines(old.as_deref().unwrap_or_default(), new) {
-                // The first column is the sign's, the second is for people.
+                // The first column is the sign; the second is padding.
                 let mut chars = line.text.chars();
                 let sign = chars.next().unwrap_or(' ');
                 text.push(sign);
@@ -123,7 +123,7 @@ fn content(item: &ToolContent) -> (WholeLanguage, String) {
     }
 }
 
-/// All that is known of a tool call.
+/// All known fields of a tool call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Raw<'a> {
@@ -141,7 +141,7 @@ struct Raw<'a> {
     meta: Option<&'a Value>,
 }
 
-/// Returns all that is known of a tool call, as JSON.
+/// Returns all known fields of a tool call as JSON.
 fn raw(tool: &ToolCall) -> String {
     let place =
         |place: &Location| json!({ "path": place.path, "line": place.row.map(|row| row + 1) });
@@ -173,6 +173,6 @@ fn content_json(item: &ToolContent) -> Value {
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    // What came as JSON can be written as JSON.
+    // Plain data always serializes.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

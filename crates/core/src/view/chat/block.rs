@@ -1,7 +1,7 @@
-//! The lines of one entry as the buffer has them.
+//! The lines of one entry in the chat's buffer.
 //!
-//! Invariant: what goes to the buffer is the difference to what it has, so lines that stay keep
-//! their folds.
+//! Invariant: only the lines that differ are sent to the buffer, so that unchanged lines keep their
+//! folds.
 
 use super::{Means, notice_lines};
 use crate::conversation::plan;
@@ -12,44 +12,43 @@ use crate::render::toolcall::ToolCall;
 use crate::render::toolview::{self, Look};
 use crate::render::view::{FoldState, Line, Link, Span};
 
-/// Deeper than this nothing moves further to the right.
+/// Maximum depth of indentation.
 const MAX_DEPTH: usize = 6;
 
-/// The lines of one entry as the buffer has them.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// A blank line stands before the entry.
+    /// A blank line precedes the entry.
     pub lead: bool,
-    /// The rows of the entry itself, the blank line before it among them.
+    /// The number of the entry's rows, with the blank line before it.
     pub rows: usize,
-    /// A blank line ends the entry and what belongs to it: lines that come later go before it, so
-    /// that its fold grows with them.
+    /// A blank line ends the entry and its children: later lines are inserted before it, so that
+    /// the fold grows with them.
     pub tail: bool,
-    /// How its fold was left to the user.
+    /// The fold state that was sent last; the user may have changed it since.
     pub fold: Option<FoldState>,
-    /// The lines of entries that are rendered whole; empty for messages, which stream.
+    /// The lines of entries that are rendered whole; empty for messages, which are streamed.
     lines: Vec<Line>,
 }
 
-/// Where an entry stands.
+/// The position of an entry.
 pub(super) struct Site {
     /// Its first row.
     pub start: usize,
-    /// The rows of what belongs to it.
+    /// The number of its children's rows.
     pub below: usize,
-    /// A blank line shall stand before it.
+    /// A blank line must precede it.
     pub lead: bool,
     pub kin: Kin,
 }
 
-/// What belongs to an entry, and what it belongs to.
+/// The relation of an entry to its parent and children.
 pub(super) struct Kin {
     entry: u32,
-    /// The call it belongs to.
+    /// The parent tool call.
     above: Option<u32>,
     depth: usize,
     has_below: bool,
-    /// The tool calls that belong to it, and those of them that are not over.
+    /// The number of its child tool calls, and of the unfinished ones among them.
     calls: (usize, usize),
 }
 
@@ -73,8 +72,7 @@ impl Kin {
         }
     }
 
-    /// Moves a line to where those of this entry stand, and lets one that leads nowhere lead to
-    /// the call it belongs to.
+    /// Indents a line to the entry's depth; a line without a link gets one to the parent call.
     fn settle(&self, line: &mut Line) {
         shift(line, &"  ".repeat(self.depth));
         let above = self.above.map(|entry| Link::Part { entry });
@@ -83,7 +81,7 @@ impl Kin {
 }
 
 impl Block {
-    /// Brings the buffer up to date with one entry; `false` when the budget ended first.
+    /// Updates the buffer for one entry; returns `false` if the budget ran out first.
     pub fn sync(&mut self, entry: &mut Entry, site: &Site, means: &mut Means<'_>) -> bool {
         self.sync_lead(site, means);
         let first = site.start + usize::from(self.lead);
@@ -128,7 +126,7 @@ impl Block {
         self.lead = site.lead;
     }
 
-    /// Streams a message: only what its markdown says has changed goes to the buffer.
+    /// Streams a message: only the lines that its markdown has changed are sent.
     fn sync_message(
         &mut self,
         message: &mut Message,
@@ -171,7 +169,7 @@ impl Block {
         !message.markdown.is_dirty()
     }
 
-    /// Brings a tool call up to date; its texts are plain where rendering has not come to them.
+    /// Updates a tool call; its texts are shown plain until they are rendered.
     fn sync_tool(
         &mut self,
         tool: &mut ToolCall,
@@ -181,7 +179,7 @@ impl Block {
     ) -> bool {
         let kin = &site.kin;
         let is_rendered = tool.texts.render(means.budget.slice, means.languages);
-        // In between it stays as it is: it is compared as a whole.
+        // It is compared as a whole, so it is not updated while rendering is incomplete.
         if is_rendered || self.lines.is_empty() {
             let look = Look {
                 entry: kin.entry,
@@ -217,8 +215,8 @@ impl Block {
         self.tail = has_tail;
     }
 
-    /// Makes the fold of a tool call, or turns it when what the call has come to is better seen
-    /// another way; whatever else is done to it is up to the user.
+    /// Creates the fold of a tool call, or opens or closes it when the call's state requires it;
+    /// otherwise the user's choice stays.
     fn sync_fold(&mut self, state: FoldState, first: usize, site: &Site, means: &mut Means<'_>) {
         let end = first + self.lines.len() + site.below + usize::from(self.tail);
         match (self.tail, self.fold) {
@@ -235,8 +233,8 @@ impl Block {
         }
     }
 
-    /// Puts down the header of a thought and the blank line that ends its fold: lines that come
-    /// later go in between, so that the fold grows with them.
+    /// Inserts the header of a thought and the blank line that ends its fold: later lines are
+    /// inserted between the two, so that the fold grows with them.
     fn fold_header(&mut self, first: usize, site: &Site, means: &mut Means<'_>) {
         if self.rows > usize::from(self.lead) {
             return;
@@ -250,7 +248,7 @@ impl Block {
         self.rows += 2;
     }
 
-    /// Replaces an entry's lines, and makes their fold.
+    /// Replaces an entry's lines, and creates their fold.
     fn sync_whole(
         &mut self,
         mut lines: Vec<Line>,
@@ -272,7 +270,7 @@ impl Block {
         true
     }
 
-    /// Replaces an entry's lines where they differ from what the buffer has.
+    /// Replaces those of an entry's lines that differ from the buffer's.
     fn splice(&mut self, lines: Vec<Line>, first: usize, means: &mut Means<'_>) {
         let same = |(old, new): &(&Line, &Line)| old == new;
         let head = self.lines.iter().zip(&lines).take_while(same).count();
@@ -300,7 +298,7 @@ enum Fold {
     Below,
 }
 
-/// Puts something before a line; a blank one stays blank.
+/// Indents a line; a blank one stays blank.
 fn shift(line: &mut Line, indent: &str) {
     if !line.text.is_empty() && !indent.is_empty() {
         line.text.insert_str(0, indent);
@@ -320,7 +318,7 @@ enum Style {
 }
 
 impl Style {
-    /// Adds what tells the speakers apart to a line of a message.
+    /// Adds the speaker's mark and highlights to a line of a message.
     fn decorate(self, row: usize, line: &mut Line) {
         let (mark, group) = match self {
             Style::Plain => return,

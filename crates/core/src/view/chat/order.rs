@@ -1,8 +1,8 @@
-//! In which order entries stand on the screen: as they began, but what belongs to a tool call
-//! stands between the call's own lines and the blank one at its end.
+//! The order of entries on the screen: as they began, except that the children of a tool call are
+//! placed between the call's own lines and its final blank line.
 //!
-//! Invariant: each entry has a head and, behind all that belongs to it, a tail; the order depends
-//! on the entries and on what belongs to what alone.
+//! Invariant: each entry has a head, and a tail after all its descendants; the order depends only
+//! on the entries and their parents.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::conversation::family::Family;
 pub(super) enum Slot {
     /// An entry's own lines.
     Head(usize),
-    /// The end of an entry and of all that belongs to it.
+    /// The end of an entry and all its descendants.
     Tail(usize),
 }
 
@@ -21,12 +21,12 @@ pub(super) enum Slot {
 #[derive(Debug, Default)]
 pub(super) struct Order {
     slots: Vec<Slot>,
-    /// Where the head and the tail of each entry stand.
+    /// The positions of each entry's head and tail.
     places: Vec<(usize, usize)>,
 }
 
 impl Order {
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     pub fn entries(&self) -> usize {
         self.places.len()
     }
@@ -35,12 +35,12 @@ impl Order {
         &self.slots
     }
 
-    /// Returns where an entry's head stands.
+    /// Returns the position of an entry's head.
     pub fn head(&self, entry: usize) -> usize {
         self.places.get(entry).map_or(self.slots.len(), |at| at.0)
     }
 
-    /// Returns the slots of what belongs to an entry, however far below.
+    /// Returns the slots of all descendants of an entry.
     pub fn below(&self, entry: usize) -> Range<usize> {
         let end = self.slots.len();
         self.places
@@ -48,8 +48,8 @@ impl Order {
             .map_or(end..end, |&(head, tail)| head + 1..tail)
     }
 
-    /// Adds the next entry; `false` when what it belongs to is not here yet, so that they have to
-    /// be arranged anew.
+    /// Adds the next entry; returns `false` if its parent was not added yet: then `arrange` is
+    /// needed.
     pub fn add(&mut self, family: &Family) -> bool {
         let entry = self.places.len();
         let parent = family.parent(entry);
@@ -63,7 +63,7 @@ impl Order {
         is_placed
     }
 
-    /// Puts all entries where they belong by now.
+    /// Rebuilds the order from the current parents.
     pub fn arrange(&mut self, family: &Family) {
         self.slots.clear();
         let mut left: Vec<Slot> = (0..self.places.len())

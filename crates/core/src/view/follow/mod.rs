@@ -1,8 +1,7 @@
-//! Following: where each session's agent is, and where the editor shall go along with it.
+//! Following: the place of each session's agent, and the place to which the editor follows it.
 //!
-//! Invariants: a place gets its number when the agent comes there, and a higher one than all
-//! before; what is told of a place again is no new one. Nothing is marked while no turn runs, or
-//! while the agent waits for the user: an agent that does nothing is nowhere.
+//! Invariants: each new place gets a higher number than all before; a repeated report of the same
+//! place gets none. An agent is marked only while its turn runs and it does not wait for the user.
 
 pub mod pace;
 mod places;
@@ -17,18 +16,18 @@ use crate::spine::effect::Level;
 use crate::spine::ids::{BufId, SessionKey};
 use acp::ToolCallId;
 
-/// Whether the editor goes along with an agent.
+/// Whether the editor follows an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Follow {
     #[default]
     Off,
     On,
-    /// Where it changes files, not where it reads them.
+    /// Only to files it changes, not to files it reads.
     Edits,
 }
 
 impl Follow {
-    /// Returns what the user is told when this is in force from now on.
+    /// Returns the message for a switch to this mode.
     fn told(self) -> &'static str {
         match self {
             Follow::Off => "No window follows the agent any more.",
@@ -37,7 +36,7 @@ impl Follow {
         }
     }
 
-    /// Returns what the chat's window bar says of it.
+    /// Returns its text in the chat's window bar.
     pub(crate) fn title(self) -> Option<&'static str> {
         match self {
             Follow::Off => None,
@@ -47,31 +46,31 @@ impl Follow {
     }
 }
 
-/// Where all agents are.
+/// The places of all agents.
 #[derive(Debug, Default)]
 pub struct Following {
-    /// What a new session begins with.
+    /// The mode of a new session.
     pub(crate) default: Follow,
     trails: BTreeMap<SessionKey, Trail>,
-    /// Sessions of which the screen does not show what is known.
+    /// Sessions whose view must be updated.
     dirty: BTreeSet<SessionKey>,
     /// The number of the last place.
     last_number: u64,
 }
 
-/// Where an agent is, and what it has named in this turn.
+/// An agent's place, and what its tool calls have named in this turn.
 #[derive(Debug, Default)]
 struct Trail {
     mode: Follow,
     last: Option<Place>,
-    /// The last place at which it changed something.
+    /// The last place with a change by the agent.
     edited: Option<Place>,
     named: HashMap<ToolCallId, HashSet<Named>>,
-    /// Files that a tool call has named as those it changes, until a change there is found.
+    /// Files that a tool call has announced as changed, until the change is found on disk.
     announced: HashSet<PathBuf>,
 }
 
-/// A place in a file that the agent has come to.
+/// A place of an agent in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     number: u64,
@@ -82,15 +81,15 @@ struct Place {
     tool: Option<ToolCallId>,
 }
 
-/// What a tool call has named, so that it counts once.
+/// A place that a tool call has named, recorded so that it counts once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Named {
     Location(PathBuf, Option<u32>),
-    /// A diff, told from others by the lengths of its texts.
+    /// A diff, identified by the lengths of its texts.
     Diff(PathBuf, usize, usize),
 }
 
-/// What an agent does somewhere.
+/// A report of an agent's action in a file.
 #[derive(Debug)]
 struct Step {
     path: PathBuf,
@@ -99,7 +98,7 @@ struct Step {
     deed: String,
     is_edit: bool,
     tool: Option<ToolCallId>,
-    /// There was no such file before: it could not be shown when it was named.
+    /// The file did not exist before, so it could not be shown when the agent named it.
     is_new_file: bool,
 }
 
@@ -108,7 +107,7 @@ impl Following {
         !self.dirty.is_empty()
     }
 
-    /// Returns whether, and how, a session's agent is followed.
+    /// Returns how a session's agent is followed.
     pub(crate) fn mode(&self, key: SessionKey) -> Follow {
         self.trails
             .get(&key)
@@ -130,7 +129,7 @@ impl Following {
         }
     }
 
-    /// A turn begins: what was before is over.
+    /// Begins a turn: the places of earlier turns are dropped.
     pub(crate) fn turn_begins(&mut self, key: SessionKey) {
         if let Some(trail) = self.trails.get_mut(&key) {
             let mode = trail.mode;
@@ -152,7 +151,7 @@ impl Following {
         }
     }
 
-    /// A buffer is there: agents that are in its file are shown in it.
+    /// Updates the agents that are in a file for which a buffer was opened.
     pub(crate) fn buffer_came(&mut self, path: &Path, real: &Path) {
         for (key, trail) in &self.trails {
             let is_there = |place: &&Place| place.path == path || place.path == real;
@@ -162,7 +161,7 @@ impl Following {
         }
     }
 
-    /// The agent has come to a place, unless it is there already.
+    /// Moves the agent to a place, unless it is there already.
     fn comes(&mut self, key: SessionKey, step: Step) {
         let Some(trail) = self.trails.get_mut(&key) else {
             return;
@@ -176,7 +175,7 @@ impl Following {
             tool: step.tool,
         };
         if let Some(last) = trail.last.as_ref().filter(|last| last.path == place.path) {
-            // A file that is named without a line is still looked at where it was.
+            // A report without a row keeps the row in the same file.
             place.row = place.row.or(last.row);
             let is_same = (last.row, &last.deed) == (place.row, &place.deed);
             if is_same && !step.is_new_file {
@@ -191,7 +190,7 @@ impl Following {
         self.dirty.insert(key);
     }
 
-    /// The words for what the agent does at its place are others by now.
+    /// Updates the description of the agent's action at its place.
     fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
         let last = self
             .trails
@@ -208,7 +207,7 @@ impl Following {
 }
 
 impl Model {
-    /// The user wants an agent to be followed, or not; without a mode the other one of both.
+    /// Sets the mode, or toggles it if `mode` is `None`.
     pub(crate) fn follow(&mut self, key: SessionKey, mode: Option<Follow>, fx: &mut Effects) {
         let is_at_work = self.is_at_work(key);
         let default = self.following.default;
@@ -222,7 +221,7 @@ impl Model {
         };
         trail.mode = mode.unwrap_or(toggled);
         if !is_at_work {
-            // Nobody wants to see now where a turn was that is over.
+            // The place of a turn that has ended is of no interest.
             (trail.last, trail.edited) = (None, None);
         }
         fx.push(notify(Level::Info, trail.mode.told()));
@@ -234,7 +233,7 @@ impl Model {
         session.is_some_and(|session| session.turn.is_some())
     }
 
-    /// Puts into a frame where agents are by now.
+    /// Adds patches for the agents whose view has changed.
     pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
         if self.frame.permission_dirty {
             self.following.dirty.extend(self.following.trails.keys());
@@ -252,7 +251,7 @@ impl Model {
         };
         let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
-        // What it has asked for stands there.
+        // The question shows the place already.
         let is_waiting = self.permissions.count(key) + self.elicitations.count(key) > 0;
         let mark = trail.last.as_ref();
         let mark = mark.filter(|_| is_at_work && !is_waiting);

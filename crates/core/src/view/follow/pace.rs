@@ -1,60 +1,59 @@
-//! When the editor may go along: what the user is doing, and how long ago they did.
+//! Pace of following: a move depends on the user's recent actions.
 //!
-//! Invariant: between two moves lies [`GAP`]; in the window that follows the user is left alone
-//! for [`REST`] after they have done something there, and for as long as they are in it.
+//! Invariant: two moves are at least [`GAP`] apart; the window that follows does not move while the
+//! user is in it, nor within [`REST`] after an action of the user there.
 
 use std::time::Duration;
 
-/// The time between two moves: a burst of reads must not flicker.
+/// Minimum time between two moves: a burst of reads must not flicker.
 const GAP: Duration = Duration::from_millis(350);
 
-/// How long the user is left alone after they have moved in the window.
+/// Time without moves after the user has moved in the window.
 pub const REST: Duration = Duration::from_secs(3);
 
-/// How long after its turn a place is still worth to be gone to.
+/// Time after the end of a turn in which its last place is still shown.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long to wait for the end of a command that nothing tells.
+/// Interval for polling the end of a command, which no event reports.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What the user is doing with the keyboard.
+/// The state of the user's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// Nothing: normal mode, no key pending.
+    /// Normal mode, no key pending.
     Free,
-    /// A command, a macro or the command-line window, whose end is looked for.
+    /// A command, a macro or the command-line window, whose end must be polled.
     InCommand,
-    /// Another mode, whose end is told.
+    /// Another mode, whose end an event reports.
     Busy,
 }
 
-/// What there is to know before a move; the times are how long ago something was.
+/// The facts a move depends on; the times are durations since an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     pub moment: Moment,
-    /// The last move.
+    /// Since the last move.
     pub went: Option<Duration>,
-    /// The user has done something in the window that follows.
+    /// Since the user's last action in the window that follows.
     pub touched: Option<Duration>,
-    /// The user is in it.
+    /// The user is in that window.
     pub is_here: bool,
-    /// The turn has ended.
+    /// Since the end of the turn.
     pub over: Option<Duration>,
 }
 
-/// What becomes of a move.
+/// The decision about a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Go,
-    /// Not now: look again after this time.
+    /// Not now: decide again after this time.
     Wait(Duration),
-    /// Not before the user does something else, which is told.
+    /// Not before the user's next action, which an event reports.
     Rest,
-    /// It has come too late.
+    /// Too late: the move is dropped.
     Never,
 }
 
-/// Decides about a move.
 pub fn next(facts: &Facts) -> Next {
     let left = |ago: Option<Duration>, time: Duration| {
         let left = time.checked_sub(ago?)?;
@@ -81,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// Checks what becomes of a move ten seconds after everything, but for what `change` says.
+    /// Checks the decision ten seconds after every event, except for the facts that `change` sets.
     #[track_caller]
     fn check(change: impl FnOnce(&mut Facts), want: Next) {
         let long = Some(Duration::from_secs(10));
@@ -127,9 +126,8 @@ mod tests {
     }
 
     proptest! {
-        /// However fast places come and whatever the user does, there are no more moves than the
-        /// time has room for, none while the user does something, and the last place is gone to
-        /// once they rest.
+        /// For any sequence of places and user actions: the moves keep their distance in time, none
+        /// happens during an action, and the last place is reached once the user rests.
         #[test]
         fn moves_are_few_and_the_last_place_is_reached(
             steps in vec((0..200u64, any::<bool>(), 0..5u8), 1..100),

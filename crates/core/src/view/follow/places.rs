@@ -1,8 +1,8 @@
-//! What says where an agent is: tool calls, reads and writes through the client, and files that it
-//! changes on disk by itself.
+//! Sources of an agent's place: tool calls, reads and writes through the client, and files that the
+//! agent changes on disk by itself.
 //!
-//! Invariant: a change that is found on disk counts unless a tool call has announced it: of both
-//! the one that came first moves the editor, and the other one at most tells the row.
+//! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
+//! moves the editor, and the other at most adds the row.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ use crate::text::Text;
 use crate::text::paths::normalized;
 use acp::{ToolCallId, ToolContent, ToolKind};
 
-/// How many characters the words for a deed take at most.
+/// Maximum length of the description of an action, in characters.
 const MAX_DEED: usize = 50;
 
 impl Model {
-    /// A tool call was heard of: what it names, and has not named before, is where the agent is.
+    /// Moves the agent to the place that a tool call names for the first time.
     pub(crate) fn follow_tool(&mut self, key: SessionKey, id: &ToolCallId) {
         let Some(session) = self.sessions.get(&key) else {
             return;
@@ -64,7 +64,7 @@ impl Model {
         self.comes(key, step);
     }
 
-    /// The agent reads a file through the client; `line` counts from 1.
+    /// Moves the agent to a file that it reads through the client; `line` is 1-based.
     pub(crate) fn follow_read(&mut self, key: SessionKey, path: &Path, line: Option<u32>) {
         let row = line.map(|line| line.saturating_sub(1) as usize);
         let step = Step {
@@ -78,7 +78,8 @@ impl Model {
         self.comes(key, step);
     }
 
-    /// The agent has written a file through the client; there was none without `before`.
+    /// Moves the agent to a file that it has written through the client; without `before` it is
+    /// new.
     pub(crate) fn follow_write(
         &mut self,
         key: SessionKey,
@@ -97,7 +98,7 @@ impl Model {
         self.comes(key, step);
     }
 
-    /// The agent has changed a file by itself; there was none without `before`.
+    /// Moves the agent to a file that it has changed on disk; without `before` the file is new.
     pub(crate) fn follow_change(
         &mut self,
         key: SessionKey,
@@ -138,21 +139,21 @@ impl Model {
         self.comes(key, step);
     }
 
-    /// The agent has come somewhere; what is told of turns that were over long ago moves nothing.
+    /// Moves the agent, unless the report is about a turn that ended before.
     fn comes(&mut self, key: SessionKey, step: Step) {
         if self.is_at_work(key) || self.windows.is_open(key) {
             self.following.comes(key, step);
         }
     }
 
-    /// Returns the file that an agent has named, if the session may go there.
+    /// Returns the absolute path of a file that an agent has named, if the session may access it.
     fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
         let cwd = &self.sessions.get(&key)?.spec.cwd;
         let path = normalized(&cwd.join(path));
         self.check_root(key, &path).is_ok().then_some(path)
     }
 
-    /// Returns the first row that the last diff of a file changes, as far as it is known.
+    /// Returns the first row that the last diff of a file changes, if it can be located.
     fn diff_row(&self, session: &Session, tool: &ToolCall, path: &Path) -> Option<usize> {
         let diffs = tool.content.iter().rev().filter_map(|item| match item {
             ToolContent::Diff { path, old, new } => Some((path, old, new)),
@@ -171,7 +172,7 @@ impl Model {
             .find(path)
             .map(|(_, document)| &document.text);
         let text = document.or_else(|| session.seen.get(path))?.to_string();
-        // Before it is made, and after.
+        // The file may have its text from before the edit, or from after it.
         let at = [old, new].into_iter().filter(|part| !part.is_empty());
         let at = at.filter_map(|part| text.find(part)).next()?;
         let above = text.get(..at)?.matches('\n').count();
@@ -179,8 +180,8 @@ impl Model {
     }
 }
 
-/// Returns what a tool call names and has not named before: the last of its locations, or the last
-/// diff of a file of which no location tells the row.
+/// Returns the place that a tool call names for the first time: the last of its locations, or the
+/// last diff of a file for which no location gives the row.
 fn fresh(trail: &mut Trail, tool: &ToolCall) -> Option<Named> {
     let named = trail.named.entry(tool.id.clone()).or_default();
     let mut fresh = None;
@@ -205,7 +206,7 @@ fn fresh(trail: &mut Trail, tool: &ToolCall) -> Option<Named> {
     fresh
 }
 
-/// Returns what a tool call does, in a few words.
+/// Returns a short description of a tool call.
 fn deed_of(tool: &ToolCall) -> String {
     let words = match tool.kind {
         ToolKind::Read => return "reads".to_owned(),
@@ -234,7 +235,7 @@ fn is_edit(tool: &ToolCall) -> bool {
     ) || tool.content.iter().any(is_diff)
 }
 
-/// Returns the first row in which two texts differ; `None` when they do not.
+/// Returns the first row in which two texts differ; `None` if they are equal.
 fn first_row(before: Option<&Text>, after: &Text) -> Option<usize> {
     let Some(before) = before else {
         return Some(0);

@@ -1,7 +1,7 @@
-//! What the lines of the review list stand for: files and hunks, written and proposed.
+//! The items of the review list: files and hunks, written and proposed.
 //!
-//! Invariant: an item's key is made of what it changes; of items that change the same in the same
-//! file the first has the first key.
+//! Invariant: an item's key is a hash of its change; items of a file with equal changes are
+//! numbered from the top.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use crate::view::snapshot::HunkInfo;
 use crate::workspace::proposals::{FileProposal, Place, Proposal, Proposed};
 use crate::workspace::reviews::FileReview;
 
-/// What a line of the list is for.
+/// An item of the list, on one line.
 pub(super) struct Item<'a> {
     pub key: ItemKey,
     pub session: SessionKey,
@@ -21,18 +21,18 @@ pub(super) struct Item<'a> {
     pub what: What<'a>,
 }
 
-/// A file or a hunk, with what it belongs to.
+/// A file or a hunk, with its context.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     File(&'a FileReview),
     Hunk(&'a FileReview, &'a HunkInfo),
-    /// What is proposed for a file.
+    /// The proposed changes of a file.
     Proposal(&'a Proposal, &'a FileProposal, Place),
     Proposed(&'a FileProposal, &'a Proposed, Place),
 }
 
 impl What<'_> {
-    /// Returns the place of what is only proposed.
+    /// Returns the place of a proposed change.
     pub fn proposed(self) -> Option<Place> {
         match self {
             What::Proposal(.., place) | What::Proposed(.., place) => Some(place),
@@ -40,7 +40,7 @@ impl What<'_> {
         }
     }
 
-    /// Returns the first row of a hunk.
+    /// Returns the first row of a hunk; `None` for a file.
     pub fn row(self) -> Option<usize> {
         match self {
             What::File(_) | What::Proposal(..) => None,
@@ -51,8 +51,7 @@ impl What<'_> {
 }
 
 impl Model {
-    /// Returns the lines of the list that stand for something, from the top down: by session,
-    /// first what waits for an answer.
+    /// Returns the items in the order of the list: by session, with proposals first.
     pub(super) fn items(&self) -> Vec<Item<'_>> {
         let mut sessions: BTreeMap<SessionKey, Vec<Item<'_>>> = BTreeMap::new();
         for (place, proposal, file) in self.proposals.files() {
@@ -117,10 +116,10 @@ fn push_review<'a>(items: &mut Vec<Item<'a>>, path: &'a Path, file: &'a FileRevi
     }
 }
 
-/// Makes keys that stay the same when others come and go.
+/// Generates keys that do not change when other items are added or removed.
 struct Keys {
     seed: u64,
-    /// How often each change was there above.
+    /// The number of items so far with the same change.
     alike: HashMap<u64, usize>,
 }
 

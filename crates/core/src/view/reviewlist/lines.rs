@@ -13,10 +13,10 @@ use crate::text::plural;
 use crate::workspace::proposals::{FileProposal, Note};
 use crate::workspace::reviews::FileReview;
 
-/// Lines of the list: of more the rest comes when some are decided about.
+/// Maximum number of lines in the list: further ones appear once some are decided.
 const MAX_LINES: usize = 1000;
 
-/// Text of a hunk's line longer than this is cut: it is there to tell one from another.
+/// Maximum length of a hunk's text, in characters: enough to tell hunks apart.
 const MAX_TEXT: usize = 120;
 
 impl Model {
@@ -103,7 +103,7 @@ impl Model {
     }
 }
 
-/// How much there is to decide.
+/// The numbers of changes to decide.
 #[derive(Default)]
 struct Counts {
     files: usize,
@@ -157,7 +157,7 @@ fn empty_view() -> ListView {
     view
 }
 
-/// A line that is put together piece by piece.
+/// A line under construction.
 #[derive(Default)]
 struct LineOf(Line);
 
@@ -199,7 +199,8 @@ fn file_line(name: &str, file: &FileReview, whole: &[Whole]) -> Line {
     line.0
 }
 
-/// Returns the line of what is proposed for a file; the title tells it from others.
+/// Returns the line of a file's proposal; `title` distinguishes it from other proposals for the
+/// file.
 fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
     let mut line = LineOf::default();
     line.put(name, "AcpPath");
@@ -228,7 +229,7 @@ fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
     line.0
 }
 
-/// Returns the line of a hunk: where it is, what it does, what there is to know of its state.
+/// Returns the line of a hunk: its row, its text and its state.
 fn hunk_line(
     (row, sign): (usize, Option<&str>),
     old: &[String],
@@ -264,7 +265,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Returns what happened to a file as a whole, beside its name.
+/// Returns a change of a file as a whole, in short form.
 fn in_short(whole: &Whole) -> String {
     match whole {
         Whole::Created => "created".into(),
@@ -277,7 +278,7 @@ fn in_short(whole: &Whole) -> String {
     }
 }
 
-/// Returns what happened to a file as a whole, in a sentence.
+/// Returns a change of a file as a whole, as a sentence.
 pub(super) fn in_full(whole: &Whole) -> String {
     match whole {
         Whole::Created => "The agent has made this file: rejecting all of it deletes it.".into(),

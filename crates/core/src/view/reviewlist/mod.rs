@@ -1,8 +1,8 @@
-//! The review list: every file and hunk to be reviewed as lines of a window, what is proposed
-//! before it is written among them, and a preview of the one under the cursor.
+//! The review list: files and hunks to review, with proposals that are not written yet, as lines of
+//! a window, and a preview of the item under the cursor.
 //!
-//! Invariants: nothing is rendered while no window shows it. An item is known by what it changes,
-//! not by where it stands: a decision meets what the user has seen, or nothing.
+//! Invariants: nothing is rendered while no window shows the list. An item is identified by its
+//! change, not by its position: a decision applies to the change the user saw, or to nothing.
 
 mod items;
 mod lines;
@@ -23,27 +23,27 @@ use crate::workspace::ledger::Which;
 use crate::workspace::proposals::Place;
 use crate::workspace::reviews::FileReview;
 
-/// The window of the review list, as far as the core knows of it.
+/// The core's state of the review list's window.
 #[derive(Debug, Default)]
 pub struct ReviewList {
     /// The folder to which paths are relative; `None` while no window shows the list.
     cwd: Option<PathBuf>,
     is_dirty: bool,
-    /// What a preview is wanted of.
+    /// The item to preview.
     at: Option<ItemKey>,
     preview_is_dirty: bool,
-    /// What was sent last, so that the same is not sent again.
+    /// The view sent last, so that an equal one is not sent again.
     sent: Option<ListView>,
     previewed: Option<PreviewView>,
 }
 
 impl ReviewList {
-    /// Tells whether a frame has something to bring.
+    /// Returns whether the next frame must update the list or the preview.
     pub(crate) fn is_dirty(&self) -> bool {
         self.cwd.is_some() && (self.is_dirty || self.preview_is_dirty)
     }
 
-    /// Notes that a review has changed.
+    /// Marks the list as changed.
     pub(crate) fn touch(&mut self) {
         self.is_dirty = true;
         self.preview_is_dirty = true;
@@ -51,7 +51,7 @@ impl ReviewList {
 }
 
 impl Model {
-    /// Something has happened in the list's window.
+    /// Handles an event of the list's window.
     pub(crate) fn list(&mut self, event: ListEvent, fx: &mut Effects) {
         match event {
             ListEvent::Opened { cwd } => {
@@ -71,7 +71,7 @@ impl Model {
         }
     }
 
-    /// Accepts or rejects what stands in lines of the list.
+    /// Accepts or rejects the items on some lines of the list.
     fn decide_items(&mut self, action: ReviewAction, keys: &[ItemKey], fx: &mut Effects) {
         let mut items = self.items();
         items.retain(|item| keys.contains(&item.key));
@@ -94,7 +94,7 @@ impl Model {
         self.answer_decided(fx);
     }
 
-    /// Brings the list and the preview up to date, if a window shows them.
+    /// Updates the list and the preview, if a window shows them.
     pub(crate) fn list_patches(&mut self, frame: &mut Frame) {
         if self.list.cwd.is_none() {
             return;
@@ -121,7 +121,7 @@ impl Model {
         short.unwrap_or(path).display().to_string()
     }
 
-    /// Returns what happened to a file as a whole, with the names that the list shows.
+    /// Returns the changes of a file as a whole, with relative names.
     fn whole_of(&self, file: &FileReview) -> Vec<Whole> {
         let shown = file.whole().into_iter().map(|whole| match whole {
             Whole::Moved(from) => Whole::Moved(self.relative(&from).into()),
@@ -131,8 +131,7 @@ impl Model {
     }
 }
 
-/// Returns what is meant by lines of the list of what is written: whole files, or the rows of
-/// hunks that follow each other.
+/// Returns the written changes among some items: whole files, or the rows of consecutive hunks.
 fn written(items: &[Item<'_>]) -> Vec<(PathBuf, Which)> {
     let mut meant: Vec<(PathBuf, Which)> = Vec::new();
     for item in items {
@@ -146,7 +145,7 @@ fn written(items: &[Item<'_>]) -> Vec<(PathBuf, Which)> {
             What::Proposal(..) | What::Proposed(..) => continue,
         };
         match meant.last_mut() {
-            // All of it is meant already.
+            // The whole file is selected already.
             Some((last, Which::All)) if last == path => {}
             Some((last, Which::Rows(before))) if last == path => before.end = rows.end,
             _ => meant.push((path.to_owned(), Which::Rows(rows))),

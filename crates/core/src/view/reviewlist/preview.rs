@@ -1,4 +1,4 @@
-//! The preview beside the review list: what the item under the cursor changes, as a diff.
+//! The preview beside the review list: the change of the item under the cursor, as a diff.
 
 use super::items::{Item, What};
 use super::lines::in_full;
@@ -9,7 +9,7 @@ use crate::workspace::ledger::Hunk;
 use crate::workspace::proposals::{FileProposal, Proposal};
 use crate::workspace::reviews::FileReview;
 
-/// Lines of a preview: a longer diff is for its own buffer.
+/// Maximum number of lines of a preview: a longer diff needs its own buffer.
 const MAX_LINES: usize = 1000;
 
 impl Model {
@@ -62,7 +62,7 @@ fn written(file: &FileReview, hunks: &[Hunk]) -> Vec<Line> {
     diffview::hunks_lines(ledger.base(), ledger.current(), hunks, MAX_LINES)
 }
 
-/// Returns the diff of all hunks of a proposal, or of one.
+/// Returns the diff of a proposal, or of one of its hunks.
 fn proposed(file: &FileProposal, only: Option<usize>) -> Vec<Line> {
     let Some((before, after, hunks)) = file.diff() else {
         return Vec::new();
