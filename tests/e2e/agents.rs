@@ -1,4 +1,4 @@
-//! An agent nobody here wrote: the example agent of the official SDK, live.
+//! The example agent of the official SDK, live.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,7 @@ fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Starts Neovim with a chat with the SDK's example agent, which takes its time to think: here a
-/// twentieth of it.
+/// Starts Neovim with a chat with the SDK's example agent, its thinking pauses cut to a twentieth.
 #[track_caller]
 fn start_example() -> Nvim {
     let output = Command::new("sh")

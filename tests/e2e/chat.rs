@@ -1,11 +1,11 @@
-//! The transcript: what stands in it, how it looks, and that it follows the end.
+//! The transcript: its entries, their look, and that the window follows its end.
 
 use serde_json::json;
 
 use super::harness::Nvim;
 use super::talk::{self, ended, go, open, said, transcript, wait_phase, wait_said};
 
-/// Returns a small Neovim that shows nothing but a chat with one turn, done.
+/// Returns a small Neovim that shows only a chat after one turn.
 #[track_caller]
 fn alone(steps: &str) -> Nvim {
     let nvim = talk::project(&[steps]).size(48, 24).start();
@@ -15,7 +15,7 @@ fn alone(steps: &str) -> Nvim {
     nvim
 }
 
-/// Checks the group a text on the screen begins with; code gets its colours a frame later.
+/// Checks the first group of a text on the screen; code is coloured a frame late.
 #[track_caller]
 fn check_group(nvim: &Nvim, text: &str, group: &str) {
     nvim.wait(&format!("{group:?} on {text:?}"), || {
@@ -31,7 +31,8 @@ fn check_lines(nvim: &Nvim, want: &[&str]) {
     });
 }
 
-/// Returns the rows of the transcript that are inside a closed fold, 1-based, without its first.
+/// Returns the 1-based rows of the transcript hidden by closed folds, without each fold's first
+/// row.
 #[track_caller]
 fn hidden(nvim: &Nvim) -> Vec<usize> {
     let rows = nvim.lua(
@@ -107,7 +108,7 @@ fn markdown_and_fences_are_highlighted() {
         r##"{"say":"# Title\n\nSome *emphasis*, **strength** and `code`.\n\n```lua\nlocal x = 'text'\n```\n"}"##,
     );
     nvim.wait_text("local x");
-    // The text does not wait for its language.
+    // The text is shown before its fences' languages are highlighted.
     let is_coloured = || {
         !nvim
             .screen()
@@ -141,11 +142,11 @@ fn the_end_is_followed_while_the_cursor_is_there() {
     ]);
     talk::talk(&nvim, "one");
     nvim.wait_text("line 59");
-    // Also in the transcript itself.
+    // The end is also followed from inside the transcript.
     go(&nvim, "acp-chat");
     talk::prompt(&nvim, "two");
     nvim.wait_text("more 59");
-    // But not away from where the user reads.
+    // It is not followed while the user reads above it.
     nvim.keys("gg");
     nvim.wait_text("line 0");
     talk::prompt(&nvim, "three");
@@ -153,7 +154,7 @@ fn the_end_is_followed_while_the_cursor_is_there() {
     nvim.wait("the end of the turn", || ended(&nvim).len() == 3);
     nvim.wait_text("line 0");
     assert!(!nvim.screen().has("again 59"));
-    // And again once the user is back.
+    // It is followed again once the user is back at the end.
     nvim.keys("G");
     nvim.wait_text("again 59");
     nvim.quit();
@@ -260,7 +261,7 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
         ],
     );
     assert_eq!(hidden(&nvim), [9, 10, 11]);
-    // And back: the key closes what it opened.
+    // The same key closes the folds it opened.
     nvim.keys("<CR>");
     nvim.wait("both folds", || hidden(&nvim) == [4, 5, 6, 7, 9, 10, 11]);
     nvim.quit();

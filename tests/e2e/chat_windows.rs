@@ -7,13 +7,13 @@ use super::talk::{self, here, open, said, transcript, wait_phase, wait_said, win
 
 const BOTH: [&str; 2] = ["acp-chat", "acp-input"];
 
-/// Checks which windows the tab page has, in their order.
+/// Checks the tab page's windows and their order.
 #[track_caller]
 fn check_windows(nvim: &Nvim, want: &[&str]) {
     assert_eq!(windows(nvim), want, "\n{}", nvim.screen().text());
 }
 
-/// Returns how many agents run.
+/// Returns the number of running agents.
 fn agents(nvim: &Nvim) -> usize {
     nvim.children().len()
 }
@@ -153,7 +153,7 @@ fn what_was_sent_can_be_brought_back_by_undo() {
 #[test]
 fn the_chat_opens_in_a_restored_session_in_place_of_its_old_windows() {
     let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
-    // What `:mksession` writes for the chat's windows.
+    // These are the commands `:mksession` writes for the chat's windows.
     nvim.cmd("vsplit acp://scripted/1 | split acp://scripted/1/input | wincmd t");
     open(&nvim);
     check_windows(&nvim, &["", "acp-chat", "acp-input"]);
@@ -175,7 +175,7 @@ fn what_was_typed_into_the_old_window_of_a_restored_session_stays() {
     nvim.quit();
 }
 
-/// Checks that after `close` the chat can be opened again with all there was.
+/// Checks that after `close` the chat can be opened again with its full content.
 #[track_caller]
 fn check_reopens(close: &str) {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
@@ -271,7 +271,7 @@ fn closing_a_session_takes_its_windows_and_its_agent_along() {
     nvim.quit();
 }
 
-/// Checks where the chat opens: the position and size of both windows.
+/// Checks the chat's layout: the position and size of both windows.
 #[track_caller]
 fn check_layout(layout: &str, size: (usize, usize), want: Json) {
     let nvim = talk::project(&[])
@@ -432,7 +432,7 @@ fn a_screen_that_gets_low_with_other_windows_of_a_fixed_height_ends_nothing() {
     };
     assert_eq!(is_fixed(), true);
     nvim.cmd("botright copen 14");
-    // Neovim would end at two of them.
+    // Two windows of a fixed height would make Neovim end on the resize below.
     nvim.wait("the input to give way", || is_fixed() == false);
     nvim.resize(150, 20);
     nvim.wait("the new size", || nvim.screen().height == 20);

@@ -1,4 +1,4 @@
-//! What the plugin must not cost the editor.
+//! Limits on the plugin's cost to the editor.
 
 use super::talk;
 

@@ -1,12 +1,12 @@
-//! What statuslines and users' own automation live on: `User` events, and what the API says in
-//! them.
+//! The `User` events that statuslines and automation rely on, and the answers of the API in their
+//! handlers.
 
 use serde_json::{Value as Json, json};
 
 use super::harness::Nvim;
 use super::talk;
 
-/// Returns the events with these names: what they carry.
+/// Returns the events with these names and their data.
 fn told(nvim: &Nvim, names: &[&str]) -> Vec<Json> {
     let events = nvim.user_events().into_iter();
     events
@@ -77,7 +77,7 @@ fn a_listener_that_comes_in_the_middle_hears_the_rest() {
 {"say":"begun"}
 {"wait_file":"${cwd}/../on"}
 {"tool_update":{"id":"t","status":"completed"}}"#;
-    // The only one who listens to every event is taken away.
+    // Remove the harness's own listener, which hears every event.
     let nvim = talk::project(&[steps]).start();
     nvim.cmd("autocmd! User");
     talk::open(&nvim);
@@ -86,7 +86,7 @@ fn a_listener_that_comes_in_the_middle_hears_the_rest() {
     nvim.cmd("autocmd User AcpToolCall let g:heard = get(g:, 'heard', 0) + 1");
     std::fs::write(nvim.project.root().join("on"), "").unwrap();
     talk::wait_said(&nvim, "completed");
-    // That it began may have been told only just before the listener came, or after.
+    // The event of the call's start may have fired before or after the listener was added.
     nvim.wait("the event", || {
         let heard = nvim.lua("return vim.g.heard", ());
         heard == 1 || heard == 2

@@ -1,4 +1,4 @@
-//! Handlers of tools: what they get and give, what they may ask for, and whatever they do wrong.
+//! Handlers of tools: their arguments, results, questions to the user, and mistakes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use super::harness::{Nvim, Project, agent};
 use super::talk;
 
-/// Starts Neovim with an agent that is offered the tools and never uses them; what it is sent is
-/// written down.
+/// Starts Neovim with an agent that is offered the tools and never uses them; the messages it
+/// receives are recorded.
 #[track_caller]
 fn start() -> Nvim {
     let project = Project::new().file("a.txt", "one\ntwo\nthree\n");
@@ -50,7 +50,7 @@ fn handler(nvim: &Nvim, code: &str) {
     nvim.lua(&spec, ());
 }
 
-/// A client of the server that the agent was offered.
+/// A client of the server offered to the agent.
 struct Caller {
     proxy: Child,
     input: ChildStdin,
@@ -121,7 +121,7 @@ impl Caller {
         id
     }
 
-    /// Begins a call of a tool; its answer has the id that is returned.
+    /// Begins a call of a tool; returns the id that its answer will have.
     fn begin(&mut self, name: &str, args: &Json) -> u64 {
         self.request("tools/call", json!({ "name": name, "arguments": args }))
     }
@@ -140,7 +140,7 @@ impl Caller {
         answer["result"].take()
     }
 
-    /// Waits until the tool `mine` is offered: who has defined it is ahead of those who call it.
+    /// Waits until the tool `mine` is offered: a definition takes effect a moment later.
     #[track_caller]
     fn wait_offered(&mut self, nvim: &Nvim) {
         while !self.is_offered {
@@ -159,7 +159,8 @@ impl Caller {
         self.answer(nvim, id)
     }
 
-    /// Gives the tool `mine` a handler and calls it; returns whether it is an error, and its text.
+    /// Defines the tool `mine` with a handler, calls it, and checks whether the result is an error
+    /// and its text.
     #[track_caller]
     fn check(&mut self, nvim: &Nvim, code: &str, is_error: bool, text: &str) -> Json {
         handler(nvim, code);
@@ -422,10 +423,10 @@ fn a_schema_that_is_none_is_told_with_the_tools_name() {
       require('acp').tools.list()), 'wrong')";
     assert_eq!(nvim.lua(known, ()), false);
     nvim.quit();
-    // Before the library is there, nobody knows.
+    // Before the library is loaded, the schema cannot be checked.
     let project = talk::project(&[]).before(&format!("lua {}", wrong.replace('\n', " ")));
     let nvim = project.start();
-    // The sentence is long for the screen, and waits for a key.
+    // The message is too long for the screen, so Neovim waits for a key.
     nvim.input(":AcpChat<CR>");
     nvim.wait_text("the tool `wrong` is not offered");
     nvim.input("<CR>");

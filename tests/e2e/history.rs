@@ -1,4 +1,4 @@
-//! Sessions that are over: kept, listed, shown again, gone on with, deleted, exported.
+//! Past sessions: kept, listed, shown, continued, deleted, exported.
 
 use std::fs;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::harness::{Nvim, Project};
 use super::talk::{self, status, transcript, wait_phase, wait_said};
 
-/// An agent that answers prompts, one process after another, by the lives of this script.
+/// An agent that answers prompts; each of its processes runs the next script of `lives`.
 fn agent(abilities: &Json, lives: &[&str]) -> Project {
     let defaults = json!({ "defaults": { "initialize": { "agentCapabilities": abilities } } });
     let lives = (1..).zip(lives).map(|(life, steps)| {
@@ -28,7 +28,7 @@ const COUNTS: &str = r#"{"expect":"session/prompt","as":"p"}
 {"update":{"sessionUpdate":"session_info_update","title":"Counting"}}
 {"end":"p"}"#;
 
-/// Asks, and quits; returns the project and what the chat showed.
+/// Sends a prompt and quits; returns the project and the chat's content.
 #[track_caller]
 fn used(abilities: &Json, next: &str) -> (Rc<Project>, Vec<String>) {
     let nvim = agent(abilities, &[COUNTS, next]).start();
@@ -41,7 +41,7 @@ fn used(abilities: &Json, next: &str) -> (Rc<Project>, Vec<String>) {
     (project, shown)
 }
 
-/// Lets the user choose the first of what is offered, and notes what that is.
+/// Makes `vim.ui.select` choose the first item, and records the items.
 #[track_caller]
 fn chooses(nvim: &Nvim) {
     nvim.lua(
@@ -88,7 +88,7 @@ fn a_session_is_chosen_in_the_next_neovim_and_shown_as_it_was() {
     assert_eq!(status(&nvim)["title"], "Counting");
     talk::talk(&nvim, "And on");
     wait_said(&nvim, "Three.");
-    // It is open now, and chosen again it is shown.
+    // The session is open now; choosing it again shows it.
     nvim.cmd("tabnew");
     nvim.cmd("Acp sessions");
     wait_offered(&nvim, 2);
@@ -113,7 +113,7 @@ fn an_agent_that_forgets_goes_on_in_a_new_session_with_what_was_said() {
     talk::talk(&nvim, "And on");
     wait_said(&nvim, "Three.");
     nvim.wait_script("scripted");
-    // It stays one conversation.
+    // It is still one conversation.
     let count = "local all
         require('acp').sessions({}, function(sessions) all = sessions end)
         vim.wait(5000, function() return all ~= nil end, 5)
@@ -182,7 +182,7 @@ fn a_conversation_is_exported_to_a_file_or_a_buffer() {
         "{text}"
     );
     assert!(text.contains("\n- ✓ edit: `Edit f`\n\n  ```diff\n  /x/f\n  - a\n  + b\n  ```\n"));
-    // What is there is not replaced without a word.
+    // An existing file is not replaced without `!`.
     fs::write(&path, "mine\n").expect("the file can be written");
     nvim.keys(":Acp export talk.md<CR>");
     nvim.wait_text("already exists");

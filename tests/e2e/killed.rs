@@ -1,6 +1,6 @@
-//! Neovim is killed at any moment: what is on disk and in swap files afterwards.
+//! Neovim is killed at random moments: the files on disk and their swap files stay recoverable.
 //!
-//! The moments are random, from seeds; `ACP_TEST_ROUNDS` makes more of them than a test run has
+//! The moments come from seeds; `ACP_TEST_ROUNDS` runs more of them than an ordinary test run has
 //! time for.
 
 use std::rc::Rc;
@@ -11,18 +11,18 @@ use serde_json::{Value as Json, json};
 use super::files::{Script, last_turn, prompt, start, touch, wait_pause};
 use super::harness::{Nvim, Project, procs};
 
-/// Rounds of each test, where the environment says nothing else.
+/// Rounds of each test, unless the environment sets another number.
 const ROUNDS: u64 = 5;
 
 /// Lines of a small and of a large file (3 MB).
 const SMALL: usize = 300;
 const LARGE: usize = 60_000;
 
-/// What the user has typed below the first line, and not saved.
+/// The unsaved line the user has typed below the first one.
 const MINE: &str = "what the user has typed";
 
-/// Files as they are when Neovim starts: nobody has opened the first one, the second one is open,
-/// the third one has unsaved changes, the last one is large.
+/// The files when Neovim starts: the first is not open, the second is open, the third has unsaved
+/// changes, the last is large.
 const FILES: [(&str, usize); 4] = [
     ("unopened.txt", SMALL),
     ("clean.txt", SMALL),
@@ -30,7 +30,7 @@ const FILES: [(&str, usize); 4] = [
     ("large.txt", LARGE),
 ];
 
-/// Returns a version of a file: some of its lines tell which.
+/// Returns a version of a file; some of its lines contain the version.
 fn version(lines: usize, version: &str) -> String {
     let line = |row: usize| match row % (lines / 20) {
         7 => format!("line {row} of version {version}\n"),
@@ -39,7 +39,7 @@ fn version(lines: usize, version: &str) -> String {
     (0..lines).map(line).collect()
 }
 
-/// Checks that a text is a version as a whole; `own` is whether the user's line is in it.
+/// Checks that a text is one complete version; `own` is whether it has the user's line.
 fn is_whole(text: &str, lines: usize, own: bool) -> bool {
     let mine = format!("{MINE}\n");
     if own != text.contains(&mine) {
@@ -51,7 +51,7 @@ fn is_whole(text: &str, lines: usize, own: bool) -> bool {
     number.is_some_and(|number| version(lines, number) == text)
 }
 
-/// The same numbers for the same seed (xorshift).
+/// A deterministic random generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -63,8 +63,8 @@ impl Random {
     }
 }
 
-/// Kills Neovim again and again while `steps` are done, at random moments within `span`, and
-/// checks what is left; `at_work` begins the work and returns when it is under way.
+/// Kills Neovim repeatedly, at random moments within `span`, while the agent performs `steps`, and
+/// checks the files; `at_work` begins the work and returns when it is running.
 #[track_caller]
 fn check(steps: &[Json], at_work: impl Fn(&Nvim), span: Duration) {
     let rounds = std::env::var("ACP_TEST_ROUNDS");
@@ -87,7 +87,7 @@ fn check(steps: &[Json], at_work: impl Fn(&Nvim), span: Duration) {
         nvim.cmd("edit large.txt | edit modified.txt | set hidden");
         type_and_rest(&nvim, MINE);
         at_work(&nvim);
-        // A random moment is what is wanted here, and nothing is there to wait for.
+        // The test needs a random moment, so there is no condition to wait for.
         let moment = Instant::now() + span.mul_f64(random.below(1000) as f64 / 1000.0);
         while Instant::now() < moment {
             std::hint::spin_loop();
@@ -100,8 +100,8 @@ fn check(steps: &[Json], at_work: impl Fn(&Nvim), span: Duration) {
     }
 }
 
-/// Types the user's line, and waits until Neovim has it in the swap file, as it does after a few
-/// seconds without a key.
+/// Types the user's line, and waits until Neovim has written it to the swap file, as it does after
+/// a few seconds without a key.
 #[track_caller]
 fn type_and_rest(nvim: &Nvim, text: &str) {
     nvim.cmd("set updatetime=1");
@@ -118,11 +118,11 @@ fn wait_swap(nvim: &Nvim, text: &str) {
         let there = std::fs::read(&swap).unwrap_or_default();
         String::from_utf8_lossy(&there).contains(text)
     });
-    // What is being written to it has been written when the next question is answered.
+    // Neovim has finished writing the swap file once it answers the next request.
     nvim.lua("return 0", ());
 }
 
-/// Checks that every file is whole, or that its swap file has all of it.
+/// Checks that every file is complete, on disk or in its swap file.
 #[track_caller]
 fn check_left(project: &Rc<Project>, files: &[(&str, usize)], seed: u64) {
     let mut recovering = None;
@@ -162,7 +162,7 @@ fn writes(versions: usize) -> Json {
     json!({ "repeat": versions, "do": steps })
 }
 
-/// Steps that change a file on disk, as a whole, and have the client look at it.
+/// Steps that replace a file on disk and make the client read it.
 fn changes(name: &str, lines: usize, number: &str) -> Vec<Json> {
     let content = version(lines, number);
     let path = format!("${{cwd}}/{name}");
@@ -175,7 +175,7 @@ fn changes(name: &str, lines: usize, number: &str) -> Vec<Json> {
     ]
 }
 
-/// Sends the prompt, and waits until the agent is at its first step.
+/// Sends the prompt and waits until the agent has begun its first step.
 #[track_caller]
 fn go(nvim: &Nvim) {
     prompt(nvim);
@@ -212,7 +212,7 @@ fn a_swap_file_needs_nothing_of_a_file_that_an_agent_replaces() {
 
 #[test]
 fn a_swap_file_is_complete_after_a_merge() {
-    // Nothing is saved by the agent's write: the file is read-only.
+    // The agent's write is not saved, because the file is read-only.
     let after = format!("above\nall\n{}", version(SMALL, "0"));
     let script = Script::new()
         .step(json!({ "touch": { "path": "${cwd}/clean.txt", "content": after } }))

@@ -1,4 +1,4 @@
-//! Sessions that outlive their process and their Neovim: loaded, gone on with, shown once.
+//! Sessions that outlive their process and their Neovim: loaded, continued, shown once.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn reopen(nvim: &Nvim, agent: &str, id: &str) {
     );
 }
 
-/// Loads the session of a recording, goes on with it as was done then, and returns the chat.
+/// Loads a recording's session, continues it as recorded, and returns the chat.
 #[track_caller]
 fn load(name: &str) -> String {
     let recording = Recording::read(name);
@@ -26,12 +26,12 @@ fn load(name: &str) -> String {
     reopen(&nvim, "recorded", &id);
     wait_phase(&nvim, "idle");
     wait_said(&nvim, "four steps, no surprise");
-    // What was done then is done: nothing is to be reviewed, nothing runs, nothing is announced.
+    // The replay has no effects: no reviews, no running tools, no events.
     assert_eq!(status(&nvim)["review"], json!({ "files": 0, "hunks": 0 }));
     assert_eq!(status(&nvim)["tools"]["running"], 0);
     assert_eq!(status(&nvim)["id"], id);
     let mut events: Vec<String> = nvim.user_events().into_iter().map(|e| e.name).collect();
-    // What the session is set to is of today.
+    // The session's options are current, not replayed.
     events.retain(|event| event != "AcpOptionsChanged");
     assert_eq!(events, ["AcpSessionStarted"]);
     talk::talk(&nvim, &recording.prompts[0]);
@@ -67,7 +67,7 @@ fn a_session_of_cline_is_loaded() {
     insta::assert_snapshot!(load("cline.load"));
 }
 
-/// An agent that loads the session `old` by these steps, and then answers prompts.
+/// An agent that loads the session `old` by `steps`, then continues with `after`.
 fn loading(steps: &str, after: &str) -> Project {
     let script = format!(
         r#"{{"defaults":{{"initialize":{{"agentCapabilities":{{"loadSession":true}}}}}}}}
@@ -88,7 +88,7 @@ fn two_opens_of_one_session_are_one_session() {
 {"end":"p"}"#,
     )
     .start();
-    // Both before the agent has said a word, and again when it has told everything.
+    // Twice before the agent has sent anything, and again once the replay is complete.
     nvim.lua(
         "local acp = require('acp')
         local spec = { agent = 'scripted', session_id = 'old' }

@@ -1,4 +1,4 @@
-//! Logging in: by the agent, by a key that is typed in, by the agent's own command in a terminal.
+//! Logging in: through the agent, with a typed key, or with the agent's command in a terminal.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const METHODS: &str = r#"{"defaults":{"initialize":{"agentCapabilities":{"auth":
 const REFUSED: &str = r#"{"expect":"session/new","as":"n"}
 {"reply":"n","error":{"code":-32000,"message":"Authentication required"}}"#;
 
-/// An agent that also is its own log-in command: it asks for the word it was given.
+/// An agent that is also its own log-in command: it checks that the word typed is `$WORD`.
 const AGENT: &str = r#"#!/bin/sh
 if [ "$2" = login ]; then
   printf 'the word? '
@@ -48,7 +48,7 @@ fn project(script: &str) -> Project {
     project.agent_command("scripted", spec)
 }
 
-/// Opens a chat whose agent wants a log-in.
+/// Opens a chat whose agent requires a log-in.
 #[track_caller]
 fn start(script: &str) -> Nvim {
     let nvim = project(script).start();
@@ -77,7 +77,7 @@ fn what_was_written_before_the_log_in_goes_out_after_it() {
     wait_said(&nvim, "  API key (BOT_KEY, BOT_URL)");
     wait_said(&nvim, "`:Acp login` does that.");
     nvim.wait_text("log in");
-    // The agent is asked again, in case the user has logged in elsewhere.
+    // A prompt is tried again, in case the user has logged in elsewhere.
     prompt(&nvim, "hello");
     nvim.wait("the second refusal", || count(&nvim, "AcpLoginNeeded") == 2);
     nvim.cmd("messages clear");
@@ -144,7 +144,7 @@ fn a_key_that_is_typed_reaches_the_agent_and_nobody_else() {
 {{"reply":"l","result":{{}}}}"#
     );
     let nvim = start(&script);
-    // Left at first: nothing happens.
+    // Cancelling the first question changes nothing.
     nvim.keys("<Esc>:Acp login key<CR>");
     nvim.wait_text("Key (BOT_KEY): ");
     nvim.keys("<Esc>");

@@ -18,7 +18,7 @@ fn transcript(nvim: &Nvim, agent: &str, session: u64) -> String {
     lines.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the sessions whose transcripts each tab page shows.
+/// Returns the sessions shown in each tab page.
 #[track_caller]
 fn shown(nvim: &Nvim) -> Json {
     nvim.lua(
@@ -36,10 +36,11 @@ fn shown(nvim: &Nvim) -> Json {
     )
 }
 
-/// Returns the steps of an agent that asks a question in each of its sessions, and says in each
-/// which answer it got: to the question of `${sid1}` the first of `answers`, and so on.
+/// Returns the steps of an agent that asks a question in each of its sessions, and reports in each
+/// session which answer it received: the first of `answers` is the one to the question of
+/// `${sid1}`, and so on.
 fn asks(answers: &[&str]) -> String {
-    // Not before the sessions are there.
+    // Wait until all sessions are open.
     let mut steps = vec![json!({ "wait_file": "${script_dir}/go" })];
     let all = || (1..).zip(answers);
     for (n, _) in all() {
@@ -81,7 +82,7 @@ fn two_agents_three_sessions_two_tabs_and_a_question_in_each_arrive_where_they_b
         .start();
     nvim.cmd("AcpChat first");
     nvim.cmd("tabnew");
-    // In a tab page of its own a session can be another one, of the same agent.
+    // Another tab page can show another session of the same agent.
     nvim.cmd("AcpChat! first");
     assert_eq!(shown(&nvim), json!(["acp://first/1", "acp://first/2"]));
     nvim.cmd("AcpChat second");
@@ -98,7 +99,7 @@ fn two_agents_three_sessions_two_tabs_and_a_question_in_each_arrive_where_they_b
         nvim.lua("return #require('acp').permission.list()", ()) == 3
     });
     assert_eq!(nvim.children().len(), 2, "a process for each agent");
-    // Answered in another order than they came, each in its own way.
+    // Answer them in a different order than they arrived, each differently.
     nvim.lua(
         "local acp = require('acp')
         local answers = { 'allow_once', 'reject_once', 'allow_always' }

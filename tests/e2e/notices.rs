@@ -1,4 +1,4 @@
-//! Messages about what nobody sees: a turn that ends, a question that waits.
+//! Messages about events the user cannot see: a turn that ends, a question that waits.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ const QUESTION: &str = r#"{"permission":{"toolCallId":"t","title":"rm -r"},"as":
 {"await":"q"}"#;
 const CANCEL: &str = r#"{"expect":"session/cancel"}"#;
 
-/// Starts a chat whose agent asks something in its second turn, which then goes on like this.
+/// Starts a chat whose agent asks a question in its second turn and then continues with `rest`.
 fn start(notify: serde_json::Value, rest: &str) -> Nvim {
     let second = format!("{QUESTION}\n{rest}");
     let project: Project = talk::project(&[r#"{"say":"One."}"#, &second]);
@@ -34,7 +34,7 @@ fn the_end_of_a_turn_is_told_of_what_is_not_on_the_screen() {
     nvim.cmd("tabnew");
     talk::prompt(&nvim, "two");
     talk::wait_phase(&nvim, "waiting");
-    // The question is on the screen.
+    // The question is on the screen, so there is no message.
     nvim.wait_text("rm -r");
     assert_eq!(nvim.messages(), "");
     let answer = "local acp = require('acp')
@@ -57,7 +57,7 @@ fn who_is_in_another_program_hears_of_everything() {
         "acp.nvim: scripted (session 1) waits for your answer.",
     );
     nvim.cmd("doautocmd FocusGained");
-    // Who cancels a turn knows that it has ended.
+    // The user cancelled the turn, so its end needs no message.
     nvim.cmd("Acp cancel");
     talk::wait_phase(&nvim, "idle");
     assert_eq!(nvim.messages(), "");

@@ -34,7 +34,7 @@ fn start(script: &[Json]) -> Nvim {
     nvim
 }
 
-/// Waits until the chat's window bar says this behind the agent's name.
+/// Waits until the chat's window bar shows this text after the agent's name.
 #[track_caller]
 fn wait_bar(nvim: &Nvim, text: &str) {
     let bar = || {
@@ -78,7 +78,7 @@ fn a_mode_is_chosen_by_key_by_name_and_of_a_list() {
     nvim.wait_text("1: ● Ask");
     nvim.keys("q<CR>");
     let changed = talk::count(&nvim, "AcpOptionsChanged");
-    // The first tells what there is at all.
+    // The first event announces the options.
     assert_eq!(changed, 4);
     nvim.wait_script("scripted");
     nvim.quit();

@@ -1,10 +1,10 @@
-//! A panic of the plugin's own costs one piece of work and one message: Neovim, its buffers and
-//! the chat go on.
+//! A panic in the plugin costs one piece of work and one message: Neovim, its buffers and the chat
+//! keep working.
 
 use super::harness::{Nvim, Project};
 use super::talk::{self, ended, go, open, said, status, wait_phase, wait_said};
 
-/// Starts Neovim with an unsaved line, a chat, and a panic in wait at `place`.
+/// Starts Neovim with an unsaved line, a chat, and a panic injected at `place`.
 #[track_caller]
 fn start(place: &str, script: &str) -> Nvim {
     let nvim = Project::new()
@@ -18,8 +18,8 @@ fn start(place: &str, script: &str) -> Nvim {
     nvim
 }
 
-/// Checks that all there was is there: one message of the panic in `place`, the unsaved line, a
-/// chat that answers.
+/// Checks that one message reports the panic in `place`, that the unsaved line is intact, and that
+/// the chat still answers.
 #[track_caller]
 fn check_survived(nvim: &Nvim, place: &str) {
     let message = format!("acp.nvim: An internal error in {place} was caught; your text is safe.");

@@ -1,7 +1,7 @@
-//! The picture in the README: what is on the screen in the middle of a turn.
+//! The picture in the README: the screen in the middle of a turn.
 //!
-//! `make picture` takes it, by naming a file in `ACP_PICTURE`; without that, this is a test like
-//! any other: the turn comes as far as the picture shows.
+//! `make picture` writes it, to the file named in `ACP_PICTURE`. Without that variable this is an
+//! ordinary test: it checks that the turn reaches the state in the picture.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ end
 return M
 "#;
 
-/// What the agent changes: a title, lines as they are, lines as they shall be.
+/// The agent's changes: a title, the old lines, the new lines.
 const CHANGES: [(&str, &str, &str); 3] = [
     (
         "Greet with a format",

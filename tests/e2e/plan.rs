@@ -1,4 +1,4 @@
-//! The agent's plan: a panel between the transcript and the input while it is worked off.
+//! The agent's plan: a panel between the transcript and the input while the agent works on it.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn plan(entries: &[&str]) -> Json {
     json!({ "update": { "sessionUpdate": "plan", "entries": entries } })
 }
 
-/// Returns a turn of these steps, each after the first once the test has called [`go_on`] for it.
+/// Returns a turn of these steps; each after the first waits for the test to call [`go_on`] for it.
 fn gated(steps: &[Json]) -> String {
     let mut lines = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -47,7 +47,7 @@ fn go_on(nvim: &Nvim, step: usize) {
     fs::write(file, "").expect("the file can be written");
 }
 
-/// Starts a turn whose steps wait for [`go_on`], in a chat that is open.
+/// Opens a chat and starts a turn whose steps wait for [`go_on`].
 #[track_caller]
 fn begin(project: impl FnOnce(Project) -> Project, steps: &[Json]) -> Nvim {
     let nvim = project(talk::project(&[&gated(steps)])).start();
@@ -76,7 +76,7 @@ fn height(nvim: &Nvim, filetype: &str) -> u64 {
     height.as_u64().unwrap_or(0)
 }
 
-/// Compares the screen with the snapshot of the test.
+/// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
         $nvim.lua("vim.cmd.redraw()", ());
@@ -190,7 +190,7 @@ fn the_panel_never_has_the_focus() {
     is_at("acp-chat");
     nvim.keys("<C-w>w");
     is_at("acp-input");
-    // Not one key goes astray, however fast they come.
+    // No key is lost, however fast they are typed.
     nvim.keys("<C-w>k");
     is_at("acp-chat");
     nvim.keys("<C-w>jihello");
@@ -231,7 +231,8 @@ fn a_long_plan_takes_a_third_and_shows_what_is_in_progress() {
     nvim.quit();
 }
 
-/// Checks the panel's height and the transcript's in a chat of this layout on this screen.
+/// Checks the heights of the panel and of the transcript in a chat with this layout and screen
+/// size.
 #[track_caller]
 fn check_heights(layout: &str, size: (usize, usize), panel: u64, transcript: u64) {
     let entries = ["x One", "> Two", "- Three", "- Four", "- Five"];
@@ -334,7 +335,7 @@ fn closing_the_chat_closes_the_panel_and_opening_it_brings_it_back() {
         });
         nvim.wait_text("◐ One");
     }
-    // Closed by itself it stays so, until the chat is opened again.
+    // A panel closed by the user stays closed until the chat is opened again.
     nvim.lua(
         "for _, win in ipairs(vim.api.nvim_list_wins()) do
           if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-plan' then

@@ -1,4 +1,4 @@
-//! Prompts that wait while the agent works: in a panel above the input, and sent in time.
+//! Prompts queued while the agent works: shown in a panel above the input and sent in order.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::talk::{self, ended, go, here, open, said, status, wait_said, windows}
 const ALL: [&str; 4] = ["", "acp-chat", "acp-queue", "acp-input"];
 const WITHOUT: [&str; 3] = ["", "acp-chat", "acp-input"];
 
-/// Returns a turn that takes this prompt, and ends when the test calls [`go_on`] with its name.
+/// Returns a turn that expects this prompt, and ends when the test calls [`go_on`] with its name.
 fn turn(prompt: &str) -> String {
     let lines = [
         json!({ "expect": "session/prompt", "params": { "prompt": [{ "text": prompt }] }, "as": prompt }),
@@ -21,7 +21,7 @@ fn turn(prompt: &str) -> String {
     lines.map(|line| line.to_string()).join("\n")
 }
 
-/// Returns a turn that takes this prompt, and waits to be cancelled.
+/// Returns a turn that expects this prompt, and waits to be cancelled.
 fn cancelled(prompt: &str) -> String {
     let lines = [
         json!({ "expect": "session/prompt", "params": { "prompt": [{ "text": prompt }] }, "as": prompt }),
@@ -37,7 +37,7 @@ fn go_on(nvim: &Nvim, name: &str) {
     fs::write(file, "").expect("the file can be written");
 }
 
-/// Starts a chat whose agent answers the first prompt, with two others behind it.
+/// Starts a chat whose agent is answering the first prompt, with two more in the queue.
 #[track_caller]
 fn busy(turns: &[String]) -> Nvim {
     let nvim = Project::new()
@@ -54,7 +54,7 @@ fn busy(turns: &[String]) -> Nvim {
     nvim
 }
 
-/// Waits until just these prompts stand in the panel.
+/// Waits until the panel shows exactly these prompts.
 #[track_caller]
 fn wait_waiting(nvim: &Nvim, want: &[&str]) {
     nvim.wait(&format!("{want:?} in the panel"), || {
@@ -87,7 +87,7 @@ fn prompts_that_wait_stand_above_the_input_and_go_out_one_by_one() {
     assert_eq!(windows(&nvim), ALL);
     assert_eq!(here(&nvim), "acp-input");
     assert_eq!(status(&nvim)["queued"], 2);
-    // It is seen: nobody needs to be told.
+    // The panel is visible, so there is no message.
     assert_eq!(nvim.messages(), "");
     nvim.lua("vim.cmd.redraw()", ());
     nvim.mode();
@@ -114,7 +114,7 @@ fn a_prompt_that_waits_is_edited_and_taken_out_by_keys() {
     nvim.wait("the panel", || here(&nvim) == "acp-queue");
     nvim.keys("jdd");
     wait_waiting(&nvim, &["1 two"]);
-    // As with any text that is deleted.
+    // Like any deleted text, it is in the unnamed register.
     assert_eq!(nvim.lua("return vim.fn.getreg('\"')", ()), "three\n");
     nvim.keys("<CR>");
     nvim.wait("the input", || here(&nvim) == "acp-input");
@@ -171,13 +171,13 @@ fn a_prompt_is_sent_before_others_and_the_turn_is_cancelled_for_it() {
     nvim.keys("j!");
     wait_said(&nvim, "at three");
     wait_waiting(&nvim, &["1 two"]);
-    // From the input, what is written there.
+    // From the input, the key sends the text typed there.
     nvim.keys("q");
     nvim.wait("the input", || here(&nvim) == "acp-input");
     nvim.keys("inow<M-CR>");
     wait_said(&nvim, "at now");
     wait_waiting(&nvim, &["1 two"]);
-    // Where nothing is written, what waits longest.
+    // With an empty input, it sends the oldest queued prompt.
     nvim.keys("<M-CR>");
     wait_said(&nvim, "at two");
     assert_eq!(ended(&nvim), ["cancelled"; 3]);

@@ -1,4 +1,4 @@
-//! What a session's agent shall reach: MCP servers and folders of the configuration.
+//! The MCP servers and folders that the configuration gives to a session's agent.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn an_agent_is_given_the_servers_and_folders_it_can_take() {
             { "name": "old", "type": "sse", "url": "http://s" },
         ]),
     );
-    // Neovim's own is another matter.
+    // Leave out Neovim's own server.
     let project = project.config("tools", json!({ "enabled": false }));
     let nvim = project
         .before(&format!(

@@ -1,7 +1,7 @@
-//! Recordings of the agents people use, replayed through the whole plugin.
+//! Recordings of widely used agents, replayed through the whole plugin.
 //!
-//! Each ends in a chat without an unknown entry, with every diff, and with each request answered
-//! as it was then; the snapshots are to be read.
+//! Each must end in a chat without an unknown entry, with every diff, and with every request
+//! answered as in the recording. Review the snapshots when they change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Recording {
     }
 }
 
-/// Replays a recording through the plugin, answers as the user did then, and returns the chat.
+/// Replays a recording through the plugin, answering as the user did, and returns the chat.
 #[track_caller]
 fn replay(name: &str) -> String {
     let recording = Recording::read(name);
@@ -117,7 +117,7 @@ fn replay_plan(name: &str, last: &str) -> String {
     chat
 }
 
-/// Opens a chat with an agent that replays a recording; returns the path of its report as well.
+/// Opens a chat with an agent that replays a recording; also returns the path of its report.
 #[track_caller]
 fn start(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
     let (nvim, report) = launch(recording, more);
@@ -138,7 +138,7 @@ pub fn launch(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
     let spec = json!({
         "command": agent("acp-scripted"),
         "args": args,
-        // As Gemini's preset has it, and a recording of Gemini was answered.
+        // Gemini was recorded with this setting of its preset.
         "missing_file": if recording.path.ends_with("gemini.jsonl") { "empty" } else { "error" },
         "env": { "ACP_SCRIPT_REPORT": report },
     });
@@ -150,8 +150,8 @@ pub fn launch(recording: &Recording, more: &[&str]) -> (Nvim, PathBuf) {
     (nvim, report)
 }
 
-/// Checks that the agent has said all it had to say, and that each of its requests was answered
-/// as it was then.
+/// Checks that the agent has replayed the whole recording, and that the client answered each of its
+/// requests as recorded.
 #[track_caller]
 pub fn check_answered(nvim: &Nvim, report: &Path) {
     nvim.wait_script("recorded");
@@ -161,7 +161,7 @@ pub fn check_answered(nvim: &Nvim, report: &Path) {
     wait_phase(nvim, "idle");
 }
 
-/// Returns the chat, in which everything was understood.
+/// Returns the chat, after checking that every entry was understood.
 #[track_caller]
 pub fn chat(nvim: &Nvim) -> String {
     assert!(!said(nvim, "? update of an unknown kind"));
@@ -169,7 +169,8 @@ pub fn chat(nvim: &Nvim) -> String {
     nvim.mask(&transcript(nvim).join("\n"))
 }
 
-/// Returns what there is to review, once the disk is others' again after so many turns.
+/// Returns the hunks under review, once changes on disk are no longer attributed to the agent after
+/// `turns` turns.
 #[track_caller]
 fn reviewed(nvim: &Nvim, turns: usize) -> String {
     let log = nvim.project.root().join("state/nvim/acp.log");
@@ -184,7 +185,7 @@ fn reviewed(nvim: &Nvim, turns: usize) -> String {
                 table.concat(hunk.old, '|'), table.concat(hunk.new, '|')))
         end
         return table.concat(lines, '\\n')";
-    // What was told with the last checkpoint may still be read.
+    // The files reported with the last checkpoint may still be being read.
     nvim.wait("both files", || {
         let both = nvim.lua(hunks, ());
         both.as_str()
@@ -194,7 +195,7 @@ fn reviewed(nvim: &Nvim, turns: usize) -> String {
     hunks.as_str().unwrap_or_default().to_owned()
 }
 
-/// Answers the question that is open, if there is one, as the user did then.
+/// Answers the open question, if any, with the recorded option.
 #[track_caller]
 fn answer<'a>(nvim: &Nvim, answers: &mut impl Iterator<Item = &'a String>) {
     let open = nvim.lua("return require('acp').permission.list()[1]", ());

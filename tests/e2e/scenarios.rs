@@ -1,5 +1,4 @@
-//! What must hold when agents ask, stop and talk out of turn: whole conversations, each with all
-//! that one has to cope with.
+//! Whole conversations with agents that ask, stop and send updates at unexpected moments.
 
 use std::fs;
 
@@ -23,7 +22,7 @@ fn start(script: &str) -> Nvim {
     nvim
 }
 
-/// Lets the agent go on that waits for this file.
+/// Lets the agent continue that waits for this file.
 fn go_on(nvim: &Nvim, file: &str) {
     fs::write(nvim.project.root().join(file), "").expect("the file can be made");
 }
@@ -82,7 +81,7 @@ fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_
     let nvim = start(&script);
     talk::prompt(&nvim, "go");
     wait_questions(&nvim, &["Edit both", "Second", "Third"]);
-    // Each diff in the window, and each in its file.
+    // The window shows both diffs, and each file shows its own.
     nvim.wait_text("+ TWO");
     nvim.wait_text("+ THREE");
     nvim.wait("the focus", || here(&nvim) == "acp-permission");
@@ -134,13 +133,13 @@ fn a_cancelled_turn_and_the_one_behind_it_do_not_mix() {
     nvim.wait("the prompt that waits", || status(&nvim)["queued"] == 1);
     nvim.cmd("Acp cancel");
     wait_said(&nvim, "long work  cancelled");
-    // The agent takes its time: nothing goes out before its answer.
+    // The agent is slow to answer: the second prompt is sent only after that.
     go_on(&nvim, "late");
     wait_said(&nvim, "long work  completed");
     assert_eq!(ended(&nvim).len(), 0);
     assert!(!said(&nvim, "❯ second"));
     go_on(&nvim, "end");
-    // A second answer to the first prompt ends nothing.
+    // A second response to the first prompt ends nothing.
     wait_said(&nvim, "at it still");
     assert_eq!(ended(&nvim), ["cancelled"]);
     assert_eq!(status(&nvim)["phase"], "running");
@@ -172,7 +171,7 @@ fn tool_calls_begin_in_any_way_and_never_go_back() {
     wait_said(&nvim, "Known at last  failed");
     wait_said(&nvim, "Told last  completed");
     assert!(said(&nvim, "what came of it"));
-    // Nothing is known of it but its id: that is what it is called.
+    // A tool call without a title is shown by its id.
     assert!(
         said(&nvim, "meta  pending"),
         "{:#?}",
@@ -199,7 +198,7 @@ fn what_comes_after_the_end_of_a_turn_is_shown_and_can_be_answered() {
 {"await":"r","choice":"reject_once"}
 {"say":"on we go"}
 {"end":"p2"}"#;
-    // The greeting comes once the session is there.
+    // The greeting is sent once the session is open.
     let script =
         format!("{{\"expect\":\"session/new\",\"as\":\"n\"}}\n{{\"reply\":\"n\"}}\n{script}");
     let nvim = start(&script);
@@ -212,7 +211,7 @@ fn what_comes_after_the_end_of_a_turn_is_shown_and_can_be_answered() {
     press(&nvim, "y");
     wait_said(&nvim, "May I still?  completed");
     wait_questions(&nvim, &["And this?"]);
-    // A prompt does not take it away.
+    // A new prompt does not withdraw the question.
     talk::prompt(&nvim, "more");
     answer(&nvim, 2, "reject_once");
     nvim.wait("the end", || ended(&nvim) == ["end_turn", "end_turn"]);
@@ -239,7 +238,7 @@ fn check_reject_ends(reason: &str) {
     wait_questions(&nvim, &["May I?"]);
     answer(&nvim, 1, "reject_once");
     nvim.wait("the end", || ended(&nvim) == [reason]);
-    // The next turn's questions are asked as ever.
+    // The next turn's questions are asked as usual.
     talk::prompt(&nvim, "again");
     wait_questions(&nvim, &["And now?"]);
     answer(&nvim, 2, "allow_once");

@@ -1,11 +1,11 @@
-//! What tests of the chat have in common: opening it, talking, reading the transcript.
+//! Shared by tests of the chat: opening it, sending prompts, reading the transcript.
 
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
 
-/// Returns a project whose one agent answers each prompt by a line of `turns`: steps of a script,
-/// one a line, between the prompt (`p1`, `p2`, …) and its end.
+/// Returns a project whose one agent answers each prompt with the next of `turns`: steps of a
+/// script, one per line, between the prompt (`p1`, `p2`, …) and its end.
 pub fn project(turns: &[&str]) -> Project {
     let script: Vec<String> = (1..).zip(turns).map(|(n, steps)| turn(n, steps)).collect();
     Project::new().agent("scripted", &script.join("\n"))
@@ -55,7 +55,7 @@ pub fn ended(nvim: &Nvim) -> Vec<String> {
         .collect()
 }
 
-/// Returns how many events of this name there were.
+/// Returns the number of events with this name so far.
 pub fn count(nvim: &Nvim, event: &str) -> usize {
     let events = nvim.user_events();
     events.iter().filter(|known| known.name == event).count()
@@ -73,7 +73,7 @@ pub fn wait_phase(nvim: &Nvim, phase: &str) {
     });
 }
 
-/// Returns the lines of the transcript that is shown, or of the only one there is.
+/// Returns the lines of the visible transcript, or of the only one.
 #[track_caller]
 pub fn transcript(nvim: &Nvim) -> Vec<String> {
     let lines = nvim.lua(
@@ -89,19 +89,19 @@ pub fn transcript(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(lines).expect("lines are strings")
 }
 
-/// Waits until a line of the transcript holds `text`.
+/// Waits until a line of the transcript contains `text`.
 #[track_caller]
 pub fn wait_said(nvim: &Nvim, text: &str) {
     nvim.wait(&format!("{text:?} in the transcript"), || said(nvim, text));
 }
 
-/// Returns whether a line of the transcript holds `text`.
+/// Returns whether a line of the transcript contains `text`.
 #[track_caller]
 pub fn said(nvim: &Nvim, text: &str) -> bool {
     transcript(nvim).iter().any(|line| line.contains(text))
 }
 
-/// Returns the windows of the tab page, by their filetype, `""` for a file's.
+/// Returns the filetypes of the tab page's windows, `""` for a file's window.
 #[track_caller]
 pub fn windows(nvim: &Nvim) -> Vec<String> {
     let windows = nvim.lua(

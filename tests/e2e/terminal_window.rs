@@ -1,4 +1,4 @@
-//! Windows on terminals: commands of agents, seen and typed into.
+//! Windows that show agents' terminals and pass typed keys to them.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::harness::{Nvim, Project};
 use super::talk::{self, go, here, windows};
 
-/// Returns the steps in which an agent runs a command line in a terminal, which it calls `t1`.
+/// Returns the steps in which an agent runs a command line in a terminal it names `t1`.
 fn runs(command: &str) -> Json {
     json!({
         "request": "terminal/create",
@@ -20,7 +20,7 @@ fn made() -> Json {
     json!({ "await": "t1", "save": { "term": "/result/terminalId" } })
 }
 
-/// Waits for the command's end.
+/// Returns the steps that wait for the command's end.
 fn ended() -> [Json; 2] {
     let params = json!({ "sessionId": "${sid}", "terminalId": "${term}" });
     [
@@ -38,8 +38,8 @@ fn project(steps: &[Json]) -> Project {
     talk::project(&[&script(steps)])
 }
 
-/// Starts a turn in which a command runs until its end, in a chat that is open; the command's
-/// folder is the project's, where a test puts the files it waits for.
+/// Opens a chat and starts a turn in which a command runs until its end, in the project's folder,
+/// where a test creates the files it waits for.
 #[track_caller]
 fn running(change: impl FnOnce(Project) -> Project, command: &str) -> Nvim {
     let [wait, awaited] = ended();
@@ -56,7 +56,7 @@ fn terminals(nvim: &Nvim) -> u64 {
     all.as_u64().unwrap_or(0)
 }
 
-/// A command line that waits until the test has called [`go_on`] for it.
+/// Returns a command line that waits until the test has called [`go_on`] for it.
 fn gate(name: &str) -> String {
     format!("until [ -e ../agents/{name} ]; do sleep 0.01; done")
 }
@@ -66,7 +66,7 @@ fn go_on(nvim: &Nvim, name: &str) {
     fs::write(file, "").expect("the file can be written");
 }
 
-/// Returns the lines of the terminal that is shown, without the blank ones at the end.
+/// Returns the lines of the visible terminal, without trailing blank ones.
 #[track_caller]
 fn shown(nvim: &Nvim) -> Vec<String> {
     let lines = nvim.lua(
@@ -184,7 +184,7 @@ fn without_a_terminal_it_is_said_and_several_are_a_list() {
     );
     let ids: Vec<String> = serde_json::from_value(ids).expect("words");
     assert_eq!(ids.len(), 2);
-    // The other one takes its window.
+    // The other terminal replaces it in its window.
     let count = windows(&nvim).len();
     nvim.cmd(&format!("Acp terminal {}", ids[0]));
     wait_shown(&nvim, "two");
@@ -207,7 +207,7 @@ fn the_window_follows_the_end_and_stays_where_one_reads() {
     let nvim = running(|project| project, &command);
     nvim.cmd("Acp terminal");
     nvim.wait_text("n300");
-    // In another window it goes along as well.
+    // The window follows its end while another window is current, too.
     go(&nvim, "acp-input");
     nvim.keys("ihello");
     go_on(&nvim, "more");
@@ -251,7 +251,7 @@ fn a_flood_waits_for_who_reads_and_is_shown_whole_at_the_end() {
     nvim.keys("G");
     nvim.wait_text("last");
     nvim.wait("the bar", || !nvim.screen().has("more below"));
-    // As much as is kept, without a gap; it comes between the user's keys.
+    // All retained lines are shown, without a gap; they are inserted between the user's keys.
     nvim.wait("all that is kept", || shown(&nvim).len() > 9000);
     let lines = shown(&nvim);
     assert!(
@@ -288,7 +288,7 @@ fn what_is_hidden_is_shown_whole_again() {
     nvim.cmd("Acp terminal");
     nvim.wait_text("n400");
     assert_eq!(shown(&nvim).len(), 400);
-    // In two windows, of which one is closed, and in another tab page.
+    // Show it in two windows, close one, and do the same with another tab page.
     nvim.cmd("split");
     nvim.keys("q");
     assert_eq!(buffers(), 1);
@@ -312,7 +312,7 @@ fn what_is_typed_reaches_the_command() {
     nvim.keys("iyou<CR>");
     nvim.wait_text("hello you");
     wait_bar(&nvim, "exit code 3");
-    // After its end nothing hangs, keys go nowhere, and it is said why nothing comes.
+    // After the command's end nothing hangs, keys are ignored, and a message says why.
     nvim.wait("the end of typing", || nvim.mode() == "nt");
     nvim.keys("i");
     nvim.wait("the message", || {
@@ -361,7 +361,7 @@ fn the_command_is_as_large_as_its_window() {
         );
         info.as_str().unwrap_or_default().to_owned()
     };
-    // Its resizing is on its way before the gate opens.
+    // The resize is sent before the gate opens.
     wait_bar(&nvim, "running");
     go_on(&nvim, "one");
     wait_shown(&nvim, &size());
@@ -376,7 +376,7 @@ fn the_command_is_as_large_as_its_window() {
 
 #[test]
 fn looking_does_not_change_what_is_in_it() {
-    // It asks where the cursor is: an answer would be echoed.
+    // The command asks for the cursor's position; an answer from the window would be echoed.
     let command = format!(
         "{}; printf 'before\\033[6n\\033[c'; {}; echo after",
         gate("ask"),

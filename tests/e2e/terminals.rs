@@ -1,4 +1,4 @@
-//! Commands that agents run in terminals: what the agent is answered, and what the user sees.
+//! Terminals of agents: the responses the agent receives, and the output the user sees.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::harness::procs::Process;
 use super::harness::{Nvim, Project};
 use super::talk::{self, ended, open, said, start, talk, transcript, wait_said};
 
-/// A step that asks something of a terminal and awaits the answer, which must be `result`.
+/// A step that sends a request about a terminal and awaits the response `result`.
 fn ask(what: &str, terminal: &str, result: &Json) -> String {
     let method = format!("terminal/{what}");
     let params = json!({ "sessionId": "${sid}", "terminalId": terminal });
@@ -17,7 +17,7 @@ fn ask(what: &str, terminal: &str, result: &Json) -> String {
     format!("{request}\n{answer}")
 }
 
-/// Steps that run a command of a shell in the terminal `${t}` and show it in a tool call.
+/// Steps that run a shell command in the terminal `${t}` and show it in a tool call.
 fn run(script: &str) -> String {
     let params = json!({ "command": script, "cwd": "${cwd}" });
     let tool = json!({ "tool": {
@@ -30,7 +30,7 @@ fn run(script: &str) -> String {
     format!("{}\n{tool}", create(&params))
 }
 
-/// Steps that make a terminal, `${t}`.
+/// A step that creates a terminal, `${t}`.
 fn create(params: &Json) -> String {
     let mut params = params.clone();
     params["sessionId"] = json!("${sid}");
@@ -39,7 +39,7 @@ fn create(params: &Json) -> String {
     format!("{request}\n{answer}")
 }
 
-/// Steps that end the tool call.
+/// A step that ends the tool call.
 fn done(status: &str) -> String {
     json!({ "tool_update": { "id": "t1", "status": status } }).to_string()
 }
@@ -53,7 +53,7 @@ fn entry(nvim: &Nvim) -> Vec<String> {
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// Returns the processes that run a command with these words.
+/// Returns the processes whose command line contains these words.
 fn running(nvim: &Nvim, words: &str) -> Vec<Process> {
     let mut processes = nvim.processes();
     processes.retain(|process| process.command.contains(words));
@@ -87,7 +87,7 @@ fn a_command_is_seen_while_it_runs_and_its_end_afterwards() {
     fs::write(nvim.project.path("gate"), "open\n").expect("the command reads it");
     nvim.wait("the end of the turn", || ended(&nvim) == ["end_turn"]);
     nvim.wait_script("scripted");
-    // Released, and still shown.
+    // The terminal is released, and its output stays in the transcript.
     wait_said(&nvim, "exit code 3");
     let entry = entry(&nvim);
     assert_eq!(entry[1..], ["step-1", "open", "step-2", "exit code 3"]);
@@ -236,7 +236,7 @@ fn a_cancel_ends_what_the_turn_has_left_running() {
     nvim.quit();
 }
 
-/// Starts commands and checks that none is left when they have ended some way, and Neovim too.
+/// Starts commands, runs `end`, and checks that no process is left after Neovim has quit.
 #[track_caller]
 fn check_nothing_is_left(end: impl FnOnce(&Nvim)) {
     let steps = run("sleep 1000 & echo started; sleep 1000");

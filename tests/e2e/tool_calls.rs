@@ -1,4 +1,4 @@
-//! Tool calls in the transcript: what one sees of them, and where their lines lead.
+//! Tool calls in the transcript: their look, and the places their lines link to.
 
 use serde_json::{Value as Json, json};
 
@@ -7,13 +7,13 @@ use super::talk::{self, go, here, open, said, transcript, wait_said};
 
 const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
-/// Returns a project with a file, whose agent answers each prompt by the steps of a turn.
+/// Returns a project with a file and an agent that answers a prompt with these steps.
 fn project(steps: &[Json]) -> Project {
     let lines: Vec<String> = steps.iter().map(Json::to_string).collect();
     talk::project(&[&lines.join("\n")]).file("src/a.txt", FILE)
 }
 
-/// Shows the file, and the chat beside it after one turn; the cursor is in the transcript.
+/// Opens the file and the chat beside it, runs one turn, and puts the cursor into the transcript.
 #[track_caller]
 fn told(steps: &[Json]) -> Nvim {
     let nvim = project(steps).start();
@@ -24,7 +24,7 @@ fn told(steps: &[Json]) -> Nvim {
     nvim
 }
 
-/// Returns a step that tells of a tool call.
+/// Returns a step that reports a tool call.
 fn tool(mut fields: Json) -> Json {
     fields["sessionUpdate"] = json!("tool_call");
     json!({ "update": fields })
@@ -45,7 +45,7 @@ fn text(text: &str) -> Json {
     json!([{ "type": "content", "content": { "type": "text", "text": text } }])
 }
 
-/// Puts the cursor on the line of the transcript that holds `text`.
+/// Puts the cursor on the line of the transcript that contains `text`.
 #[track_caller]
 fn on(nvim: &Nvim, text: &str) {
     wait_said(nvim, text);
@@ -76,7 +76,7 @@ fn lines(nvim: &Nvim) -> Vec<String> {
     nvim.buf_lines(0)
 }
 
-/// Returns whether the line with this text is hidden by a closed fold.
+/// Returns whether a closed fold hides the line that contains this text.
 #[track_caller]
 fn is_hidden(nvim: &Nvim, text: &str) -> bool {
     let row = transcript(nvim).iter().position(|line| line.contains(text));
@@ -213,7 +213,7 @@ fn ten_megabytes_of_content_are_cut_and_open_whole_without_a_stall() {
     }))]);
     on(&nvim, "249800 more lines");
     assert!(transcript(&nvim).len() < 300);
-    // Other work has its turn between any two slices: as often as the text grows.
+    // A timer runs between any two slices, so it sees the text grow many times.
     nvim.lua(
         "seen, turns = 0, 0
         local timer = vim.uv.new_timer()
@@ -268,7 +268,7 @@ fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
     nvim.wait("both are open", || {
         !is_hidden(&nvim, "one says") && !is_hidden(&nvim, "two says")
     });
-    // The user reads in the second one.
+    // The user reads in the second call's output.
     go(&nvim, "acp-chat");
     on(&nvim, "two says so");
     std::fs::write(nvim.project.root().join("go"), "").unwrap();

@@ -1,11 +1,11 @@
-//! Turns: how they end, what waits for them, how they are cancelled.
+//! Turns: their ends, the prompts queued behind them, their cancellation.
 
 use serde_json::json;
 
 use super::harness::{Nvim, Project};
 use super::talk::{self, ended, go, open, said, status, transcript, wait_phase, wait_said};
 
-/// Checks what the transcript and the API say of a turn that ends with `reason`.
+/// Checks what the transcript and the API report about a turn that ends with `reason`.
 #[track_caller]
 fn check_end(steps: &str, reason: &str, last: &[&str]) {
     let script = format!(
@@ -132,7 +132,8 @@ const CANCELLED: &str = r#"{"expect":"session/prompt","as":"p"}
 {"say":"again"}
 {"end":"p"}"#;
 
-/// Checks a turn that is cancelled by `cancel`: all at once, and what comes late.
+/// Checks a turn cancelled by `cancel`: everything is cancelled at once, and late updates still
+/// apply.
 #[track_caller]
 fn check_cancel(cancel: impl Fn(&Nvim)) {
     let nvim = Project::new().agent("scripted", CANCELLED).start();
@@ -314,7 +315,7 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
              s.stop_reason or '-', #acp.permission.list() })",
         )
         .start();
-    // A status may be newer than its event, so each step waits until the last status was noted.
+    // The status may be newer than the event, so each step waits until the handler has recorded it.
     let seen = |count: usize| {
         nvim.wait("the event", || {
             nvim.lua("return #(_G.seen or {})", ()) == count
@@ -359,7 +360,7 @@ fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
             "AcpTurnEnded",
             json!({ "session": 1, "stop_reason": "max_tokens" }),
         ),
-        // The agent has never said what came of it.
+        // The agent never reported the call's outcome.
         ("AcpToolCall", call("cancelled")),
         (
             "AcpAgentExited",
@@ -418,7 +419,7 @@ fn two_sessions_of_two_agents_do_not_mix() {
     nvim.wait("both questions", || {
         nvim.lua("return #require('acp').permission.list()", ()) == 2
     });
-    // The one that came last is answered first.
+    // Answer the newest question first.
     nvim.lua(
         "local acp = require('acp')
         for _, open in ipairs(vim.fn.reverse(acp.permission.list())) do

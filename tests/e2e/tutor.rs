@@ -1,10 +1,10 @@
-//! The tutor's lessons, taken as a new user would.
+//! The tutor's lessons, taken as a new user would take them.
 
 use super::harness::{Nvim, Project};
 
 const PRACTICE: &str = include_str!("../../agents/src/bin/acp-tutor/acp-practice.lua");
 
-/// Opens the chat and the file of `make try`, with `delay` milliseconds between the tutor's words.
+/// Opens the file of `make try` and the chat, with `delay` milliseconds between the tutor's words.
 fn try_it(delay: &str) -> Nvim {
     let nvim = Project::new()
         .file("acp-practice.lua", PRACTICE)
@@ -16,7 +16,7 @@ fn try_it(delay: &str) -> Nvim {
     nvim
 }
 
-/// Writes a prompt into the input and sends it, then waits for `answer` and the turn's end.
+/// Types a prompt into the input and sends it, then waits for `answer` and the end of the turn.
 fn ask(nvim: &Nvim, prompt: &str, answer: &str) {
     nvim.keys(&format!("i{prompt}<Esc><CR>"));
     wait_said(nvim, answer);

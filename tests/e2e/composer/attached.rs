@@ -1,4 +1,4 @@
-//! Files, lines and images that are attached: seen above the input, taken away, sent.
+//! Attached files, lines and images: shown above the input, removed, sent.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{agent, expecting, resource, text};
 use crate::harness::Nvim;
 use crate::talk::{self, open, said, wait_said};
 
-/// A PNG as far as anybody here looks.
+/// The first bytes of a PNG; the rest is never read.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 #[track_caller]
@@ -51,7 +51,7 @@ fn what_is_attached_stands_above_the_input_until_it_is_sent() {
     if nvim.is_pictured() {
         insta::assert_snapshot!(nvim.screen().rows().join("\n"));
     }
-    // It is there again when the window is.
+    // The bar returns with the window.
     nvim.keys("q");
     nvim.cmd("AcpChat");
     assert_eq!(bar(&nvim), "1 a.txt:2-3 2 b.txt");

@@ -1,4 +1,4 @@
-//! Completion in the input: Neovim's own menu, the omnifunc, what mentions become.
+//! Completion in the input: Neovim's own menu, the omnifunc, the attachments of mentions.
 
 use serde_json::{Value as Json, json};
 
@@ -8,7 +8,7 @@ use crate::talk::{self, open};
 
 const COMMANDS: &str = r#"{"update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"compact","description":"Makes it shorter"},{"name":"review","description":"Looks at it","input":{"hint":"what to look at"}}]}}"#;
 
-/// Returns the words of the menu, in their order.
+/// Returns the words of the menu, in order.
 #[track_caller]
 fn menu(nvim: &Nvim) -> Vec<String> {
     let words = nvim.lua(
@@ -30,7 +30,7 @@ fn check_line(nvim: &Nvim, want: &str) {
     assert_eq!(nvim.lua("return vim.api.nvim_get_current_line()", ()), want);
 }
 
-/// Returns a project with some files, whose agent expects this prompt.
+/// Returns a project with some files, whose agent expects a prompt of these blocks.
 fn files(blocks: Json) -> Project {
     expecting(&[blocks])
         .file(".gitignore", "out\n")
@@ -55,7 +55,7 @@ fn files_are_completed_by_some_of_their_letters_and_go_along() {
     nvim.keys("<Tab>");
     nvim.wait("the end of the menu", || menu(&nvim).is_empty());
     check_line(&nvim, "see @src/main.rs");
-    // It is not completed once more.
+    // The complete word is highlighted as a mention and not completed again.
     assert_eq!(nvim.screen().groups_of("@src/main.rs"), ["Special"]);
     nvim.keys("<CR>");
     nvim.wait_script("scripted");

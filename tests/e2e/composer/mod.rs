@@ -1,4 +1,4 @@
-//! The composer: what goes along with prompts, what completes, what comes back.
+//! The composer: attachments, completion and recall of earlier prompts.
 
 mod attached;
 mod complete;
@@ -8,13 +8,12 @@ use serde_json::{Value as Json, json};
 
 use super::harness::Project;
 
-/// Returns a project whose agent takes resources and images, and whose first prompts must have
-/// these blocks behind the text.
+/// Returns a project whose agent accepts resources and images and expects prompts of these blocks.
 fn expecting(prompts: &[Json]) -> Project {
     agent(&json!({ "embeddedContext": true, "image": true }), prompts)
 }
 
-/// As [`expecting`], with these `promptCapabilities`.
+/// Like [`expecting`], with these `promptCapabilities`.
 fn agent(takes: &Json, prompts: &[Json]) -> Project {
     let capabilities = json!({ "promptCapabilities": takes });
     let initialize = json!({ "initialize": { "agentCapabilities": capabilities } });
@@ -35,7 +34,7 @@ fn text(text: &str) -> Json {
     json!({ "type": "text", "text": text })
 }
 
-/// Returns the pattern of a file's text.
+/// Returns the pattern of a resource block.
 fn resource(end: &str, text: &str) -> Json {
     json!({ "type": "resource", "resource": { "uri": { "$contains": end }, "text": text } })
 }

@@ -1,4 +1,4 @@
-//! Prompts of before.
+//! Earlier prompts, recalled into the input.
 
 use crate::harness::Nvim;
 use crate::talk::{self, open, wait_said};
@@ -19,7 +19,7 @@ fn prompts_of_before_come_back_and_so_does_the_draft() {
     wait_input(&nvim, &["two", "lines"]);
     nvim.keys("<Up>");
     wait_input(&nvim, &["one"]);
-    // What is changed there is not lost, and there is nothing before the first.
+    // The edit of a recalled prompt is kept, and the first prompt has none before it.
     nvim.keys("!<Up>");
     wait_input(&nvim, &["one!"]);
     nvim.keys("<Down>");

@@ -5,14 +5,14 @@ use serde_json::json;
 use super::super::files::{Script, start, turn};
 use crate::harness::{Nvim, Project};
 
-/// How many files the other branch has others of: the list has not room for all.
+/// The number of files that differ in the other branch; more than fit into the list's window.
 const COUNT: usize = 400;
 
 fn text(n: usize, branch: &str) -> String {
     format!("one\n{n} on {branch}\nthree\nfour\n{n} here on {branch}\n")
 }
 
-/// A project with many files, and beside it what another branch has of them.
+/// A project with many files; the other branch's versions are in a folder beside it.
 fn project() -> Project {
     let mut project = Project::new().size(100, 30).before("set nomore");
     for n in 0..COUNT {

@@ -1,4 +1,4 @@
-//! Open buffers of files that others have changed.
+//! Open buffers whose files change on disk.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn a_clean_buffer_gets_the_text_and_neovim_knows_the_file() {
         let ticks = "return { vim.fn.undotree().seq_last, vim.b.changedtick }";
         let before = nvim.lua(ticks, ());
         check_silent(nvim);
-        // It was not read again.
+        // Neovim has not reloaded the file.
         assert_eq!(nvim.lua(ticks, ()), before);
         nvim.keys("GAx<Esc>");
         save(nvim, "write");
@@ -84,14 +84,15 @@ fn what_others_have_just_written_is_merged_before_the_user_saves() {
     for command in ["write", "wall", "write!"] {
         let door = Door::of(Project::new(), "one\ntwo\nthree\n", "true");
         let nvim = &door.nvim;
-        // The project is known by now.
+        // After one turn, the files of the project are known.
         turn(nvim);
         nvim.keys("G5|ax<Esc>");
         let path = nvim.project.path("a.txt");
         let beside = nvim.project.root().join("beside");
         for n in 0..5 {
             let there = nvim.project.read("a.txt").replacen("one", "one 1", 1);
-            // At once: half a file is another text, and merged as such.
+            // Replace the file in one step: a half-written file would be merged as a different
+            // text.
             touch(&beside, &there);
             std::fs::rename(&beside, &path).expect("it can be moved");
             save(nvim, command);
@@ -132,7 +133,7 @@ fn what_neovim_has_read_again_itself_is_the_agents_all_the_same() {
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
     touch(&nvim.project.root().join("after"), "one\nTWO\n");
-    // It looks at the file the moment the agent has written it.
+    // Neovim checks the file at the moment the agent has written it.
     nvim.lua(
         "timer = vim.uv.new_timer()
         timer:start(0, 1, vim.schedule_wrap(function() vim.cmd.checktime() end))",

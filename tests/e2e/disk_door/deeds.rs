@@ -1,4 +1,4 @@
-//! What agents' commands do to files: deleted, moved, formatted, made executable.
+//! Files that agents' commands delete, move, format or make executable.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -8,7 +8,7 @@ use super::super::files::{Script, check_bytes, hunks, start, turn, wait_hunks, w
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
 
-/// Returns the names of all listed and unlisted buffers of files, and the alternate one's.
+/// Returns the names of all file buffers, listed or not, and the alternate buffer's.
 fn buffers(nvim: &Nvim) -> serde_json::Value {
     nvim.lua(
         "local names = {}
@@ -39,7 +39,7 @@ fn a_deleted_file_leaves_no_complaint_and_write_brings_it_back() {
     check_silent(nvim);
     nvim.keys("u");
     wait_lines(nvim, &["one", "two"]);
-    // It is nowhere else any more.
+    // The text exists only in the buffer now.
     assert_eq!(options(nvim)[0], true);
     check_silent(nvim);
     save(nvim, "write");
@@ -78,7 +78,7 @@ fn a_file_that_is_deleted_and_made_anew_is_followed() {
     door.nvim.quit();
 }
 
-/// Has the agent move the open file, which has lines enough to be known again.
+/// Has the agent move the open file, which is long enough to be recognised as moved.
 #[track_caller]
 fn check_moved(command: &str, keys: &str, first: &str) {
     let text: String = (1..=30)
@@ -136,7 +136,7 @@ fn what_was_changed_before_a_file_was_moved_can_be_rejected_with_it() {
     turn(&nvim);
     turn(&nvim);
     wait_name(&nvim, "b.txt");
-    // As short as the one before.
+    // The new buffer name is as short as the old one.
     assert_eq!(nvim.lua("return vim.fn.bufname()", ()), "b.txt");
     nvim.cmd("messages clear");
     nvim.cmd("Acp reject file");
@@ -197,8 +197,8 @@ fn a_file_made_executable_is_not_read_again() {
     }
 }
 
-/// Lets `sed -i` change one line of a file, in a buffer or not, and checks that this is one
-/// changed line in the review and on disk.
+/// Has `sed -i` change one line of a file, in a buffer or not, and checks that the review and the
+/// disk have exactly one changed line.
 #[track_caller]
 fn check_one_line(before: &[u8], after: &[u8], hunk: serde_json::Value) {
     for keys in [":enew<CR>", "", ":set hidden<CR>:enew<CR>"] {
@@ -213,7 +213,7 @@ fn check_one_line(before: &[u8], after: &[u8], hunk: serde_json::Value) {
         check_bytes(nvim, "a.txt", after);
         check_silent(nvim);
         if !before.ends_with(b"\n") {
-            // A buffer is saved with a final newline ('fixendofline').
+            // A buffer without a final newline is saved with one ('fixendofline').
             door.nvim.quit();
             continue;
         }

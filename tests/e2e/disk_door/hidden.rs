@@ -1,4 +1,4 @@
-//! Files that `.gitignore` hides.
+//! Files ignored by `.gitignore`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What stays where it is when others' text is merged, and how the file is written afterwards.
+//! Merging changes from disk keeps marks, folds and views, and adopts the file's format.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use super::super::files::{check_bytes, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::Project;
 
-/// Has `before` become `after`, which changes how the file is written: the options that say so
-/// must be `expected`, and a line more must be written the same way.
+/// Has the agent change a file from `before` to `after`, in another format: the buffer's options
+/// must be `expected`, and saving one more line must write `saved`.
 #[track_caller]
 fn check_format(before: &[u8], after: &[u8], expected: [&str; 5], saved: &[u8]) {
     let door = Door::new(Project::new(), before);
@@ -162,7 +162,7 @@ fn a_buffer_that_a_plugin_writes_is_not_written_by_us() {
     door.merge(after);
     wait_lines(nvim, &["one", "TWO"]);
     assert_eq!(options(nvim)[0], false);
-    // The agent's own write, once.
+    // The plugin does not write the buffer itself.
     assert_eq!(nvim.lua("return vim.g.written", ()), 0);
     check_silent(nvim);
     door.nvim.quit();

@@ -1,4 +1,4 @@
-//! Files that change behind the editor's back, under buffers that have them.
+//! Files that change on disk while buffers have them loaded.
 
 mod branches;
 mod buffers;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::files::{Script, start, touch, turn};
 use super::harness::{Nvim, Project};
 
-/// A Neovim on `a.txt`, with an agent whose command changes it on disk.
+/// A Neovim on `a.txt`, with an agent whose command changes that file on disk.
 struct Door {
     nvim: Nvim,
 }
@@ -24,7 +24,7 @@ impl Door {
         Self::of(project, before, "cp ../after a.txt")
     }
 
-    /// Starts on a file with the content `before`; `command` is what the agent runs.
+    /// Starts on a file with the content `before`; the agent runs `command`.
     #[track_caller]
     fn of(project: Project, before: impl AsRef<[u8]>, command: &str) -> Self {
         let script = Script::new().step(json!({ "shell": command }));
@@ -34,7 +34,7 @@ impl Door {
         Self { nvim }
     }
 
-    /// Has the agent put `after` there, and waits until the change is taken in.
+    /// Has the agent write `after`, and waits for the end of its turn.
     #[track_caller]
     fn merge(&self, after: impl AsRef<[u8]>) {
         touch(&self.nvim.project.root().join("after"), after);
@@ -43,7 +43,7 @@ impl Door {
     }
 }
 
-/// Returns the options that say how a buffer is written, and whether it has unsaved changes.
+/// Returns whether the buffer has unsaved changes, and the options that control how it is written.
 fn options(nvim: &Nvim) -> Json {
     nvim.lua(
         "return { vim.bo.modified, vim.bo.fileformat, vim.bo.endofline, vim.bo.bomb, \
@@ -52,7 +52,7 @@ fn options(nvim: &Nvim) -> Json {
     )
 }
 
-/// Checks that Neovim neither asks nor complains, whatever makes it look at the files.
+/// Checks that Neovim shows no prompt and no error when commands make it check its files.
 #[track_caller]
 fn check_silent(nvim: &Nvim) {
     nvim.cmd("messages clear");
@@ -71,7 +71,7 @@ fn check_silent(nvim: &Nvim) {
     assert_eq!(nvim.lua("return vim.v.errmsg", ()), json!(""));
 }
 
-/// Saves as a user does, and checks that no question is asked.
+/// Saves as a user does, and checks that Neovim shows no prompt or warning.
 #[track_caller]
 fn save(nvim: &Nvim, command: &str) {
     nvim.cmd("messages clear");

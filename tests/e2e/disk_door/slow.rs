@@ -1,4 +1,4 @@
-//! Commands that take their time to write a file: half of it is never seen.
+//! Commands that write a file slowly: no half-written text reaches a buffer.
 
 use serde_json::json;
 
@@ -7,17 +7,17 @@ use super::{check_silent, options, save};
 use crate::harness::{Nvim, Project};
 use crate::review::wait_file;
 
-/// How often each file is written anew.
+/// How often each file is rewritten.
 const ROUNDS: usize = 6;
 
-/// A way to write `../v` to `$f` in parts, as a shell command.
+/// Shell commands that write `../v` to `$f` in parts.
 const SLOW: [&str; 3] = [
     "{ head -n 10 ../v; sleep 0.05; tail -n +11 ../v; } > $f",
     "{ sleep 0.05; cat ../v; } > $f",
     "{ head -c 100 ../v; sleep 0.02; tail -c +101 ../v | head -c 100; sleep 0.02; tail -c +201 ../v; } > $f",
 ];
 
-/// Returns a version of a file of 20 lines, every fifth of which tells which.
+/// Returns a version of a file of 20 lines; every fifth line contains the version.
 fn version(number: usize) -> String {
     let line = |row: usize| match row % 5 {
         2 => format!("line {row} of version {number}\n"),
@@ -26,7 +26,7 @@ fn version(number: usize) -> String {
     (0..20).map(line).collect()
 }
 
-/// Notes the fewest lines the current buffer ever has.
+/// Records the lowest line count the current buffer reaches.
 fn watch_lines(nvim: &Nvim) {
     nvim.lua(
         "fewest = vim.api.nvim_buf_line_count(0)
@@ -37,8 +37,8 @@ fn watch_lines(nvim: &Nvim) {
     );
 }
 
-/// Has the agent write `a.txt` and `b.txt` slowly, again and again; the first one is in a buffer
-/// with unsaved changes.
+/// Has the agent write `a.txt` and `b.txt` slowly, several times; `a.txt` is in a buffer with
+/// unsaved changes.
 #[track_caller]
 fn check(slow: &str) {
     let command = format!("for f in a.txt b.txt; do {slow}; done; sleep 0.05");
@@ -96,7 +96,7 @@ fn a_file_written_in_many_parts_is_merged_as_a_whole() {
 fn a_write_of_the_agents_over_a_half_written_file_merges_with_the_whole() {
     let (old, new) = (version(0), version(1));
     let theirs = format!("above\n{old}");
-    // A command that goes on while the agent writes by itself.
+    // A command that continues in the background while the agent writes through the client.
     let command = "exec 3>a.txt; head -n 10 ../v >&3; \
                    ({ sleep 0.3; tail -n +11 ../v; } >&3) >/dev/null 2>&1 &";
     let script = Script::new()

@@ -1,11 +1,11 @@
-//! Writes to files that no buffer has, and what a file's bytes look like afterwards.
+//! Writes to files without a buffer, and the bytes on disk afterwards.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::{Script, check_bytes, last_turn, start, wait_lines};
 use crate::harness::{Nvim, Project};
 
-/// Lets the agent write `content` over `before`, on disk and through a buffer.
+/// Has the agent write `content` over `before`, on disk and through a buffer, and checks the bytes.
 #[track_caller]
 fn check_content(before: &[u8], content: &str, on_disk: &[u8], through_buffer: &[u8]) {
     for (file, after) in [("", on_disk), ("a.txt", through_buffer)] {
@@ -18,7 +18,7 @@ fn check_content(before: &[u8], content: &str, on_disk: &[u8], through_buffer: &
     }
 }
 
-/// Lets the agent write `path` in a project, no file open.
+/// Has the agent write `path` while no file is open.
 #[track_caller]
 fn written(project: Project, path: &str, content: &str) -> Nvim {
     let script = Script::new().writes(path, content).done();

@@ -1,4 +1,4 @@
-//! `fs/write_text_file` into buffers the user is editing: nothing of either side is lost.
+//! `fs/write_text_file` into buffers the user is editing: neither side's changes are lost.
 
 use serde_json::json;
 
@@ -124,7 +124,7 @@ fn not_one_key_is_lost_while_the_agent_writes() {
     nvim.quit();
 }
 
-/// Runs a turn that ends in a conflict in the second line of three.
+/// Runs a turn that ends in a conflict in the second of the file's lines.
 #[track_caller]
 fn conflict() -> Nvim {
     let script = Script::new()
@@ -173,7 +173,8 @@ fn rejecting_a_conflict_keeps_the_users_text() {
     nvim.quit();
 }
 
-/// Changes the file on disk under the buffer, which has an unsaved line if `is_modified`.
+/// Changes the file on disk while the agent's write is pending; the buffer has an unsaved line if
+/// `is_modified`.
 #[track_caller]
 fn check_foreign_change(commands: &str, is_modified: bool) {
     let user = if is_modified { "user\n" } else { "" };
@@ -190,7 +191,7 @@ fn check_foreign_change(commands: &str, is_modified: bool) {
     }
     super::prompt(&nvim);
     wait_pause(&nvim, "p");
-    // A time that cannot be mistaken for the one Neovim knows.
+    // A modification time that differs from the one Neovim recorded.
     let path = nvim.project.path("a.txt");
     touch(&path, "ONE\ntwo\nthree\n");
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
@@ -298,7 +299,7 @@ fn marks_folds_cursor_and_view_of_untouched_lines_stay() {
         (),
     );
     assert_eq!(marks, json!([3, 51, 95]));
-    // The first one has a line in it that was changed.
+    // The change is inside the first fold.
     for (line, from, to) in [(3, 1, 8), (42, 41, 46), (83, 81, 86)] {
         let fold = nvim.lua(
             "return { vim.fn.foldclosed(...), vim.fn.foldclosedend(...) }",
@@ -365,7 +366,7 @@ fn a_file_that_another_neovim_has_open_is_written() {
     other.cmd("edit a.txt");
     turn(&nvim);
     check_bytes(&nvim, "a.txt", "one\nTWO\n");
-    // The swap file of the other one is no reason to ask, or to fail.
+    // The other Neovim's swap file causes no prompt and no error.
     nvim.cmd("Acp next");
     nvim.wait("the file to be shown", || {
         nvim.buf_lines(0) == ["one", "TWO"]
@@ -401,7 +402,7 @@ fn two_sessions_merge_from_what_each_has_seen() {
     let sessions = [json!(1), other.clone(), json!(1), other.clone()];
     for (turns, session) in (1..).zip(&sessions) {
         prompt(session);
-        // The phase is idle before the turn, too.
+        // The phase is idle before the turn as well, so wait for the event.
         nvim.wait("the turn's end", || {
             let events = nvim.user_events();
             let ended = events.iter().filter(|event| event.name == "AcpTurnEnded");

@@ -1,4 +1,4 @@
-//! What agents read and write, while the user edits the same files.
+//! Agents' reads and writes, while the user edits the same files.
 
 mod disk;
 mod large;
@@ -36,13 +36,13 @@ pub fn open(nvim: &Nvim) {
     );
 }
 
-/// Sends a prompt: the agent's next turn begins.
+/// Sends a prompt, which starts the agent's next turn.
 #[track_caller]
 pub fn prompt(nvim: &Nvim) {
     nvim.lua("require('acp').prompt('go')", ());
 }
 
-/// Sends the last prompt and waits until the agent has done all its script says.
+/// Sends the last prompt and waits until the agent has completed its script.
 #[track_caller]
 pub fn last_turn(nvim: &Nvim) {
     prompt(nvim);
@@ -74,12 +74,12 @@ pub fn wait_pause(nvim: &Nvim, name: &str) {
     nvim.wait(&format!("the agent to pause at {name}"), || file.exists());
 }
 
-/// Lets the agent go on that pauses at `name`.
+/// Lets the agent continue from its pause at `name`.
 pub fn go_on(nvim: &Nvim, name: &str) {
     touch(&nvim.project.root().join(format!("{name}.go")), "");
 }
 
-/// Writes a file behind everyone's back.
+/// Writes a file directly, without Neovim or the agent.
 pub fn touch(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::write(path, content).expect("the file can be written");
 }
@@ -92,7 +92,7 @@ pub fn wait_lines(nvim: &Nvim, lines: &[&str]) {
     });
 }
 
-/// Checks that a file has just these bytes.
+/// Checks that a file has exactly these bytes.
 #[track_caller]
 pub fn check_bytes(nvim: &Nvim, path: &str, bytes: impl AsRef<[u8]>) {
     let there = std::fs::read(nvim.project.path(path)).expect("the file is there");
@@ -111,12 +111,12 @@ pub fn hunks(nvim: &Nvim) -> Json {
     )
 }
 
-/// Waits until the hunks are these.
+/// Waits until these are the hunks of all files.
 #[track_caller]
 pub fn wait_hunks(nvim: &Nvim, expected: Json) {
     nvim.wait(&format!("the hunks {expected}"), || {
         let hunks = hunks(nvim);
-        // An empty table may be a list or an object.
+        // An empty Lua table may arrive as a list or an object.
         hunks == expected || (expected == json!([]) && hunks == json!({}))
     });
 }

@@ -1,4 +1,4 @@
-//! `fs/read_text_file`: unsaved text, lines and limits, formats, and what is refused.
+//! `fs/read_text_file`: unsaved text, lines and limits, formats, and refusals.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn check(project: Project, file: &str, script: Script) {
     nvim.quit();
 }
 
-/// Checks what the agent reads of `a.txt` with these bytes, from disk and from its buffer.
+/// Checks what the agent reads from an `a.txt` with these bytes, from disk and from its buffer.
 #[track_caller]
 fn check_content(bytes: impl AsRef<[u8]>, from_disk: &str, from_buffer: &str) {
     let script = Script::new()
@@ -192,7 +192,7 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 
 #[test]
 fn a_missing_final_newline_is_read_as_it_will_be_written() {
-    // With 'fixendofline', saving the buffer would add it.
+    // With 'fixendofline', saving the buffer would add the newline.
     check_content("a\nb", "a\nb", "a\nb\n");
     let script = Script::new().reads("a.txt", "a\nb");
     let project = Project::new().file("a.txt", "a\nb");

@@ -1,4 +1,4 @@
-//! What saving does for the user stays in force when the agent writes: hooks, protection, errors.
+//! The agent's writes respect save hooks, protected buffers and errors while saving.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::harness::{Nvim, Project};
 
-/// Starts a session whose agent changes the second line of `a.txt`, with `init` in the config.
+/// Starts a session whose agent changes the second line of `a.txt`, after the Ex command `init`.
 #[track_caller]
 fn start_with(init: &str, script: Script) -> Nvim {
     let project = Project::new()
@@ -94,7 +94,7 @@ fn a_save_hook_that_fails_is_told_to_the_agent_and_nothing_is_lost() {
     check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
     assert_eq!(nvim.lua("return vim.bo.modified", ()), true);
     wait_hunks(&nvim, json!([[2, ["two"], ["TWO"], "pending"]]));
-    // The agent tries again when it works again.
+    // The agent's next write succeeds once the hook is gone.
     nvim.cmd("autocmd! BufWritePre");
     last_turn(&nvim);
     check_bytes(&nvim, "a.txt", "user\none\nTWO\nthree\n");
@@ -164,13 +164,13 @@ fn what_comes_to_disk_while_neovim_waits_at_a_prompt_is_merged() {
     nvim.wait("the prompt", || nvim.blocked());
     go_on(&nvim, "p");
     wait_pause(&nvim, "asked");
-    // The client has read the disk; now its edit waits for the key.
+    // The client has read the disk; its edit now waits for the key.
     touch(&nvim.project.path("a.txt"), "ONE\ntwo\nthree\n");
     nvim.keys("<CR>");
     nvim.wait_script("agent");
     wait_lines(&nvim, &["ONE", "two", "THREE"]);
     check_bytes(&nvim, "a.txt", "ONE\ntwo\nTHREE\n");
-    // In a turn nobody can tell another program from a command of the agent's.
+    // During a turn, another program's changes cannot be told from the agent's.
     let hunks = json!([
         [0, ["one"], ["ONE"], "pending"],
         [2, ["three"], ["THREE"], "pending"],
@@ -208,8 +208,8 @@ fn a_write_waits_for_a_locked_text() {
     nvim.quit();
 }
 
-/// Lets the agent write while the user is in the mode that `keys` begin, and checks that the
-/// mode stays; `rest` is typed afterwards.
+/// Has the agent write while the user is in the mode that `keys` start, and checks that the mode
+/// stays; then types `rest` and checks the lines.
 #[track_caller]
 fn check_mode(keys: &str, mode: &str, rest: &str, lines: &[&str]) {
     let script = Script::new()

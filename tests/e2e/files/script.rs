@@ -1,6 +1,6 @@
-//! What a scripted agent does turn by turn, put together step by step.
+//! A builder of scripts for the scripted agent.
 //!
-//! Paths are of the project's folder; every question is awaited before the next step.
+//! Paths are relative to the project's folder; each request is awaited before the next step.
 
 use serde_json::{Value as Json, json};
 
@@ -13,12 +13,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// Begins with the first prompt.
+    /// Returns a script that begins with the first prompt.
     pub fn new() -> Self {
         Self::default().turn()
     }
 
-    /// Ends the turn; what follows comes after the next prompt.
+    /// Ends the turn; the following steps come after the next prompt.
     pub fn turn(mut self) -> Self {
         if self.in_turn {
             self.steps.push(json!({ "end": "prompt" }));
@@ -33,12 +33,12 @@ impl Script {
         self
     }
 
-    /// Reads a file, which must have this content.
+    /// Reads a file and expects this content.
     pub fn reads(self, path: &str, content: &str) -> Self {
         self.reads_some(path, json!({}), content)
     }
 
-    /// Reads a file with `line`, `limit` or both.
+    /// Reads a file with `line`, `limit` or both, and expects this content.
     pub fn reads_some(self, path: &str, range: Json, content: &str) -> Self {
         let mut read = json!({ "read": place(path) });
         for (key, value) in range.as_object().into_iter().flatten() {
@@ -47,8 +47,7 @@ impl Script {
         self.asks(read, json!({ "result": { "content": content } }))
     }
 
-    /// Reads what cannot be read: the answer must be an error with this code and a text with
-    /// this part.
+    /// Reads a file and expects an error with this code, whose message contains `part`.
     pub fn reads_in_vain(self, path: &str, range: Json, code: i64, part: &str) -> Self {
         let mut read = json!({ "read": place(path) });
         for (key, value) in range.as_object().into_iter().flatten() {
@@ -63,20 +62,20 @@ impl Script {
         self.asks(write, json!({ "result": { "$any": true } }))
     }
 
-    /// Writes what cannot be written as it is: the answer must be an error.
+    /// Writes a file and expects an error with this code, whose message contains `part`.
     pub fn writes_in_vain(self, path: &str, content: &str, code: i64, part: &str) -> Self {
         let write = json!({ "write": place(path), "content": content });
         self.asks(write, json!({ "error": error(code, part) }))
     }
 
-    /// Makes a file `name` beside the project for the test to see, and waits until the test
-    /// makes `name.go`.
+    /// Creates the file `name` beside the project as a signal to the test, and waits until the test
+    /// creates `name.go`.
     pub fn pause(self, name: &str) -> Self {
         self.step(json!({ "signal_file": gate(name) }))
             .step(json!({ "wait_file": gate(&format!("{name}.go")) }))
     }
 
-    /// Returns the script as text; the last turn ends.
+    /// Ends the last turn and returns the script as text.
     pub fn done(self) -> String {
         let steps = self.step(json!({ "end": "prompt" })).steps;
         let lines = steps.iter().map(|step| format!("{step}\n"));
@@ -87,7 +86,7 @@ impl Script {
         self.asked += 1;
         let name = format!("q{}", self.asked);
         question["as"] = json!(name);
-        // The key that names the step comes first.
+        // The key that names the step must come first.
         let mut wait = json!({ "await": name });
         for (key, value) in answer.as_object_mut().into_iter().flatten() {
             wait[key] = value.take();

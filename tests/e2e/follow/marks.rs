@@ -1,4 +1,4 @@
-//! The mark of an agent, followed or not.
+//! The mark at the agent's position, whether followed or not.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Following the agent: a window goes along, and whatever the user does comes first.
+//! Following the agent: a window shows the agent's position, and never disturbs the user.
 
 mod marks;
 mod places;
@@ -16,7 +16,7 @@ fn hundred(name: &str) -> String {
     (1..=100).map(|line| format!("{name} {line}\n")).collect()
 }
 
-/// Returns a project with three such files.
+/// Returns a project with three files of a hundred lines.
 fn project(script: Script) -> Project {
     Project::new()
         .file("a.txt", hundred("a"))
@@ -34,7 +34,8 @@ fn place(file: &str, line: u32) -> Json {
     json!({ "path": format!("${{cwd}}/{file}"), "line": line })
 }
 
-/// Starts Neovim on `a.txt` with the chat beside it, the cursor in the chat's input in normal mode.
+/// Starts Neovim on `a.txt` with the chat beside it; the cursor is in the chat's input in normal
+/// mode.
 #[track_caller]
 fn start(project: Project) -> Nvim {
     let nvim = files::start(project, "a.txt");
@@ -42,7 +43,7 @@ fn start(project: Project) -> Nvim {
     nvim
 }
 
-/// Starts as [`start`] does, with the agent followed, and sends the first prompt.
+/// Like [`start`], with the agent followed and the first prompt sent.
 #[track_caller]
 fn followed(script: Script) -> Nvim {
     let nvim = start(project(script));
@@ -62,14 +63,14 @@ fn follow(nvim: &Nvim, mode: &str) {
     nvim.wait("the mode to be known", || status(nvim)["follow"] == want);
 }
 
-/// Lets the agent go on from `name`, where it pauses.
+/// Waits until the agent pauses at `name`, and lets it continue.
 #[track_caller]
 fn pass(nvim: &Nvim, name: &str) {
     wait_pause(nvim, name);
     go_on(nvim, name);
 }
 
-/// Returns the files that the tab page's windows show, each with the line of its cursor.
+/// Returns the files in the tab page's windows, each with its cursor's line.
 #[track_caller]
 fn shown(nvim: &Nvim) -> Vec<String> {
     let shown = nvim.lua(
@@ -97,7 +98,7 @@ fn wait_shown(nvim: &Nvim, want: &[&str]) {
     });
 }
 
-/// Returns the marks of agents in a file: row, what stands behind the line.
+/// Returns the agents' marks in a file: row and virtual text.
 #[track_caller]
 fn marks(nvim: &Nvim, file: &str) -> Json {
     nvim.lua(
@@ -118,7 +119,7 @@ fn wait_marks(nvim: &Nvim, file: &str, want: Json) {
     let mut last = Json::Null;
     nvim.wait(&format!("the marks {want} in {file}"), || {
         last = marks(nvim, file);
-        // An empty Lua table may be a list or a map.
+        // An empty Lua table may arrive as a list or an object.
         last == want || want == json!([]) && last == json!({})
     });
 }

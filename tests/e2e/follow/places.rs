@@ -1,4 +1,4 @@
-//! Where the window goes.
+//! The position that the following window shows.
 
 use super::*;
 
@@ -16,11 +16,11 @@ fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_comes_back() {
     nvim.wait_text("agent reads");
     pass(&nvim, "b");
     wait_shown(&nvim, &["c.txt:70"]);
-    // In the middle of the window: it was out of sight.
+    // The line was out of sight, so the window is scrolled to centre it.
     let line = nvim.lua("return vim.fn.line('w0', vim.fn.bufwinid('c.txt'))", ());
     assert!((50..70).contains(&line.as_i64().unwrap()), "{line}");
     wait_pause(&nvim, "c");
-    // What the user has not looked for does not fill the buffer list.
+    // Files the user has not opened stay out of the buffer list.
     let listed = || {
         nvim.lua("return { vim.bo[vim.fn.bufnr('b.txt')].buflisted, vim.bo[vim.fn.bufnr('c.txt')].buflisted }", ())
     };
@@ -194,7 +194,7 @@ fn what_cannot_be_shown_is_not_opened() {
             vim.api.nvim_list_bufs())",
         (),
     );
-    // a.txt and b.txt.
+    // Only a.txt and b.txt.
     assert_eq!(bufs.as_array().map(Vec::len), Some(2), "{before}");
     nvim.quit();
 }

@@ -1,13 +1,13 @@
-//! What the user does comes first.
+//! Following never disturbs the user.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// How long a window is left alone after the user has moved in it.
+/// How long a window does not follow after the user has moved in it.
 const REST: Duration = Duration::from_secs(3);
 
-/// Returns a script whose agent names a place when it may.
+/// Returns a script whose agent names a place each time the test lets it continue.
 fn waiting() -> Script {
     Script::new()
         .pause("ready")
@@ -17,7 +17,7 @@ fn waiting() -> Script {
         .pause("again")
 }
 
-/// Checks that nothing moves after `before`, until `after` was typed.
+/// Checks that no window follows between `before` and `after`.
 #[track_caller]
 fn check_mode(before: &str, after: &str, text: &str) {
     let nvim = start(project(waiting()));
@@ -117,7 +117,7 @@ fn who_types_on_is_never_disturbed() {
     );
     files::prompt(&nvim);
     pass(&nvim, "ready");
-    // Lines are typed, some in insert mode, some by commands in normal mode.
+    // Type lines, some in insert mode, some with commands in normal mode.
     let mut lines = Vec::new();
     let mut files = std::collections::BTreeSet::new();
     nvim.wait("the end of the turn", || {
@@ -150,7 +150,7 @@ fn who_types_on_is_never_disturbed() {
     want.append(&mut lines);
     assert_eq!(nvim.buf_lines(0), want);
     assert_eq!(nvim.lua("return entered", ()), 0);
-    // The window went along all the same, and no faster than a few times a second.
+    // The window still followed, at most a few times a second.
     let moves = files.iter().filter(|name| name.starts_with('b')).count();
     assert!((1..=20).contains(&moves), "{files:?}");
     nvim.quit();
@@ -185,7 +185,7 @@ fn a_window_that_the_user_was_in_just_before_is_left_alone_as_well() {
     nvim.quit();
 }
 
-/// Checks that the window the user has left goes on from `before` to `after` when it has rested.
+/// Checks that the window the user has left changes from `before` to `after` only after its rest.
 #[track_caller]
 fn check_rest(nvim: &Nvim, left: Instant, before: &str, after: &str) {
     let mut stayed = Duration::ZERO;
@@ -217,7 +217,7 @@ fn keys_that_are_typed_without_a_pause_all_arrive() {
     pass(&nvim, "ready");
     let mut count = 0;
     nvim.wait("the end of the turn", || {
-        // A new line each, its word changed from normal mode.
+        // Add a line, and change its word from normal mode.
         nvim.keys(&format!("obad {count}<Esc>0cwgood<Esc>"));
         count += 1;
         !talk::ended(&nvim).is_empty()

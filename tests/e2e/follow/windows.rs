@@ -1,8 +1,8 @@
-//! Which window follows.
+//! The choice of the window that follows.
 
 use super::*;
 
-/// Returns a script that names three places, one after the other.
+/// Returns a script that names three places in turn.
 fn three() -> Script {
     Script::new()
         .step(at("t", "read", "b.txt", 40))
@@ -21,7 +21,7 @@ fn the_window_the_user_is_in_is_never_taken() {
     follow(&nvim, "on");
     files::prompt(&nvim);
     wait_shown(&nvim, &["a.txt:5", "b.txt:40"]);
-    // It is kept.
+    // The same window is used again.
     pass(&nvim, "one");
     wait_shown(&nvim, &["a.txt:5", "c.txt:20"]);
     assert_eq!(nvim.lua("return vim.fn.expand('%')", ()), "a.txt");
@@ -37,7 +37,7 @@ fn a_window_that_the_user_puts_to_another_use_is_theirs() {
     nvim.cmd("wincmd p");
     pass(&nvim, "one");
     wait_shown(&nvim, &["c.txt:20", "d.txt:1"]);
-    // Who closes it does not want another one.
+    // After the user closes it, no other window is opened.
     nvim.lua("vim.api.nvim_win_close(vim.fn.bufwinid('c.txt'), true)", ());
     pass(&nvim, "two");
     nvim.wait("following to be over", || {
@@ -134,7 +134,7 @@ fn two_sessions_are_followed_in_two_tab_pages() {
     nvim.keys("<Esc>");
     files::prompt(&nvim);
     wait_shown(&nvim, &["c.txt:70"]);
-    // The first one's agent works where nobody looks.
+    // The first session's agent works in a tab page that is not visible.
     nvim.lua("require('acp').prompt('go', { session = 1 })", ());
     let there = || {
         nvim.lua(

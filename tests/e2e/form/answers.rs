@@ -1,5 +1,5 @@
-//! How a question ends: answered, declined, dismissed, cancelled, taken back; and when it may
-//! take the keyboard.
+//! The ends of a question: answered, declined, dismissed, cancelled, withdrawn; and when it may
+//! take the focus.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn simple(answer: &Json) -> String {
     form(&properties, &["name"], answer)
 }
 
-/// Checks that `keys` give the agent this answer.
+/// Checks that `keys` send the agent this answer.
 #[track_caller]
 fn check_answer(keys: &str, answer: &Json) {
     let nvim = start(&simple(answer));
@@ -34,7 +34,7 @@ fn what_is_filled_in_is_dropped_by_a_second_press_only() {
     nvim.keys("iAda<Esc>");
     wait_focus(&nvim);
     let asked = "acp.nvim: Press D again to decline: what is filled in is dropped.";
-    // Somewhere else it is another first press.
+    // With the cursor elsewhere, the next press is a first press again.
     let told = || nvim.messages().matches(asked).count();
     nvim.keys("D");
     nvim.wait("the question", || told() == 1);
@@ -163,7 +163,7 @@ fn the_keyboard_is_taken_in_rest_alone() {
     });
     nvim.keys("<Esc>");
     wait_focus(&nvim);
-    // Too soon: it was not meant for the question.
+    // These keys come too soon after the window took the focus, so they answer nothing.
     nvim.keys("DX<C-s>");
     assert_eq!(status(&nvim)["phase"], "waiting");
     nvim.keys("q");
@@ -184,7 +184,7 @@ fn a_form_waits_behind_an_older_permission() {
         "{{\"permission\":{{\"toolCallId\":\"t\",\"title\":\"Run\"}},\"as\":\"q1\"}}\n{asked}\n\
          {{\"await\":\"q1\",\"choice\":\"allow_once\"}}\n{awaited}"
     );
-    // Both are asked before any answer is awaited.
+    // The agent asks both questions before it awaits an answer.
     let nvim = start(&steps);
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     nvim.wait_text("+1 more");

@@ -1,4 +1,4 @@
-//! Filling a form in: by keys, from field to field, with what is wrong said below a field.
+//! Filling in a form: by keys, from field to field, with each mistake shown below its field.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn a_form_is_filled_in_by_keys_without_leaving_it() {
     wait_ready(&nvim);
     nvim.wait_text("scripted asks you");
     insta::assert_snapshot!(on_screen(&nvim));
-    // Into the first field, and on to the next.
+    // Type into the first field, and go to the next.
     nvim.keys("imy-app<Tab>4<Tab>");
     nvim.wait("normal mode", || nvim.mode() == "n");
     nvim.keys("<Space><Tab>j<CR><Tab><Space>");
@@ -45,7 +45,7 @@ fn what_is_wrong_is_said_below_its_field_until_it_is_mended() {
             && lines[count + 2] == "  ! this is not a whole number"
     });
     assert_eq!(status(&nvim)["phase"], "waiting");
-    // The cursor is where something is wrong; what was typed is there to be changed.
+    // The cursor is on the first mistake, whose text can be edited.
     nvim.keys("ia<CR><C-u>9<CR><C-s>");
     nvim.wait("what is wrong", || {
         lines(&nvim).contains(&"  ! at most 8".to_owned())
@@ -65,7 +65,7 @@ fn a_text_may_have_lines_and_is_kept_when_the_field_is_left() {
     wait_ready(&nvim);
     nvim.keys("<CR>one<C-j>two");
     nvim.wait_text("two");
-    // Whoever leaves in the middle of it finds all of it again.
+    // Leaving a half-typed field keeps its text.
     nvim.cmd("wincmd t");
     nvim.keys("<Esc>");
     nvim.wait("the file", || here(&nvim) == "text" && nvim.mode() == "n");
@@ -107,7 +107,7 @@ fn a_narrow_screen_has_room_for_a_form() {
     nvim.quit();
 }
 
-/// What the Claude adapter makes of a question with choices: a choice, and a text instead.
+/// The Claude adapter's form for a question with choices: a choice, or a text instead.
 #[test]
 fn a_choice_can_be_made_or_said_in_other_words() {
     let properties = json!({

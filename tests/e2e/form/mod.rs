@@ -1,4 +1,4 @@
-//! Questions by a form or a page: what the window shows, how it is filled in, how it is answered.
+//! Questions shown as a form or a page: the window's content, filling it in, answering it.
 
 mod answers;
 mod fields;
@@ -11,10 +11,10 @@ use serde_json::{Value as Json, json};
 use super::harness::{Nvim, Project};
 use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
 
-/// How long the window takes no key after it has appeared.
+/// How long the window ignores keys after it has appeared.
 const REST: Duration = Duration::from_millis(300);
 
-/// Returns a Neovim whose agent goes through `ask` as soon as the file `ask` is there.
+/// Returns a Neovim whose agent runs the steps `ask` once the file `ask` exists.
 #[track_caller]
 fn start(ask: &str) -> Nvim {
     let script = format!(
@@ -33,7 +33,7 @@ fn start(ask: &str) -> Nvim {
     nvim
 }
 
-/// Returns the steps that ask by a form and await `answer`.
+/// Returns the steps that ask with a form and await `answer`.
 fn form(properties: &Json, required: &[&str], answer: &Json) -> String {
     let ask = json!({ "request": "elicitation/create", "as": "q", "params": {
         "sessionId": "${sid}", "mode": "form", "message": "How shall the project be set up?",
@@ -41,11 +41,11 @@ fn form(properties: &Json, required: &[&str], answer: &Json) -> String {
             "type": "object", "properties": properties, "required": required,
         },
     }});
-    // The first key names the step.
+    // The key that names the step must come first.
     format!("{ask}\n{{\"await\":\"q\",\"result\":{answer}}}")
 }
 
-/// Lets the agent ask and waits until the window is there.
+/// Lets the agent ask, and waits for the window.
 #[track_caller]
 fn ask(nvim: &Nvim) {
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
@@ -66,7 +66,7 @@ fn wait_focus(nvim: &Nvim) {
     nvim.wait("the window to have the focus", || here(nvim) == "acp-form");
 }
 
-/// Waits until the window takes keys.
+/// Waits until the window accepts keys.
 #[track_caller]
 fn wait_ready(nvim: &Nvim) {
     wait_focus(nvim);
@@ -74,7 +74,7 @@ fn wait_ready(nvim: &Nvim) {
     nvim.wait("the rest to be over", || since.elapsed() > REST);
 }
 
-/// Waits until the end of the turn, which the right answer lets come.
+/// Waits until the turn has ended, which requires the right answer.
 #[track_caller]
 fn wait_answered(nvim: &Nvim) {
     wait_closed(nvim);
@@ -100,7 +100,7 @@ fn lines(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(lines).expect("lines are strings")
 }
 
-/// Returns the window as it is on the screen, with its border.
+/// Returns the window as drawn on the screen, with its border.
 #[track_caller]
 fn on_screen(nvim: &Nvim) -> String {
     let rows = nvim.screen().rows();

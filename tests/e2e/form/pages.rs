@@ -1,8 +1,8 @@
-//! Pages: shown whole with where they lead, opened by the user's key alone.
+//! Pages: the full address is shown, and only the user's key opens it.
 
 use super::*;
 
-/// Returns the steps that ask for a page and await `answer`.
+/// Returns the steps that ask the user to open a page and await `answer`.
 fn page(url: &str, answer: &Json) -> String {
     let ask = json!({ "request": "elicitation/create", "as": "q", "params": {
         "sessionId": "${sid}", "mode": "url", "message": "Log in to go on.",
@@ -11,7 +11,7 @@ fn page(url: &str, answer: &Json) -> String {
     format!("{ask}\n{{\"await\":\"q\",\"result\":{answer}}}")
 }
 
-/// Notes what is opened instead of opening it.
+/// Replaces `vim.ui.open` by a function that records the address.
 fn watch(nvim: &Nvim, problem: Option<&str>) {
     nvim.lua(
         "local problem = ...
