@@ -151,7 +151,7 @@ pub enum Call {
         method: String,
     },
     Logout(SessionKey),
-    /// A page of the agent's sessions.
+    /// One page of the list of stored sessions.
     ListSessions(Box<Listing>),
     CloseSession(SessionId),
     DeleteSession(SessionId),
@@ -253,7 +253,7 @@ pub enum Stage {
     Answer(u64),
 }
 
-/// The part of a prompt that the agent has not echoed yet.
+/// A prompt that the agent may echo: the part still expected, and the part removed so far.
 #[derive(Debug)]
 pub struct Echo {
     pub rest: String,
@@ -315,7 +315,7 @@ impl Session {
         }
     }
 
-    /// Returns whether a prompt is one of the agent's commands.
+    /// Returns whether a prompt is a command of the agent.
     pub fn is_command(&self, prompt: &Prompt) -> bool {
         let name = prompt.text.strip_prefix('/');
         let name = name.and_then(|text| text.split_whitespace().next());

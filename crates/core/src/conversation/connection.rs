@@ -163,7 +163,7 @@ impl Model {
         keys
     }
 
-    /// Ends everything a session waits for from a process that no longer serves it.
+    /// Cancels everything a session expects from a process that no longer serves it.
     pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.close_permissions(key, fx);
         self.terminals.end_session(key, fx);

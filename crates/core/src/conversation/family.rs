@@ -1,5 +1,5 @@
-//! Nesting of entries: what a sub-agent does is shown below the call that started it, wherever in
-//! the stream it arrives.
+//! Nesting of entries: a sub-agent's entries are shown below the call that started it, wherever in
+//! the stream they arrive.
 //!
 //! Invariants: an entry has at most one parent, and no entry is its own ancestor; the children of a
 //! call are in the order of their entries.

@@ -266,7 +266,7 @@ impl Transcript {
         }
     }
 
-    /// Begins a turn with what the user said.
+    /// Begins a turn with the user's prompt.
     pub fn begin_turn(&mut self, prompt: &str) {
         self.plans.begin_turn();
         self.push(Entry::User(Message::complete(None, prompt)));

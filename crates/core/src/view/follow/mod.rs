@@ -58,7 +58,7 @@ pub struct Following {
     last_number: u64,
 }
 
-/// An agent's place, and what its tool calls have named in this turn.
+/// An agent's place, and the places its tool calls have named in this turn.
 #[derive(Debug, Default)]
 struct Trail {
     mode: Follow,
@@ -89,7 +89,7 @@ enum Named {
     Diff(PathBuf, usize, usize),
 }
 
-/// A report of an agent's action in a file.
+/// A reported action of the agent in a file.
 #[derive(Debug)]
 struct Step {
     path: PathBuf,
@@ -161,7 +161,7 @@ impl Following {
         }
     }
 
-    /// Moves the agent to a place, unless it is there already.
+    /// Moves the agent to a place; ignored if it is the current one.
     fn comes(&mut self, key: SessionKey, step: Step) {
         let Some(trail) = self.trails.get_mut(&key) else {
             return;
@@ -190,7 +190,7 @@ impl Following {
         self.dirty.insert(key);
     }
 
-    /// Updates the description of the agent's action at its place.
+    /// Updates the description of what the agent does at its place.
     fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
         let last = self
             .trails

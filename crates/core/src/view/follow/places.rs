@@ -1,5 +1,5 @@
-//! Sources of an agent's place: tool calls, reads and writes through the client, and files that the
-//! agent changes on disk by itself.
+//! Sources of the agent's place: tool calls, reads and writes through the client, and files that
+//! the agent changes on disk by itself.
 //!
 //! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
 //! moves the editor, and the other at most adds the row.
