@@ -1,4 +1,4 @@
-//! Pictures of what is on the screen: each line, below it its spans, at the end its folds.
+//! Snapshots of the screen: each line followed by its spans, and the folds at the end.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::spine::ids::PermissionId;
 use crate::text::LineEdit;
 use acp::Message;
 
-/// Compares a picture with the one of this name.
+/// Compares a picture with the snapshot of this name.
 fn check(name: &str, picture: &str) {
     insta::with_settings!({
         prepend_module_to_snapshot => false,
@@ -37,7 +37,7 @@ fn drawn(lines: &[Line]) -> String {
     out
 }
 
-/// Draws the first session's title, transcript, folds, and the plan in the panel.
+/// Returns the first session's title, transcript and folds, and its plan in the panel.
 fn chat(w: &World) -> String {
     let chat = &w.editor.chats[&S1];
     let folds: Vec<String> = chat

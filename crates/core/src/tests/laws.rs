@@ -1,4 +1,4 @@
-//! What must hold whatever happens.
+//! Invariants of the model and the world, checked in every test.
 
 use super::agent::Life;
 use super::screen::{Chat, check_line};
@@ -16,7 +16,7 @@ use crate::update::update;
 use crate::view::snapshot::Snapshot;
 use crate::workspace::ledger::Review;
 
-/// Holds after every event.
+/// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
     for (path, file) in model.reviews.iter() {
         check_ledger(&file.ledger);
@@ -70,7 +70,7 @@ pub fn check_model(model: &Model) {
     }
 }
 
-/// Tells whether whoever has asked is still there.
+/// Returns whether the asker of a question still exists.
 fn waits(model: &Model, asker: &Asker) -> bool {
     match asker {
         Asker::Agent(agent, _) => model.agents.contains_key(agent),
@@ -78,12 +78,13 @@ fn waits(model: &Model, asker: &Asker) -> bool {
     }
 }
 
-/// A session is opened by one request at a time, and none shares its agent's name with another.
+/// Checks that at most one request opens each session, and that session ids are unique per agent
+/// name.
 fn check_openings(model: &Model) {
     for (key, session) in &model.sessions {
         for (agent, state) in &model.agents {
             let is_its = session.agent == Some(*agent);
-            // What one that is leaving answers concerns nobody.
+            // Answers of an agent that is shutting down are ignored.
             if state.state != AgentState::Leaving {
                 let calls = state.pending.values();
                 let asked = calls.filter(|call| call.opens() == Some(*key)).count();
@@ -101,7 +102,7 @@ fn check_openings(model: &Model) {
     }
 }
 
-/// base + hunks = current
+/// Checks that base + hunks = current.
 fn check_ledger(ledger: &Review) {
     let mut text = ledger.base().clone();
     for hunk in ledger
@@ -121,8 +122,8 @@ fn check_ledger(ledger: &Review) {
     }
 }
 
-/// What is announced is in the snapshot that is published with it; of several announcements
-/// about one thing, the last.
+/// Checks that the snapshot published with announcements contains them; of several about one thing,
+/// the last.
 pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
     let info = |session: &SessionKey| {
         let mut all = snapshot.sessions.iter();
@@ -201,7 +202,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
                 session, status, ..
             } if matches!(*status, "pending" | "in_progress") => {
                 let running = info(session).map(|info| info.tools.running);
-                // The end of the turn that is told with it leaves it behind.
+                // Announced together with the turn's end, which ends the call.
                 assert!(
                     running > Some(0) || turn(session).is_some(),
                     "{announcement:?}"
@@ -212,7 +213,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
     }
 }
 
-/// Holds when nothing is under way any more.
+/// Checks the invariants that hold when no work is pending.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
     let left = world.model.jobs.left();
@@ -246,7 +247,7 @@ pub fn check_rest(world: &mut World) {
     );
 }
 
-/// The host keeps what there is to decide about, with the base the user has accepted.
+/// Checks that the host keeps the pending reviews, with the bases the user accepted.
 fn check_kept(world: &World) {
     let pending = world.model.reviews.iter();
     let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
@@ -266,7 +267,7 @@ fn check_kept(world: &World) {
     assert_eq!(kept, pending, "what is kept");
 }
 
-/// Every request has had its answer, but those that wait for the user.
+/// Checks that every request is answered, except those that wait for the user or a command.
 fn check_answered(world: &World, when: &str) {
     for (key, agent) in &world.agents {
         if agent.life == Life::Gone {
@@ -285,14 +286,14 @@ fn check_answered(world: &World, when: &str) {
     }
 }
 
-/// The screen shows the model, and nothing is dirty.
+/// Checks that the screen shows the model, and that nothing is dirty.
 fn check_screen(world: &mut World) {
     let languages = &world.model.languages;
     for (key, session) in &world.model.sessions {
         let shown = world.editor.chats.get(key);
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
-        // Whether the last message is complete only the agent knows.
+        // The transcript does not tell whether its last message is complete.
         let want = Chat::of(&session.transcript, languages, &session.spec.cwd, false);
         let want = match want.lines == lines {
             true => want,

@@ -1,4 +1,4 @@
-//! From the first key to the last breath of an agent.
+//! Sessions and their agents' processes, from the start to the end.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use acp::Purpose;
 const S2: SessionKey = SessionKey(2);
 const A2: AgentKey = AgentKey(2);
 
-/// Opens a session whose agent does nothing of itself, and lets the process start.
+/// Opens a session whose process has started; the test answers for the agent.
 fn started() -> World {
     let mut w = World::new();
     w.holds(Part::Agents);
@@ -71,11 +71,11 @@ fn a_prompt_waits_until_the_session_is_ready() {
     assert_eq!(w.model.phase(S1), Phase::Running);
 }
 
-/// What is said of a prompt whose agent has gone.
+/// The chat's notice about a prompt whose agent has ended.
 const WAITS: &str = "A prompt waits: it will be sent when the agent runs again; a prompt or \
                      `:Acp restart` starts it.";
 
-/// Lets the agent give this answer, and expects this in the chat.
+/// Prompts, gives this answer for the agent, and checks that the session ends with this chat.
 #[track_caller]
 fn check_refused(mut w: World, method: &str, answer: Result<Value, Value>, chat: &[&str]) {
     w.prompts("hi");
@@ -84,7 +84,7 @@ fn check_refused(mut w: World, method: &str, answer: Result<Value, Value>, chat:
     assert_eq!(w.chat().lines().collect::<Vec<_>>(), chat);
     assert_eq!(w.agents[&A1].life, Life::Leaving);
     w.goes_on();
-    // The next prompt starts it again.
+    // The next prompt starts the agent again.
     w.skip();
     w.prompts("again");
     assert_eq!(w.model.phase(S1), Phase::Running);
@@ -245,7 +245,7 @@ fn a_session_that_a_process_refuses_beside_another_gets_its_own() {
         "turn of 2 started",
         "a2 <- session/prompt s2: hi",
     ]);
-    // The other one's process is what it was.
+    // The first session keeps its process.
     w.prompts("one");
     w.saw(&["turn of 1 started", "a1 <- session/prompt s1: one"]);
 }
@@ -266,7 +266,7 @@ fn two_sessions_of_one_agent_share_its_process() {
     w.notifies(A1, "session/update", &params);
     assert_eq!(w.chat(), "❯ one");
     assert_eq!(w.editor.chats[&S2].text(), "❯ two\n\nfor two");
-    // The process stays as long as one of them needs it; a turn of the other is cancelled.
+    // The process runs until the last of its sessions is closed; closing one cancels its turn.
     w.happens(Event::Close { session: S1 });
     w.saw(&["a1 <- session/cancel s1"]);
     w.happens(Event::Close { session: S2 });
@@ -364,7 +364,7 @@ fn a_prompt_to_an_agent_that_is_leaving_goes_to_a_new_one() {
     w.skip();
     w.prompts("two");
     w.saw(&["turn of 1 ended: agent_exited", "spawn bot as a2"]);
-    // The first agent's last words end no turn but its own.
+    // The first agent's answer does not end the new agent's turn.
     w.ends_turn("end_turn");
     w.saw(&[]);
     w.goes_on();

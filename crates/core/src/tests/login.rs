@@ -1,4 +1,4 @@
-//! Logging in and out: nothing that was written is lost, whatever the agent wants first.
+//! Logging in and out; queued prompts survive both.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn refused() -> Result<Value, Value> {
     Err(json!({ "code": -32000, "message": "Authentication required" }))
 }
 
-/// Lets an agent's process start, and tell of its ways to log in.
+/// Starts an agent's process; it reports its log-in methods.
 fn initializes(w: &mut World, agent: AgentKey) {
     w.agents_move();
     w.settle();
@@ -31,7 +31,7 @@ fn initializes(w: &mut World, agent: AgentKey) {
     w.answers(agent, "initialize", Ok(answer));
 }
 
-/// Returns a world whose one session waits for a log-in; its agent does nothing of itself.
+/// A world whose one session waits for a log-in; the test answers for the agent.
 fn waiting() -> World {
     let mut w = World::new();
     w.holds(Part::Agents);
@@ -51,7 +51,7 @@ impl World {
         });
     }
 
-    /// The agent opens a session after all.
+    /// The agent opens the session.
     fn opens_it(&mut self, agent: AgentKey, id: &str) {
         self.answers(agent, "session/new", Ok(json!({ "sessionId": id })));
     }
@@ -103,7 +103,7 @@ fn prompts_wait_for_the_log_in_and_go_out_after_it() {
     w.prompts("and then?");
     let queued = "Info: Queued: the prompt goes out after the log-in.";
     w.saw(&[queued, queued]);
-    // However long the user takes.
+    // The log-in has no time limit.
     w.time_passes();
     w.saw(&[]);
     w.answers(A1, "authenticate", Ok(json!({})));
@@ -150,7 +150,7 @@ fn a_log_in_can_be_given_up() {
     w.saw(&["a1 <- $/cancel_request"]);
     w.happens(Event::Cancel { session: S1 });
     w.saw(&["Info: Nothing is running in this chat."]);
-    // Whatever the agent makes of it.
+    // The agent's late answer has no effect.
     w.answers(A1, "authenticate", Ok(json!({})));
     w.saw(&[]);
     w.logs_in("web", LoginStep::Ask);
@@ -251,7 +251,7 @@ fn an_agent_that_looks_only_when_it_starts_is_started_again_once() {
     assert_eq!(w.model.phase(S1), Phase::Waiting);
 }
 
-/// The user gives the key of the bot.
+/// A world in which the user has entered the bot's key.
 fn given() -> World {
     let mut w = waiting();
     w.prompts("hi");

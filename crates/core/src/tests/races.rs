@@ -1,4 +1,4 @@
-//! What happens while something else is under way with the same file.
+//! Events during an operation on the same file.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
 
 const F: &str = "/p/f";
 
-/// What the disk, the buffer if there is one, and the ledger have.
+/// Compares the ledger, the disk, and the buffer if there is one.
 #[track_caller]
 fn check(w: &World, text: &str, base: &str) {
     let review = w.model.reviews.get(Path::new(F)).expect("a review");
@@ -28,20 +28,20 @@ fn disk_works(w: &mut World) {
     w.happens(event);
 }
 
-/// Carries out all operations on the file, but for the editor and the shadow if they are held.
+/// Carries out all operations on the file on disk; the editor and the shadow stay held.
 fn disk_rests(w: &mut World) {
     while w.disk.next(Path::new(F)).is_some() {
         disk_works(w);
     }
 }
 
-/// Nothing is told of the disk until [`tells`].
+/// Holds all reports about the disk until [`tells`].
 fn holds_news(w: &mut World) {
     w.holds(Part::Watcher);
     w.holds(Part::Shadow);
 }
 
-/// The shadow tells what it has seen, and what there is.
+/// The shadow looks at the disk and reports all changes.
 fn tells(w: &mut World) {
     w.shadow.looks(&mut w.disk);
     while let Some(event) = w.shadow.tells() {
@@ -228,7 +228,7 @@ fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
     });
     let checkpoint = w.shadow.tells().expect("a checkpoint");
     w.happens(checkpoint);
-    // What the agent does to it at once is seen together with that.
+    // An immediate change by the agent is seen together with the user's save.
     w.disk.put(F, "mine\na\nY\n");
     tells(&mut w);
     writes(&mut w, "2", "a\nY\nX\n");

@@ -6,7 +6,7 @@ use crate::spine::event::{Event, ListEvent, ReviewAction};
 use crate::spine::ids::AgentKey;
 use serde_json::json;
 
-/// Returns the list as it is on the screen: each line's text.
+/// Returns the text of each line of the list.
 fn shown(w: &World) -> Vec<String> {
     let view: &ListView = &w.editor.list;
     view.lines.iter().map(|line| line.text.clone()).collect()
@@ -32,7 +32,7 @@ fn decides(w: &mut World, action: ReviewAction, rows: std::ops::Range<usize>) {
     lists(w, ListEvent::Decide { action, items });
 }
 
-/// Two files: one with three hunks, a new one.
+/// Two files: one with three hunks, and a new one.
 fn listed() -> World {
     let mut w = World::ready();
     w.disk.put("/p/a", "1\n2\n3\n4\n5\n6\n");
@@ -154,7 +154,7 @@ fn the_last_decision_is_taken_back() {
     w.saw(&["Info: There is no decision to take back."]);
 }
 
-/// A turn in which the agent asks to change two files, one of which it has changed already.
+/// A turn in which the agent asks to change two files; one of them already has hunks.
 fn proposed() -> World {
     let mut w = listed();
     w.prompts("hi");
@@ -217,7 +217,7 @@ fn proposals_are_decided_in_the_list_and_the_rest_is_left_alone() {
     decides(&mut w, ReviewAction::Reject, 1..2);
     assert_eq!(shown(&w)[1], "      1 ~ ONE  rejected");
     assert_eq!(answered(&w), None);
-    // The hunk that is decided about stays so.
+    // The decided hunk keeps its decision.
     decides(&mut w, ReviewAction::Accept, 0..1);
     assert_eq!(
         shown(&w)[1..3],

@@ -1,4 +1,4 @@
-//! Files that are watched though `.gitignore` may hide them.
+//! Files that the watcher must report even if `.gitignore` excludes them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn opens(w: &mut World, path: &str) {
     w.goes_on();
 }
 
-/// Returns what the host was told to watch since it was asked last.
+/// Returns the files newly registered with the host's watcher.
 fn told(w: &mut World) -> Vec<String> {
     let told = std::mem::take(&mut w.tracked).into_iter();
     told.map(|path| path.display().to_string()).collect()

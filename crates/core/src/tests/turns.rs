@@ -1,4 +1,4 @@
-//! Prompts and what comes of them.
+//! Prompts and turns.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn tool(id: &str, status: &str) -> Value {
     json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "title": id, "status": status })
 }
 
-/// Ends a turn, in which the agent has said nothing, with this answer.
+/// Ends a turn without output by this answer, and checks the stop reason and the chat.
 #[track_caller]
 fn check_end(answer: Result<Value, Value>, reason: &str, said: &str) {
     let mut w = World::ready();

@@ -1,4 +1,4 @@
-//! What is marked, which places are followed, and that none of them is gone to twice.
+//! Marks of agents' positions, the modes of following, and each place visited at most once.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn check_deed(call_of: Value, want: &str) {
     }
     call(&mut w, all);
     assert_eq!(mark(&w), Some((2, want)));
-    // Nobody follows.
+    // Following is off.
     assert_eq!(went(&w), [""; 0]);
 }
 
@@ -83,7 +83,7 @@ fn an_agent_that_does_nothing_is_nowhere() {
     assert_eq!(mark(&w), None);
     let target = |w: &World| w.editor.follows[&S1].last().unwrap().target.clone();
     assert!(target(&w).is_some_and(|target| target.is_over));
-    // What is found after the turn can be gone to once.
+    // A change found after the turn is visited once.
     w.holds(Part::Watcher);
     w.prompts("again");
     assert_eq!(target(&w), None);
@@ -92,7 +92,7 @@ fn an_agent_that_does_nothing_is_nowhere() {
     w.goes_on();
     assert_eq!(went(&w), ["/p/f:3", "/p/g:2"]);
     assert_eq!(mark(&w), None);
-    // Who turns it on again then is not taken to where nobody is.
+    // Turning it on again does not visit an idle agent's last place.
     follows(&mut w, Follow::Off);
     follows(&mut w, Follow::On);
     assert_eq!(target(&w), None);
@@ -136,7 +136,7 @@ fn edits_alone_can_be_followed() {
     named(&mut w, "v", "read", json!([at(F, 7)]));
     writes(&mut w, "1", "/p/g", &TEN.replace('2', "two"));
     assert_eq!(went(&w), ["/p/f:5", "/p/g:3"]);
-    // All of it, from where it is now.
+    // All places, from the current one.
     named(&mut w, "w", "read", json!([at(F, 9)]));
     follows(&mut w, Follow::On);
     assert_eq!(went(&w), ["/p/f:5", "/p/g:3", "/p/f:9"]);
@@ -173,7 +173,7 @@ fn the_mode_is_told_and_begins_as_configured() {
             .follow
     };
     assert_eq!((mode(&w, 1), mode(&w, 2)), (Follow::Off, Follow::Edits));
-    // Who has configured edits alone gets these.
+    // Configured to follow edits, the toggle turns that on.
     toggle(&mut w);
     w.saw(&["Info: A window follows the agent's edits from now on."]);
 }
@@ -202,8 +202,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// However much an agent tells, the editor is sent to no more places than it has named, each
-    /// frame to one, and never back by what was told before.
+    /// The editor visits at most the places the agent named, one per frame, and never returns to an
+    /// earlier one.
     #[test]
     fn each_place_is_gone_to_once_at_most(deeds in vec(deed(), 0..30)) {
         let mut w = followed(Follow::On);

@@ -1,4 +1,4 @@
-//! Where agents are, and where the editor shall go along with them.
+//! Agents' positions in files, and the places that a following editor visits.
 
 mod marks;
 
@@ -14,7 +14,7 @@ use crate::view::follow::Follow;
 const F: &str = "/p/f";
 const TEN: &str = "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n";
 
-/// A world in which a turn runs and its agent is followed; the file is in a buffer.
+/// A world in which a turn runs and its agent is followed; one file is in a buffer.
 fn followed(mode: Follow) -> World {
     let mut w = World::ready();
     w.disk.put(F, TEN);
@@ -32,7 +32,7 @@ fn follows(w: &mut World, mode: Follow) {
     w.happens(Event::Follow { session, to });
 }
 
-/// Returns the places the editor was to go to, each once, as people write them.
+/// Returns the places the editor was sent to, each once, with 1-based lines.
 fn went(w: &World) -> Vec<String> {
     let mut known = BTreeSet::new();
     let views = w.editor.follows.get(&S1).into_iter().flatten();
@@ -46,7 +46,7 @@ fn went(w: &World) -> Vec<String> {
         .collect()
 }
 
-/// Returns what is marked now: row and words.
+/// Returns the current mark: row and label.
 fn mark(w: &World) -> Option<(usize, &str)> {
     let mark = w.editor.follows.get(&S1)?.last()?.mark.as_ref()?;
     Some((mark.row, &mark.label))
@@ -81,7 +81,7 @@ fn check(story: impl FnOnce(&mut World), want: &[&str]) {
 #[test]
 fn locations_count_that_are_new() {
     check(|w| named(w, "t", "read", json!([at(F, 3)])), &["/p/f:3"]);
-    // In an update only.
+    // A location that arrives with an update.
     check(
         |w| {
             call(w, json!({ "toolCallId": "t", "title": "Read" }));
@@ -89,7 +89,7 @@ fn locations_count_that_are_new() {
         },
         &["/p/f:3"],
     );
-    // The last one of several; what was there before does not count again.
+    // The last of several; locations already sent do not count again.
     check(
         |w| {
             named(w, "t", "read", json!([at(F, 3), at("/p/g", 5)]));
@@ -98,7 +98,7 @@ fn locations_count_that_are_new() {
         },
         &["/p/g:5", "/p/f:7"],
     );
-    // Another tool call may come there again.
+    // Another tool call can lead to the same place again.
     check(
         |w| {
             named(w, "t", "read", json!([at(F, 3)]));
@@ -107,7 +107,7 @@ fn locations_count_that_are_new() {
         },
         &["/p/f:3", "/p/g:1", "/p/f:3"],
     );
-    // It is there already.
+    // The agent is at that place already.
     check(
         |w| {
             named(w, "t", "read", json!([at(F, 3)]));
@@ -141,17 +141,17 @@ fn a_diff_without_a_location_tells_its_file_and_its_row() {
     };
     let check_diff = |diff: Value, want: &str| check(|w| call(w, diff), &[want]);
     check_diff(diff(F, Some("3\n4\n"), "3\nfour\n"), "/p/f:5");
-    // It is made already.
+    // The change is already made.
     check_diff(diff(F, Some("three\n4\n"), "3\n4\n"), "/p/f:4");
     check_diff(diff(F, Some(TEN), "0\n1\ntwo\n"), "/p/f:3");
     check_diff(diff(F, None, "all new\n"), "/p/f:1");
-    // What is in the file is not known.
+    // The file is in no buffer, so its text is unknown.
     check_diff(diff("/p/g", Some("3\n4\n"), "3\nfour\n"), "/p/g");
-    // A location that only names the file.
+    // A location without a line.
     let mut both = diff(F, Some("3\n4\n"), "3\nfour\n");
     both["locations"] = json!([{ "path": F }]);
     check_diff(both, "/p/f:5");
-    // One that tells the line is believed.
+    // A location with a line takes precedence over the diff.
     let mut both = diff(F, Some("3\n4\n"), "3\nfour\n");
     both["locations"] = json!([at(F, 9)]);
     check_diff(both, "/p/f:9");
@@ -222,7 +222,7 @@ fn what_an_agent_writes_by_itself_is_a_place() {
             w.settle();
             w.disk.put("/p/new", "new\n");
             w.settle();
-            // There is no place in what is gone.
+            // A deletion is no place.
             w.disk.removes("/p/new");
             w.settle();
         },
@@ -241,7 +241,7 @@ fn a_change_that_was_announced_moves_nothing() {
         },
         &["/p/g:2", "/p/f:5"],
     );
-    // Where only the file was named it tells the row.
+    // If only the file was announced, the change supplies the row.
     check(
         |w| {
             named(w, "t", "edit", json!([{ "path": "/p/g" }]));
@@ -250,7 +250,7 @@ fn a_change_that_was_announced_moves_nothing() {
         },
         &["/p/g", "/p/g:7"],
     );
-    // A file that was not there when it was named can be shown now.
+    // The announced file did not exist then; now it can be shown.
     check(
         |w| {
             named(w, "t", "edit", json!([{ "path": "/p/new" }]));
@@ -259,7 +259,7 @@ fn a_change_that_was_announced_moves_nothing() {
         },
         &["/p/new", "/p/new:1"],
     );
-    // A read is no announcement.
+    // A read announces no change.
     check(
         |w| {
             named(w, "t", "read", json!([at("/p/g", 2)]));

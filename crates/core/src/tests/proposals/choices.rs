@@ -1,4 +1,4 @@
-//! Choices made hunk by hunk, carried out on what comes of them.
+//! Choices per hunk of a proposal, applied to the text the agent then writes.
 
 use super::*;
 
@@ -137,7 +137,7 @@ fn a_conflict_is_decided_as_it_was_proposed() {
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }
 
-/// Checks what is left of `NEW`, written straight to disk, when its second hunk was rejected.
+/// Writes `NEW` to disk after its second hunk was rejected, and checks the resulting text.
 #[track_caller]
 fn check_on_disk(is_open: bool) {
     let mut w = World::ready();

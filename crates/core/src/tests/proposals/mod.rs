@@ -1,4 +1,5 @@
-//! What agents propose before they write: shown, decided about, carried out on the result.
+//! Proposals: changes that agents ask about are shown, decided per hunk, and the decisions applied
+//! to the written text.
 
 mod choices;
 mod questions;
@@ -44,7 +45,7 @@ fn open(w: &mut World, path: &str) {
     w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
 }
 
-/// A turn in which the agent asks to change the file `F`, which is in a buffer, by these diffs.
+/// A turn in which the agent asks to apply these diffs to the file `F`, which is in a buffer.
 fn asked(text: &str, diffs: &[Value]) -> World {
     let mut w = World::ready();
     w.disk.put(F, text);
@@ -82,7 +83,7 @@ fn writes(w: &mut World, path: &str, content: &str) {
     w.asks(&id, "fs/write_text_file", &params);
 }
 
-/// Returns what is drawn of proposals in a file: `row+count label: lines that would come`.
+/// Returns the proposals drawn in a file: `row+count label: proposed lines`.
 fn drawn(w: &World, path: &str) -> Vec<String> {
     let hunks = w.editor.hunks.get(&w.buf(path)).into_iter().flatten();
     let hunks = hunks.filter_map(|hunk| {
@@ -102,7 +103,7 @@ fn told(w: &World) -> Vec<String> {
         .collect()
 }
 
-/// Returns the lines of the question that is shown.
+/// Returns the lines of the shown question.
 fn question(w: &World) -> Vec<&str> {
     let view = w.editor.permission.as_ref().expect("a question is shown");
     view.lines.iter().map(|line| line.text.as_str()).collect()
@@ -120,7 +121,7 @@ fn hunks(w: &World) -> usize {
     review.map_or(0, |review| review.ledger.hunks().len())
 }
 
-/// Checks what is drawn when an agent asks about diffs of a text.
+/// Checks the drawn proposals when an agent asks about diffs of a text.
 #[track_caller]
 fn check_drawn(text: &str, diffs: &[Value], want: &[&str]) {
     let w = asked(text, diffs);

@@ -25,12 +25,12 @@ fn all_rejected_answers_by_the_option_that_rejects_once() {
     decide_all(&mut w, Reject);
     assert_eq!(answered(&w, "0"), "no");
     assert_eq!(w.buffer(F), OLD);
-    // The agent writes all the same: that is to be reviewed.
+    // The agent writes in spite of the rejection; the change is reviewed.
     writes(&mut w, F, NEW);
     assert_eq!(hunks(&w), 2);
 }
 
-/// Checks that a decided question without one clear option is given to the user.
+/// Checks that a decided question without one clear option is left to the user.
 #[track_caller]
 fn check_asked(options: &Value, action: ReviewAction) {
     let mut w = World::ready();

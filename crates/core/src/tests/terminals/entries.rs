@@ -1,4 +1,4 @@
-//! Terminals in the transcript: those of commands that run here, and those agents only tell of.
+//! Terminals in the transcript: those of commands that run here, and those that agents only report.
 
 use serde_json::json;
 
@@ -98,7 +98,7 @@ fn a_terminal_that_is_only_told_of_is_shown_where_it_was_told() {
         "status": "completed",
     }));
     assert_eq!(world.model.snapshot().sessions[0].terminals, 0);
-    // The last word counts.
+    // The exit reported last is shown.
     world.tells(
         "t",
         json!({ "terminal_exit": { "terminal_id": "x", "signal": "SIGINT" } }),

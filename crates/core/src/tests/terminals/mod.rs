@@ -1,4 +1,4 @@
-//! Terminals: what agents ask of them, and what is shown.
+//! Terminals: requests of agents, entries and windows.
 
 mod entries;
 mod requests;
@@ -21,13 +21,13 @@ fn running() -> World {
 }
 
 impl World {
-    /// The first agent asks for a command to be run.
+    /// The first agent requests a command.
     fn creates(&mut self, id: &str, mut params: Value) {
         params["sessionId"] = json!("s1");
         self.asks(id, "terminal/create", &params);
     }
 
-    /// The first agent asks something of a terminal.
+    /// The first agent makes a request about a terminal.
     fn asks_of(&mut self, id: &str, what: &str, terminal: &str) {
         let params = json!({ "sessionId": "s1", "terminalId": terminal });
         self.asks(id, &format!("terminal/{what}"), &params);
@@ -55,7 +55,7 @@ impl World {
         }));
     }
 
-    /// A tool call tells something aside.
+    /// A tool call sends an update with this `_meta`.
     fn tells(&mut self, tool: &str, meta: Value) {
         self.updates(json!({
             "sessionUpdate": "tool_call_update",
@@ -64,14 +64,14 @@ impl World {
         }));
     }
 
-    /// Returns the error of an answer.
+    /// Returns the code and the message of an error.
     fn error(&self, id: &str) -> (i64, String) {
         let error = self.answer(id).as_ref().expect_err("an error");
         let message = error["message"].as_str().unwrap_or_default();
         (error["code"].as_i64().unwrap_or(0), message.to_owned())
     }
 
-    /// Returns the lines of the chat below the tool call's own.
+    /// Returns the lines of the chat below the tool call's title.
     fn entry(&self) -> Vec<String> {
         let chat = self.chat();
         let mut lines = chat.lines().skip_while(|line| !line.contains("Build"));

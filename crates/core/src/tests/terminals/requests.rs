@@ -1,4 +1,4 @@
-//! What agents ask of terminals, and how their commands end.
+//! Agents' requests about terminals, and the ends of their commands.
 
 use serde_json::json;
 
@@ -124,7 +124,7 @@ fn a_cancel_ends_what_the_turn_has_started() {
         "kill 2",
         r#"a1 <- answer 3 {"signal":"SIGTERM"}"#,
     ]);
-    // What it starts all the same ends with the turn.
+    // A command started after the cancel ends with the turn.
     world.creates("4", json!({ "command": "make" }));
     world.skip();
     world.ends_turn("cancelled");

@@ -1,4 +1,4 @@
-//! Terminals on the screen and in the list: frame by frame, in bounded memory.
+//! Terminals in windows and in the list: updated frame by frame, with bounded memory.
 
 use crate::terminals::TerminalEvent;
 use serde_json::json;
@@ -75,12 +75,12 @@ fn lines_told_by_an_agent_end_as_a_terminal_needs_it() {
     assert_eq!(world.editor.terminals[&T1], b"one\r\ntwo\r\n\r\n");
 }
 
-/// Composes a frame and returns how much of each terminal it brings.
+/// Composes a frame; returns each terminal's patch: its number, whether it replaces all, its bytes.
 fn frame(world: &mut World) -> Vec<(u32, bool, usize)> {
     frame_of(world, Output::Much)
 }
 
-/// As [`frame`], with so much of what is printed at most.
+/// As [`frame`], with this budget for output.
 fn frame_of(world: &mut World, output: Output) -> Vec<(u32, bool, usize)> {
     world.apply(Event::FrameWanted { output });
     let effects = std::mem::take(&mut world.to_editor).into_iter();
@@ -157,7 +157,7 @@ fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
         world.prints_in(T1, &line);
     }
     let skipped = frame(&mut world);
-    // What stands there stays, and a mark follows.
+    // The shown output stays, and a mark follows it.
     assert!(
         matches!(skipped[..], [(1, false, 1..=0x8000)]),
         "{skipped:?}"
@@ -203,7 +203,7 @@ fn who_types_sees_the_end_and_waits_for_nothing() {
     assert!((1024..4096).contains(&bytes), "{bytes}");
     world.ends(T1, 0);
     assert_eq!(frame_of(&mut world, Output::Little), []);
-    // All of it once there is time.
+    // All of it, once a frame has a full budget.
     assert_eq!(frame(&mut world), [(1, true, 16_008)]);
     assert_eq!(frame(&mut world), []);
 }

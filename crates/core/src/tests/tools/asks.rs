@@ -1,4 +1,4 @@
-//! What handlers ask for: files as agents do, and the user.
+//! Requests of tools' handlers: reads and writes of files, and questions to the user.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::spine::event::Event;
 use crate::spine::ids::ElicitationId;
 use crate::tools::ToolAsk;
 
-/// A call runs, in a project with a file.
+/// A world in which a call runs, in a project with a file.
 fn running() -> World {
     let mut w = World::with_tools();
     w.disk.put("/p/f", "a\nb\nc\n");

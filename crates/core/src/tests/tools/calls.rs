@@ -1,4 +1,4 @@
-//! Calls: who lets them run, what they come to, and what the chat shows of them.
+//! Tool calls: their permissions, their results, and their entries in the chat.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::spine::event::Event;
 use crate::spine::ids::PermissionId;
 use crate::tools::{Progress, ToolPermission, ToolResult};
 
-/// Returns the chat without the line ends at its end.
+/// Returns the chat without trailing newlines.
 fn chat(w: &World) -> String {
     w.chat().trim_end().to_owned()
 }
@@ -22,7 +22,7 @@ fn choose(w: &mut World, number: u64, option: &str) {
     });
 }
 
-/// Returns the question that is shown: its title, its lines, the names of its options.
+/// Returns the shown question: its title, its lines, the names of its options.
 fn shown(w: &World) -> (String, Vec<String>, Vec<String>) {
     let view = w.editor.permission.as_ref();
     let view = view.unwrap_or_else(|| panic!("nobody is asked"));
@@ -168,7 +168,7 @@ fn the_user_is_asked_with_all_that_the_call_says() {
     w.saw(&[ran, "permission 1 of 1 answered: allow"]);
     w.tool_is_done(1, "ok");
     w.skip();
-    // Once is once.
+    // "Allow" holds for one call.
     w.uses(2, "change", json!({}));
     w.saw(&["permission 2 of 1 requested"]);
     choose(&mut w, 2, "reject");
@@ -225,7 +225,7 @@ fn a_tool_that_is_defined_anew_while_the_user_is_asked_does_not_run() {
         "{:?}",
         w.log
     );
-    // What was allowed of it is not allowed of another one.
+    // The permission for the old definition does not cover the new one.
     w.uses(2, "change", json!({}));
     choose(&mut w, 2, "always");
     for tool in &mut all {

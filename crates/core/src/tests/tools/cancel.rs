@@ -1,4 +1,4 @@
-//! The ends of calls that nobody waits for: cancelled, given up, out of time.
+//! Calls that end early: cancelled, abandoned by the caller, out of time.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::tools::ToolAsk;
 
 const CANCELLED: &str = "fails: The call was cancelled.";
 
-/// A call runs, another waits for the user, a third has begun to come.
+/// A world in which one call runs, another waits for the user, and a third has begun to arrive.
 fn three() -> World {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
@@ -44,7 +44,7 @@ fn whatever_ends_a_turn_or_its_agent_ends_its_calls() {
         assert!(w.was_told("permission 1 of 1 answered: -"), "{how}");
         assert!(w.editor.permission.is_none(), "{how}");
         w.skip();
-        // It was not complete: it never runs.
+        // The call was not complete when the turn ended, so it never runs.
         w.uses(3, "look", json!({}));
         let want = format!("tool 3 {CANCELLED}");
         assert!(

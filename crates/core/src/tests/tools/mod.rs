@@ -1,5 +1,4 @@
-//! Neovim's own tools: what must hold of each call, and the verbs that stories of them are told
-//! with.
+//! Neovim's own tools: the invariants of each call, and the verbs of their tests.
 
 mod asks;
 mod calls;
@@ -19,7 +18,7 @@ use crate::spine::event::{Event, Origin};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::tools::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 
-/// What has become of calls: each is answered once, and runs only if it may.
+/// Tracks calls and checks the invariants: each is answered once, and runs only if permitted.
 #[derive(Debug, Default)]
 pub struct Calls {
     used: BTreeMap<ToolUseId, (SessionKey, String)>,
@@ -27,14 +26,14 @@ pub struct Calls {
     ran: BTreeSet<ToolUseId>,
     complete: BTreeSet<ToolUseId>,
     told: BTreeSet<(ToolUseId, u32)>,
-    /// What the user has allowed.
+    /// The calls the user has allowed.
     allowed: BTreeSet<ToolUseId>,
     always: BTreeSet<(SessionKey, String)>,
-    /// The sessions in which the user has allowed something to an agent.
+    /// The sessions in which the user has allowed a request of an agent.
     agents: BTreeSet<SessionKey>,
     permissions: BTreeMap<String, ToolPermission>,
     off: BTreeSet<String>,
-    /// What agents are let in with.
+    /// The tokens by which agents may connect.
     pub tokens: Vec<(SessionKey, String)>,
 }
 
@@ -48,12 +47,12 @@ impl Calls {
         self.complete.contains(&id)
     }
 
-    /// Tells whether a handler is at work, as far as the editor knows.
+    /// Returns whether a handler runs, from the editor's view.
     pub fn runs(&self, id: ToolUseId) -> bool {
         self.ran.contains(&id)
     }
 
-    /// Notes what happens.
+    /// Records an event.
     pub fn happens(&mut self, model: &Model, event: &Event) {
         match event {
             Event::ToolsDefined(all) => {
@@ -103,7 +102,7 @@ impl Calls {
         }
     }
 
-    /// Checks what comes of an event.
+    /// Checks the effects of an event.
     pub fn comes_of_it(&mut self, effects: &[Effect]) {
         let is_ruled = |effect: &Effect| {
             let Effect::Editor(EditorEffect::Emit(told)) = effect else {
@@ -152,7 +151,7 @@ impl Calls {
         }
     }
 
-    /// Every call that is complete has its answer, but for those that are open.
+    /// Checks that every complete call is answered, unless it is open.
     pub fn check(&self, model: &Model, when: &str) {
         for id in self.used.keys() {
             let is_open = model.tools.is_open(*id);
@@ -161,7 +160,7 @@ impl Calls {
     }
 }
 
-/// Returns a host's effect about the tools in a line.
+/// Returns a host effect about tools as one line.
 pub fn host_in_short(effect: &HostEffect) -> String {
     match effect {
         HostEffect::OfferTools(all) => {
@@ -190,7 +189,7 @@ pub fn host_in_short(effect: &HostEffect) -> String {
     }
 }
 
-/// Returns an editor's effect about a call in a line.
+/// Returns an editor effect about a call as one line.
 pub fn editor_in_short(effect: &EditorEffect) -> Option<String> {
     Some(match effect {
         EditorEffect::RunTool {
@@ -212,7 +211,7 @@ pub fn editor_in_short(effect: &EditorEffect) -> Option<String> {
     })
 }
 
-/// A tool of this name.
+/// A tool with this name and permission.
 pub fn tool(name: &str, permission: ToolPermission) -> ToolSpec {
     ToolSpec {
         name: name.into(),
@@ -228,7 +227,7 @@ pub fn tool(name: &str, permission: ToolPermission) -> ToolSpec {
     }
 }
 
-/// Tools that may be called, are asked about, and may not be called.
+/// One tool that may be called, one that asks the user, one that is rejected.
 pub fn tools() -> Vec<ToolSpec> {
     vec![
         tool("look", ToolPermission::Allow),
@@ -245,7 +244,7 @@ pub fn door() -> Door {
     }
 }
 
-/// A way something happens, by its name.
+/// A variant of a test: its name and its steps.
 type Story = (&'static str, fn(&mut World));
 
 fn id(number: u64) -> ToolUseId {
@@ -257,7 +256,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 impl World {
-    /// Neovim has tools, and opens sessions that reach them from now on.
+    /// Defines tools; sessions opened from now on can reach them.
     pub fn has_tools(&mut self) {
         self.happens(Event::ToolDoor(door()));
         self.happens(Event::ToolsDefined(tools()));

@@ -1,4 +1,4 @@
-//! Agents are offered the tools: which ones, by which way, with which token, for how long.
+//! The offer of tools to agents: which tools, by which route, with which token, and until when.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 use crate::tools::{Door, ToolPermission};
 
-/// Returns what the agent was given to reach the tools, of the sessions that were opened.
+/// Returns the MCP servers that agents were given when their sessions were opened.
 fn servers(w: &World) -> Vec<Value> {
     let agents = w.agents.values();
     let opened = agents.flat_map(|agent| &agent.opened);

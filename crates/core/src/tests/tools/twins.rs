@@ -1,4 +1,4 @@
-//! An agent announces the call that comes here: both are one entry.
+//! A call that arrives here and the agent's announcement of it are shown as one entry.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn a_call_that_was_over_at_once_is_announced_all_the_same() {
     w.tool_is_done(1, "seen");
     w.announces("t", TITLE, json!({ "a": 1 }));
     assert_eq!(w.entries(), [r#"The look Completed {"a":1}"#]);
-    // In another turn it is another call.
+    // An announcement in another turn is another call's.
     w.ends_turn("end_turn");
     w.uses(2, "look", json!({ "a": 2 }));
     w.tool_is_done(2, "seen");
@@ -191,7 +191,7 @@ fn what_contradicts_a_call_is_shown() {
     assert!(view.lines.iter().any(|line| line.text.contains("rm -rf /")));
 }
 
-/// The agent asks for the call before it makes it; the user gives this answer.
+/// The agent asks for permission before it makes the call; the user gives this answer.
 fn asks_first(w: &mut World, tool: &str, input: &Value, option: &str) {
     let tool = json!({ "toolCallId": tool, "title": "mcp__neovim__change", "rawInput": input });
     let options = json!([
