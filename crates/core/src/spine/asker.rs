@@ -1,6 +1,6 @@
-//! Who waits for the answer to a request: an agent, or a call of one of Neovim's tools.
+//! The sender of a request: an agent, or a call of one of Neovim's tools.
 //!
-//! Invariant: whoever asks, the same request gets the same answer.
+//! Invariant: the answer to a request does not depend on its sender.
 
 use serde::Serialize;
 
@@ -9,24 +9,24 @@ use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, ToolUseId};
 use acp::{RequestId, RpcError};
 
-/// Who has made a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asker {
     Agent(AgentKey, RequestId),
     Tool(ToolUseId, Step),
 }
 
-/// What of a tool's call a request is for.
+/// What a tool call's request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Whether the call may be made at all.
+    /// The permission to run the call.
     Call,
-    /// What its handler has asked for, by its number.
+    /// A request of its handler, by number.
     Handler(u32),
 }
 
 impl Asker {
-    /// Returns the agent, where it is one that asks.
+    /// Returns the agent, if it sent the request.
     pub fn agent(&self) -> Option<AgentKey> {
         match self {
             Asker::Agent(agent, _) => Some(*agent),
@@ -34,7 +34,7 @@ impl Asker {
         }
     }
 
-    /// Returns the call, where one of Neovim's tools asks.
+    /// Returns the tool call, if it sent the request.
     pub fn tool(&self) -> Option<ToolUseId> {
         match self {
             Asker::Agent(..) => None,
@@ -54,7 +54,7 @@ impl Model {
         match asker {
             Asker::Agent(agent, request) => fx.respond(*agent, request, result),
             Asker::Tool(id, step) => {
-                // What cannot be written as JSON has no such answer; the agent's has `null` then.
+                // A result that cannot be written as JSON becomes `null`, as for agents.
                 let result = result.map(|answer| serde_json::to_value(answer).unwrap_or_default());
                 self.tool_is_answered(*id, *step, result, fx);
             }

@@ -1,7 +1,7 @@
-//! What a component may do to the outside while it applies an event: effects, answers to agents'
-//! requests, and notices for sessions.
+//! Output of a component while it applies an event: effects, answers to agents' requests, and
+//! notices for sessions.
 //!
-//! Invariant: effects leave in the order in which they were pushed.
+//! Invariant: effects are carried out in the order in which they were pushed.
 
 use std::vec::Drain;
 
@@ -31,7 +31,7 @@ impl Effects {
         self.effects.push(effect);
     }
 
-    /// Appends what `other` holds.
+    /// Moves the effects and notices of `other` to the end.
     pub fn append(&mut self, other: &mut Effects) {
         self.effects.append(&mut other.effects);
         self.notices.append(&mut other.notices);
@@ -71,7 +71,7 @@ impl Effects {
         });
     }
 
-    /// Takes the notices that are not in their transcripts yet.
+    /// Takes the notices that are not yet in transcripts.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
@@ -88,7 +88,7 @@ impl Effects {
         self.effects.is_empty()
     }
 
-    /// Takes all effects out.
+    /// Removes and returns all effects.
     pub fn drain(&mut self) -> Drain<'_, Effect> {
         self.effects.drain(..)
     }

@@ -1,4 +1,4 @@
-//! Everything that shall happen, as one closed enum: the only way out of the core.
+//! Effects: the closed enum of all output of the core.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,14 @@ use crate::text::{LineEdit, Text};
 use crate::tools::{Progress, ToolResult, ToolSpec};
 use acp::{Location, SessionId, path_as_text};
 
-/// Something that shall happen. Its result, if there is one, comes back as an event.
+/// An action outside the core. Its result, if any, is reported by an event.
 #[derive(Debug)]
 pub enum Effect {
     Host(HostEffect),
     Editor(EditorEffect),
 }
 
-/// What the host carries out.
+/// An action of the host.
 #[derive(Debug)]
 pub enum HostEffect {
     /// Answered by `AgentStarted` or `AgentFailed`, and later by `AgentExited`.
@@ -38,8 +38,8 @@ pub enum HostEffect {
         token: Token<reply::DiskRead>,
         path: PathBuf,
     },
-    /// Replaces a file atomically, if it still has the stamp `over` (`None`: if there still is
-    /// none); answered by `DiskWritten`.
+    /// Replaces a file atomically if its stamp is still `over` (`None`: if it still does not
+    /// exist); answered by `DiskWritten`.
     WriteDisk {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum HostEffect {
         text: Text,
         format: Format,
     },
-    /// Looks where paths lead, symbolic links followed; answered by `Resolved`.
+    /// Resolves symbolic links in paths; answered by `Resolved`.
     Resolve {
         token: Token<reply::Resolved>,
         paths: Vec<PathBuf>,
@@ -57,54 +57,53 @@ pub enum HostEffect {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
     },
-    /// Begins to watch a project: takes a checkpoint, the base of all that is told of it, and
-    /// reports what changes by `DiskChanged`. Once more: nothing.
+    /// Starts to watch a project: takes a checkpoint, the base of later reports, and reports
+    /// changes by `DiskChanged`. Has no effect on an open project.
     OpenProject { root: PathBuf },
-    /// No session works there any more.
+    /// Stops watching a project, because its last session was closed.
     CloseProject { root: PathBuf },
-    /// Looks at every file of an open project, reports what has changed, and keeps the state of
-    /// all; answered by `CheckpointTaken`.
+    /// Scans every file of an open project, reports changes, and stores the state of all; answered
+    /// by `CheckpointTaken`.
     Checkpoint {
         token: Token<reply::CheckpointTaken>,
         root: PathBuf,
-        /// What holds from now on, over all sessions of the project.
+        /// Whether turns run in the project from now on, in any session.
         turns: Turns,
     },
-    /// Compares files of an open project with what was told of them, now; what has changed is
-    /// reported by `DiskChanged`.
+    /// Compares files of an open project with their last report; reports changes by `DiskChanged`.
     Look { root: PathBuf, paths: Vec<PathBuf> },
-    /// Files that are watched though `.gitignore` hides them: open ones, ones an agent has named.
+    /// Watches files although `.gitignore` hides them: open ones, and ones an agent has named.
     Track { root: PathBuf, paths: Vec<PathBuf> },
-    /// The files under review: what the user's repository has of them is told by `Committed`.
+    /// Sets the files under review; `Committed` reports their versions in the user's repository.
     Reviewed { root: PathBuf, paths: Vec<PathBuf> },
-    /// Keeps reviews for a Neovim that comes after this one, in place of what was kept of the
-    /// same files; those that are over are kept no longer.
+    /// Stores reviews for a later Neovim, replaces those of the same files, and deletes finished
+    /// ones.
     KeepReviews {
         root: PathBuf,
         files: Vec<KeptReview>,
         over: Vec<PathBuf>,
     },
-    /// Does something about what is kept of sessions; see there.
+    /// Reads or changes stored sessions.
     History(HistoryOrder),
-    /// Puts back what was at a path: content, kind and mode; answered by `DiskWritten`.
+    /// Restores the content, kind and mode of a path; answered by `DiskWritten`.
     Restore {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
         state: FileState,
     },
-    /// Moves a file where nothing is; answered by `DiskWritten`.
+    /// Moves a file to a path that must not exist; answered by `DiskWritten`.
     MoveDisk {
         token: Token<reply::DiskWritten>,
         from: PathBuf,
         to: PathBuf,
     },
-    /// Runs a command on a terminal of its own; answered by `TerminalStarted` or
-    /// `TerminalFailed`, and later by `TerminalOutput`s and one `TerminalExited`.
+    /// Runs a command in its own terminal; answered by `TerminalEvent`s: `Started` or `Failed`, later
+    /// `Output`s and one `Exited`.
     StartTerminal {
         terminal: TerminalKey,
         spec: TerminalSpec,
     },
-    /// Types into a terminal.
+    /// Writes to a terminal's input.
     TerminalInput {
         terminal: TerminalKey,
         bytes: Vec<u8>,
@@ -114,78 +113,77 @@ pub enum HostEffect {
         columns: u16,
         rows: u16,
     },
-    /// SIGTERM, then SIGKILL, to the whole process group; answered by `TerminalExited`. One that
-    /// has ended already is left alone.
+    /// Sends SIGTERM, then SIGKILL, to the process group; answered by `Exited`. Has no effect on a
+    /// command that has ended.
     KillTerminal { terminal: TerminalKey },
     /// Answered by `Timer` after `ms` milliseconds.
     Timer { token: Token<reply::Timer>, ms: u64 },
-    /// Reads an image for a prompt: from a file, or from the clipboard; answered by `ImageRead`.
+    /// Reads an image for a prompt from a file or the clipboard; answered by `ImageRead`.
     ReadImage {
         token: Token<reply::ImageRead>,
         path: Option<PathBuf>,
     },
-    /// Reads the prompts that were written in a folder; answered by `PromptsRecalled`.
+    /// Reads the prompts once sent in a folder; answered by `PromptsRecalled`.
     RecallPrompts { folder: PathBuf },
-    /// Keeps a prompt that was written there.
+    /// Stores a prompt sent in a folder.
     KeepPrompt { folder: PathBuf, text: String },
-    /// Lists the files of a folder that `.gitignore` lets through; answered by `FilesListed`.
+    /// Lists the files of a folder that `.gitignore` does not exclude; answered by `FilesListed`.
     ListFiles { folder: PathBuf },
-    /// Asks git what has changed in a folder since the last commit; answered by `DiffRead`.
+    /// Runs git to get a folder's changes since the last commit; answered by `DiffRead`.
     Diff {
         token: Token<reply::DiffRead>,
         folder: PathBuf,
     },
     /// Runs [`crate::render::markdown::preload`] for a language; answered by `LanguageReady`.
     Preload { language: String },
-    /// Agents are offered these tools from now on; those that are connected are told.
+    /// Offers these tools from now on, and notifies connected agents.
     OfferTools(std::sync::Arc<[ToolSpec]>),
-    /// Whoever comes with this token reaches the tools, in the name of this session. The server
-    /// listens when this is done.
+    /// Admits connections with this token for this session. The server listens once this is done.
     AdmitToTools { session: SessionKey, token: String },
-    /// Nobody reaches the tools in the name of this session any more; who is there is put out.
+    /// Revokes the session's token and closes its connections.
     ShutOutOfTools { session: SessionKey },
-    /// Answers a call, once.
+    /// Answers a call; sent once per call.
     AnswerTool { id: ToolUseId, result: ToolResult },
-    /// Tells a caller who wants to know how far a call is.
+    /// Reports a call's progress, if its caller asked for that.
     ReportTool { id: ToolUseId, progress: Progress },
     /// One line for the log file.
     Log { level: Level, line: String },
 }
 
-/// What the editor carries out.
+/// An action of the editor.
 #[derive(Debug)]
 pub enum EditorEffect {
-    /// Something is dirty: ask for a frame when the screen has time for one.
+    /// The view is dirty: request a frame when the screen is ready.
     Wake,
     /// The answer to `FrameWanted`.
     Frame(Frame),
-    /// Changes a buffer if its lines still are those of `tick`; answered by `Edited`.
+    /// Edits a buffer if its lines are still those of `tick`; answered by `Edited`.
     Edit {
         token: Token<reply::Edited>,
         buf: BufId,
         tick: u64,
-        /// Disjoint, from the top down, in rows of the text at `tick`.
+        /// Disjoint, sorted, in rows of the text at `tick`.
         edits: Vec<LineEdit>,
         save: Save,
     },
-    /// A buffer's file was deleted because the user wanted that: nothing to complain about.
+    /// Suppresses Neovim's warning about a buffer's file that the user had deleted.
     Deleted { buf: BufId },
-    /// A buffer's file was moved: the buffer gets its new name.
+    /// Renames a buffer after its file was moved.
     Moved { buf: BufId, path: PathBuf },
-    /// The user is asked whether a turn shall be undone; answered by `UndoTurn`, or not at all.
+    /// Asks the user whether to undo a turn; answered by `UndoTurn`, or not at all.
     AskUndo { turn: TurnKey, view: UndoView },
-    /// The question is at the front of the queue, and the user has to choose an option.
+    /// The permission request is first in the queue, and the user must choose an option.
     AskPermission { id: PermissionId },
-    /// There is more to complete in the session's input than before.
+    /// The session's input has new completions.
     Candidates { session: SessionKey },
-    /// What came of a wish for sessions of the past.
+    /// The answer to a request about past sessions.
     Granted { number: u32, granted: Granted },
-    /// Something of a transcript is shown in full.
+    /// Shows part of a transcript in full.
     ShowWhole(WholeView),
-    /// A prompt waits for the end of the turn: whoever does not see that is told.
+    /// A prompt is queued until the turn ends; notifies the user if the queue is not visible.
     Queued { session: SessionKey },
-    /// A prompt that has not gone out comes back into the session's input, what was attached to it
-    /// as well; a draft there stays below it.
+    /// Puts a prompt that was not sent back into the session's input, with its attachments; a draft
+    /// stays below it.
     PutPrompt { session: SessionKey, prompt: Prompt },
     /// Runs a tool's handler; answered by `ToolDone`, with `ToolAsked` and `ToolProgressed` before.
     RunTool {
@@ -196,50 +194,49 @@ pub enum EditorEffect {
         roots: Vec<PathBuf>,
         arguments: serde_json::Map<String, serde_json::Value>,
     },
-    /// What a handler has asked for, as the protocol answers it, or a sentence.
+    /// The answer to a handler's request, in the protocol's format, or an error message.
     ToolAnswer {
         id: ToolUseId,
         number: u32,
         result: Result<serde_json::Value, String>,
     },
-    /// Nobody wants a handler's result any more: it may stop.
+    /// A handler's result is no longer needed: it may stop.
     StopTool { id: ToolUseId },
-    /// A message for the user.
+    /// Shows a message to the user.
     Notify { level: Level, text: String },
-    /// A `User` autocommand; the published snapshot is already the new one.
+    /// Runs a `User` autocommand; the snapshot published before it is current.
     Emit(Announcement),
 }
 
-/// Whether an edited buffer is saved, and how it ends.
+/// Whether and how an edited buffer is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Save {
     No,
-    /// As `:write` does, hooks included, if the file on disk still has this stamp (`None`: if
-    /// there still is none).
+    /// Like `:write`, including hooks, if the file on disk still has this stamp (`None`: if it
+    /// still does not exist).
     Over(Option<Stamp>),
-    /// As `Over`, unless the buffer has changes that are not saved: whether those shall be is for
-    /// the user to say.
+    /// Like `Over`, but not if the buffer has unsaved changes: only the user saves those.
     OverIfClean(Option<Stamp>),
-    /// Not saved, and unmodified all the same: the file is deleted next.
+    /// Marked as unmodified without saving, because the file is deleted next.
     Deleted,
-    /// Not saved: what the file with this stamp has is in the buffer now. Neovim shall ask
-    /// nothing about it, now or at the next `:write`.
+    /// Not saved: the buffer already contains the file with this stamp. Neovim must not ask about
+    /// the changed file, now or at the next `:write`.
     Merged {
         stamp: Option<Stamp>,
-        /// The buffer has nothing else: it is unmodified.
+        /// The buffer has no other changes: it is unmodified.
         is_clean: bool,
-        /// How the file is written by now.
+        /// The file's present format.
         format: Format,
     },
 }
 
-/// Whether a turn runs in a project: its files are compared again and again then, should the
-/// system not be able to watch them. Never otherwise: idle costs nothing.
+/// Whether a turn runs in a project. Only then, if the system cannot watch its files, the host
+/// compares them repeatedly: an idle project costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
-    /// The checkpoint begins one, or others go on after the one it ends.
+    /// The checkpoint begins a turn, or ends one while others run.
     Running,
-    /// The checkpoint ends the last one.
+    /// The checkpoint ends the last turn.
     Over,
 }
 
@@ -251,7 +248,7 @@ pub enum Level {
     Error,
 }
 
-/// The `User` autocommands and their data, serialized as Lua gets them.
+/// The `User` autocommands and their data, as serialized for Lua.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "pattern", content = "data")]
 pub enum Announcement {
@@ -260,11 +257,11 @@ pub enum Announcement {
         session: SessionKey,
         agent: String,
         id: SessionId,
-        /// The agent goes on with a session that there was before.
+        /// The agent continues a past session.
         #[serde(rename = "loaded")]
         is_loaded: bool,
     },
-    /// The agent goes on only for somebody who has logged in.
+    /// The agent requires the user to log in.
     #[serde(rename = "AcpLoginNeeded")]
     LoginNeeded { session: SessionKey, agent: String },
     #[serde(rename = "AcpTurnStarted")]
@@ -281,7 +278,7 @@ pub enum Announcement {
         session: SessionKey,
         id: u64,
         option: Option<String>,
-        /// The number of the rule that has answered in the user's place.
+        /// The number of the rule that answered for the user.
         rule: Option<usize>,
     },
     #[serde(rename = "AcpElicitationRequested")]
@@ -290,10 +287,10 @@ pub enum Announcement {
     ElicitationAnswered {
         session: SessionKey,
         id: u64,
-        /// `accept`, `decline` or `cancel`; `None` when the agent has taken it back.
+        /// `accept`, `decline` or `cancel`; `None` if the agent withdrew it.
         action: Option<String>,
     },
-    /// A tool call began, or has another status.
+    /// A tool call began or changed its status.
     #[serde(rename = "AcpToolCall")]
     ToolCall {
         session: SessionKey,
@@ -303,21 +300,21 @@ pub enum Announcement {
         title: String,
         locations: Vec<Location>,
     },
-    /// The plan is another one, or further on.
+    /// The plan or its progress changed.
     #[serde(rename = "AcpPlanChanged")]
     PlanChanged {
         session: SessionKey,
         done: usize,
         total: usize,
     },
-    /// A session's options have other values, or are others.
+    /// A session's options or their values changed.
     #[serde(rename = "AcpOptionsChanged")]
     OptionsChanged {
         session: SessionKey,
-        /// Their ids.
+        /// The ids of the changed options.
         changed: Vec<String>,
     },
-    /// A command runs in a terminal, or an agent shows one of its own there.
+    /// A command runs in a terminal, or an agent displays one of its own.
     #[serde(rename = "AcpTerminalStarted")]
     TerminalStarted {
         session: SessionKey,
@@ -327,7 +324,7 @@ pub enum Announcement {
         #[serde(serialize_with = "path_as_text")]
         cwd: PathBuf,
     },
-    /// It has ended, or was never started.
+    /// The command has ended or could not be started.
     #[serde(rename = "AcpTerminalExited")]
     TerminalExited {
         session: SessionKey,
@@ -336,7 +333,7 @@ pub enum Announcement {
         title: String,
         #[serde(flatten)]
         exit: TerminalExit,
-        /// Why it was never started.
+        /// Why it could not be started.
         why: Option<String>,
     },
     #[serde(rename = "AcpReviewChanged")]
@@ -351,7 +348,7 @@ pub enum Announcement {
         agent: String,
         status: String,
     },
-    /// Other prompts wait than before, or in another order.
+    /// The queued prompts or their order changed.
     #[serde(rename = "AcpQueueChanged")]
     QueueChanged { session: SessionKey, queued: usize },
 }

@@ -1,4 +1,4 @@
-//! Everything that happens, as one closed enum: the only way into the core.
+//! Events: the closed enum of all input to the core.
 
 use std::path::PathBuf;
 
@@ -29,18 +29,18 @@ use crate::view::follow::Follow;
 use crate::workspace::proposals::Preview;
 use acp::{Message, SessionId};
 
-/// Something that happened.
+/// An input to the core.
 #[derive(Debug)]
-// An event lives from one queue to one call: boxing the large ones would only cost an allocation.
+// Events are moved from a queue into one call; boxing the large ones would only cost an allocation.
 #[allow(clippy::large_enum_variant)]
 pub enum Event {
     // From the user, through the editor.
-    /// The user wants a session; its key is new, its window is already there.
+    /// The user opens a session; its key is new and its window already exists.
     Open {
         session: SessionKey,
         spec: AgentSpec,
-        /// The folders the agent may read and write in, `spec.cwd` among them, each also with
-        /// its symbolic links resolved.
+        /// The folders the agent may read and write in, including `spec.cwd`, each also with its
+        /// symbolic links resolved.
         roots: Vec<PathBuf>,
         /// `spec.cwd` with its symbolic links resolved: the project's root.
         project: PathBuf,
@@ -52,28 +52,28 @@ pub enum Event {
         session: SessionKey,
         prompt: Prompt,
     },
-    /// The user sends a prompt that the agent shall turn to at once.
+    /// The user sends a prompt that takes effect at once.
     Interrupt {
         session: SessionKey,
         prompt: Prompt,
     },
-    /// What the user does with a prompt that waits.
+    /// The user's action on a queued prompt.
     Queued {
         session: SessionKey,
         id: QueueId,
         action: QueueAction,
     },
-    /// What shall go along with the session's next prompt.
+    /// Attaches items to the session's next prompt.
     Attach {
         session: SessionKey,
         items: Vec<Attachment>,
     },
-    /// An image shall go along likewise: one in a file, or the one in the clipboard.
+    /// Attaches an image to the next prompt: from a file, or the one in the clipboard.
     AttachImage {
         session: SessionKey,
         path: Option<PathBuf>,
     },
-    /// One of the attachments, counted from 0, shall not go along; or none shall.
+    /// Removes the attachment with this 0-based index, or all.
     Detach {
         session: SessionKey,
         which: Option<usize>,
@@ -89,11 +89,11 @@ pub enum Event {
     Restart {
         session: SessionKey,
     },
-    /// Forgets the session; its agent ends with its last session.
+    /// Removes the session; its agent ends with its last session.
     Close {
         session: SessionKey,
     },
-    /// The user logs in to a session's agent, by the method with this id.
+    /// The user logs in to a session's agent with this method.
     Login {
         session: SessionKey,
         method: String,
@@ -114,16 +114,16 @@ pub enum Event {
         action: ReviewAction,
         scope: Scope,
     },
-    /// A turn is undone, or brought back: the last one of this session, or of any.
+    /// Undoes or redoes a turn: the last one of this session, or of all.
     UndoTurn {
         session: Option<SessionKey>,
         step: UndoStep,
     },
-    /// What was rejected is not told to the agent: of this session, or of any.
+    /// Discards the pending feedback about rejected changes: of this session, or of all.
     DropFeedback {
         session: Option<SessionKey>,
     },
-    /// A session's agent is followed, or not; without `to` the other one of both.
+    /// Sets whether a session's agent is followed; without `to`, toggles it.
     Follow {
         session: SessionKey,
         to: Option<Follow>,
@@ -133,27 +133,27 @@ pub enum Event {
         session: SessionKey,
         wish: Setting,
     },
-    /// The user wants to see something of a transcript in full; answered by `ShowWhole`.
+    /// The user wants to see part of a transcript in full; answered by `ShowWhole`.
     WholeWanted {
         session: SessionKey,
         whole: Whole,
     },
-    /// Something in the window of the review list.
+    /// An event in the review list's window.
     List(ListEvent),
-    /// The configuration in force, as far as the core needs it.
+    /// The configuration in force, as needed by the core.
     Configure {
         limits: Limits,
         preview: Preview,
-        /// What the user rejects is told to the agent.
+        /// Rejected changes are reported to the agent.
         feedback: bool,
-        /// What is answered without the user.
+        /// Requests answered without asking the user.
         rules: Rules,
-        /// Whether new sessions' agents are followed.
+        /// Default of following for new sessions.
         follow: Follow,
     },
-    /// How much is kept of sessions; `None`: nothing.
+    /// Limits of the stored sessions; `None`: nothing is stored.
     KeepSessions(Option<Bounds>),
-    /// Something is to be done about sessions of the past; answered by `Granted`.
+    /// A request about past sessions; answered by `Granted`.
     Wish {
         number: u32,
         wish: Wish,
@@ -163,86 +163,87 @@ pub enum Event {
     /// Neovim quits: every agent is shut down.
     Quit,
 
-    /// The user has written this: it can be come back to.
+    /// Adds a text to the prompt history.
     Remember {
         session: SessionKey,
         text: String,
     },
-    /// The user begins to name a file: the project's are listed anew.
+    /// The user starts to type a file name: list the project's files again.
     FilesWanted {
         session: SessionKey,
     },
 
-    // Neovim's own tools; what happens to them is told in `tools`.
-    /// Where agents reach the tools, once, before anything else.
+    // Neovim's own tools; `tools` handles them.
+    /// The paths and the secret the tools need; sent once, before all other events.
     ToolDoor(Door),
-    /// The tools there are, those that are switched off among them.
+    /// All defined tools, including those switched off.
     ToolsDefined(Vec<ToolSpec>),
-    /// A tool of this name is switched on or off by the user.
+    /// The user switches a tool on or off.
     ToolSwitched {
         name: String,
         on: bool,
     },
-    /// A tool's handler asks for something on behalf of its call; answered by `ToolAnswer`.
+    /// A tool's handler makes a request for its call; answered by `ToolAnswer`.
     ToolAsked {
         id: ToolUseId,
         number: u32,
         ask: ToolAsk,
     },
-    /// A tool's handler says how far it is.
+    /// A tool's handler reports progress.
     ToolProgressed {
         id: ToolUseId,
         progress: Progress,
     },
-    /// A tool's handler is done.
+    /// A tool's handler has finished.
     ToolDone {
         id: ToolUseId,
         result: ToolResult,
     },
-    /// The tools can be reached by nobody; `why` is a sentence with the next step.
+    /// The tools' server could not be started; `why` is a sentence with the next step.
     ToolServerFailed {
         why: String,
     },
-    /// The first bytes of a call are there.
+    /// The first bytes of a call have arrived.
     ToolBegun {
         id: ToolUseId,
         session: SessionKey,
         name: String,
     },
-    /// A call is complete, with or without a `ToolBegun` before it. One with wrong arguments has
-    /// been answered already, with these words.
+    /// A call is complete, with or without an earlier `ToolBegun`. The host has already answered a
+    /// call with invalid arguments, with this text.
     ToolUsed {
         id: ToolUseId,
         session: SessionKey,
         name: String,
         arguments: Result<serde_json::Map<String, serde_json::Value>, String>,
     },
-    /// The caller wants no answer any more, or is gone.
+    /// The caller cancelled the call or has disconnected.
     ToolGivenUp {
         id: ToolUseId,
     },
 
     // From the editor itself.
-    /// Something that is for the log alone.
+    /// A line for the log only.
     Log {
         level: Level,
         line: String,
     },
-    /// The main thread is ready for a frame, which may bring so much of what terminals print.
+    /// The main thread is ready for a frame, with at most this much terminal output.
     FrameWanted {
         output: Output,
     },
     /// The core thread has time for the next slice of the frame it is composing.
     FrameSlice,
-    /// A transcript's buffer is new or was emptied: all of it is wanted again.
+    /// A transcript's buffer is new or was emptied: send all of it.
     ChatEmpty {
         session: SessionKey,
     },
-    /// A window shows a transcript anew: its folds are wanted again.
+    /// A new window shows a transcript: send its folds.
     FoldsWanted {
         session: SessionKey,
     },
-    /// Lines of a file's buffer that is too large to be sent at once; `BufAttached` is the last.
+    /// Lines of a file's buffer that is too large to be sent at once; `BufAttached` follows the
+    /// last.
     BufSlice {
         buf: BufId,
         path: PathBuf,
@@ -252,19 +253,18 @@ pub enum Event {
         /// The lines, each with its `\n`.
         text: String,
     },
-    /// A file's buffer was loaded: its whole text, once.
+    /// A file's buffer was loaded: its text, sent once.
     BufAttached {
         buf: BufId,
         path: PathBuf,
         /// `path` with symbolic links resolved.
         real: PathBuf,
-        /// The row of the first line; those above have come in slices.
+        /// The row of the first line; the lines above were sent in slices.
         row: usize,
         /// The lines, each with its `\n`.
         text: String,
         state: BufState,
-        /// The file on disk that the text was read from just now; `None` when it was read
-        /// before, or never.
+        /// The file the text was just read from; `None` if it was read earlier, or never.
         stamp: Option<Stamp>,
     },
     /// Lines of an attached buffer changed.
@@ -272,8 +272,8 @@ pub enum Event {
         buf: BufId,
         tick: u64,
         edit: LineEdit,
-        /// The edit of this client's that it is part of, save hooks included; `None` for the user's,
-        /// or a plugin's.
+        /// The core's edit that caused the change, also through save hooks; `None` for changes of
+        /// the user or a plugin.
         made_for: Option<Token<reply::Edited>>,
     },
     /// Options of an attached buffer changed, or it was saved (then `modified` is false).
@@ -288,11 +288,11 @@ pub enum Event {
     BufDetached {
         buf: BufId,
     },
-    /// Neovim has found that a buffer's file is another one than it was told of.
+    /// Neovim found that a buffer's file has changed on disk.
     BufOutdated {
         buf: BufId,
     },
-    /// An `Effect::Edit` was carried out, or not.
+    /// The result of an `Effect::Edit`.
     Edited {
         token: Token<reply::Edited>,
         buf: BufId,
@@ -313,7 +313,7 @@ pub enum Event {
         agent: AgentKey,
         message: Message,
     },
-    /// The process is gone and reaped; `stderr` holds its last lines, at most 100.
+    /// The process has exited and is reaped; `stderr` holds its last lines, at most 100.
     AgentExited {
         agent: AgentKey,
         status: String,
@@ -323,47 +323,47 @@ pub enum Event {
         token: Token<reply::DiskRead>,
         result: Result<DiskFile, String>,
     },
-    /// The stamp is that of what is there now.
+    /// The stamp of the file after the write.
     DiskWritten {
         token: Token<reply::DiskWritten>,
         result: Result<Option<Stamp>, WriteError>,
     },
-    /// Where the paths of a `Resolve` lead, in their order.
+    /// The resolved paths of a `Resolve`, in its order.
     Resolved {
         token: Token<reply::Resolved>,
         paths: Vec<PathBuf>,
     },
-    /// Files of a project have changed on disk, whoever did it.
+    /// Files of a project have changed on disk, by any program.
     DiskChanged {
         root: PathBuf,
         changes: Vec<FileChange>,
     },
-    /// The answer to `Checkpoint`; all that had changed before has been told by `DiskChanged`.
+    /// The answer to `Checkpoint`; all earlier changes were reported by `DiskChanged`.
     CheckpointTaken {
         token: Token<reply::CheckpointTaken>,
         result: Result<Checkpoint, String>,
     },
-    /// The user's repository has other versions of files under review than before.
+    /// The user's repository has new versions of files under review, in its index or HEAD.
     Committed {
         files: Vec<Committed>,
     },
-    /// Reviews that a Neovim before this one has left, when a project is opened.
+    /// Reviews stored by an earlier Neovim, sent when a project is opened.
     ReviewsKept {
         root: PathBuf,
         files: Vec<KeptReview>,
     },
-    /// Something was done about what is kept of sessions.
+    /// A stored session was read, listed or changed.
     History {
-        /// That of the order; none where nobody waits for it.
+        /// The token of the order; `None` if it needs no reply.
         token: Option<Token<reply::History>>,
         news: HistoryNews,
     },
-    /// The files of a project can no longer be watched; the words say why and what to do.
+    /// A project can no longer be watched; `why` is a sentence with the next step.
     WatchLimited {
         root: PathBuf,
         why: String,
     },
-    /// Something happened to a terminal, or the user wants something of one.
+    /// An event of a terminal.
     Terminal(TerminalEvent),
     Timer {
         token: Token<reply::Timer>,
@@ -378,7 +378,7 @@ pub enum Event {
         folder: PathBuf,
         texts: Vec<String>,
     },
-    /// The answer to `ListFiles`: paths below the folder, at most so many as are of use.
+    /// The answer to `ListFiles`: relative paths, their number limited.
     FilesListed {
         folder: PathBuf,
         paths: Vec<Box<str>>,
@@ -388,76 +388,76 @@ pub enum Event {
         token: Token<reply::DiffRead>,
         result: Result<String, String>,
     },
-    /// A language was loaded; if that failed, code in it stays plain.
+    /// A language was loaded; if that failed, its code is not highlighted.
     LanguageReady {
         language: String,
         result: Result<(), String>,
     },
 
-    /// A task or a callback panicked; it was caught, and this is what it said.
+    /// A task or callback panicked with this message; the panic was caught.
     Panicked {
         place: &'static str,
         message: String,
     },
 }
 
-/// Where a session comes from.
+/// How a session begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Origin {
     #[default]
     New,
-    /// The agent has had it before: it is loaded, with all that was said.
+    /// A past session of the agent is loaded with its transcript.
     Past { id: SessionId },
 }
 
-/// How to start an agent.
+/// The command of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSpec {
-    /// The name in the config.
+    /// Its name in the config.
     pub name: String,
     pub command: String,
     pub args: Vec<String>,
-    /// Added to the user's whole environment.
+    /// Added to the user's environment.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
-    /// A file that is not there is read as an empty one: the agent takes an error for the end of
-    /// what it was about to make.
+    /// A missing file is read as an empty one, because the agent treats an error as the failure of
+    /// the file it was about to create.
     pub missing_is_empty: bool,
 }
 
-/// A command to be run in a terminal.
+/// A command to run in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalSpec {
-    /// A program; without arguments also a whole command line, which a shell takes apart.
+    /// A program; without `args`, also a command line for a shell.
     pub command: String,
     pub args: Vec<String>,
-    /// Added to the user's whole environment.
+    /// Added to the user's environment.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
     pub columns: u16,
     pub rows: u16,
 }
 
-/// How a command has ended: one of both, or neither if nobody knows.
+/// How a command has ended: by a code or a signal; neither if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TerminalExit {
     pub code: Option<u32>,
-    /// `SIGKILL` and the like.
+    /// The signal's name, such as `SIGKILL`.
     pub signal: Option<String>,
 }
 
-/// A prompt: a text, what goes along, content blocks as the protocol has them.
+/// A prompt: its text, attachments, and content blocks in the protocol's format.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     pub text: String,
-    /// What the user has attached.
+    /// Items the user attached.
     pub attached: Vec<Attachment>,
-    /// What the text names by an `@`.
+    /// Items mentioned in the text with `@`.
     pub mentioned: Vec<Attachment>,
     pub blocks: Vec<serde_json::Value>,
 }
 
-/// Lines of a file that go along with a prompt.
+/// Lines of a file attached to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
     pub path: PathBuf,
@@ -466,13 +466,13 @@ pub struct Context {
     pub text: String,
 }
 
-/// The state of a buffer that its lines do not show.
+/// The state of a buffer apart from its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufState {
-    /// The number of the last change of lines that the editor has reported, of any buffer.
+    /// Number of the last reported change of lines, over all buffers.
     ///
-    /// Not Neovim's changedtick, which also moves when no line has changed, and of which not
-    /// every move is reported.
+    /// Not Neovim's changedtick, which also advances when no line has changed, and not always with
+    /// a report.
     pub tick: u64,
     pub modified: bool,
     pub readonly: bool,
@@ -485,53 +485,54 @@ pub enum ReviewAction {
     Reject,
 }
 
-/// What happens in the window of the review list.
+/// Events of the review list's window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListEvent {
-    /// It is there, and shows paths relative to this folder.
+    /// The window was opened; it shows paths relative to this folder.
     Opened { cwd: PathBuf },
-    /// No window shows the list any more.
+    /// The last window of the list was closed.
     Closed,
-    /// A preview of this item is wanted, or none.
+    /// Requests the preview of an item, or none.
     At { item: Option<ItemKey> },
-    /// Files and hunks are decided.
+    /// Decides files and hunks.
     Decide {
         action: ReviewAction,
         items: Vec<ItemKey>,
     },
-    /// The last decision is taken back.
+    /// Undoes the last decision.
     Undo,
 }
 
-/// What is done about a turn that is to be undone.
+/// A step in undoing a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoStep {
-    /// The user is told what it comes to, and asked.
+    /// Shows the user the effects of the undo, and asks.
     Ask,
-    /// It is undone: this one, or the last one that has changed anything.
+    /// Undoes this turn, or the last one that changed files.
     Undo(Option<TurnKey>),
-    /// What was undone last is brought back.
+    /// Redoes the last undone turn.
     Back,
 }
 
-/// Which hunks a review action is for.
+/// The hunks a review action applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// The hunk at `row` of a buffer.
     Hunk { buf: BufId, row: usize },
-    /// The lines of hunks that lie in these rows of a buffer; a hunk without lines at one of them.
+    /// The lines of hunks within these rows of a buffer; a hunk without lines must touch one of
+    /// them.
     Rows {
         buf: BufId,
         rows: std::ops::Range<usize>,
     },
-    /// The hunk at `row` of a file, in a buffer or not.
+    /// The hunk at `row` of a file, loaded in a buffer or not.
     At { path: PathBuf, row: usize },
-    /// As `Rows`, of a file in a buffer or not.
+    /// Like `Rows`, for a file that is loaded in a buffer or not.
     Span {
         path: PathBuf,
         rows: std::ops::Range<usize>,
     },
-    /// What the last turn that has changed anything has changed: of this session, or of any.
+    /// The changes of the last turn that changed files: of this session, or of all.
     Turn { session: Option<SessionKey> },
     /// All hunks of one file.
     File { path: PathBuf },
@@ -539,36 +540,36 @@ pub enum Scope {
     All,
 }
 
-/// An edit that was carried out.
+/// A successful edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditDone {
     pub tick: u64,
-    /// `Some` when the buffer was to be saved: what came of it.
+    /// The result of saving, if it was requested.
     pub saved: Option<Result<(), SaveError>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveError {
-    /// Somebody else has written to the file: it is not overwritten.
+    /// Another program has changed the file: it is not overwritten.
     Stale,
-    /// Neovim refused, in its own words.
+    /// Neovim's error message.
     Refused(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditError {
-    /// The buffer is at `tick` already: compute the edit again.
+    /// The buffer is already at `tick`: compute the edit again.
     Stale { tick: u64 },
     /// The buffer is gone.
     Gone,
-    /// Neovim refused, in its own words.
+    /// Neovim's error message.
     Refused(String),
 }
 
 /// Why a file was not written, restored, moved or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteError {
-    /// Another file is there than the one that was read: nothing is overwritten.
+    /// The file has changed since it was read: nothing is overwritten.
     Stale,
     /// A sentence with the path and the next step.
     Failed(String),
@@ -580,30 +581,30 @@ impl From<String> for WriteError {
     }
 }
 
-/// What is on disk at a path.
+/// The file at a path on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFile {
-    /// The path with symbolic links resolved (of the nearest folder that exists, for a new file).
+    /// The path with symbolic links resolved; for a new file, those of its nearest existing folder.
     pub real: PathBuf,
-    /// `None` means that there is no such file.
+    /// `None` if no such file exists.
     pub content: Option<DiskText>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,
 }
 
-/// Tells a file on disk from the one that was there before, without reading it.
+/// Identifies a version of a file on disk without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     pub inode: u64,
     pub bytes: u64,
-    /// When it was last written to: seconds and nanoseconds.
+    /// Time of the last change: seconds and nanoseconds.
     pub modified: (i64, i64),
 }
 
 /// A file as read from disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskText {
-    /// Not serialized: the host keeps texts apart, in its store.
+    /// Not serialized: the host stores texts separately.
     #[serde(skip)]
     pub text: Text,
     pub format: Format,

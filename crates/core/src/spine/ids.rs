@@ -1,12 +1,12 @@
-//! The newtypes that name things across rooms; each is only ever compared and copied.
+//! Newtypes of ids shared between rooms; they are only compared and copied.
 
 use serde::Serialize;
 
-/// One life of an agent's process: a restart gets a new key.
+/// An agent process; a restart gets a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentKey(pub u32);
 
-/// A session as the client counts them; it exists before the agent has given it an id.
+/// A session, numbered by the client; it exists before the agent assigns its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct SessionKey(pub u32);
 
@@ -14,15 +14,15 @@ pub struct SessionKey(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufId(pub i32);
 
-/// Something that is fetched for a prompt.
+/// Content fetched for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentId(pub u64);
 
-/// A terminal, one that a command of an agent's runs in or one that only shows what the agent tells.
+/// A terminal, with or without a command run by this client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct TerminalKey(pub u32);
 
-/// A prompt that waits in its session's queue.
+/// A queued prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueId(pub u64);
 
@@ -30,21 +30,21 @@ pub struct QueueId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PermissionId(pub u64);
 
-/// An open question by a form or a page; no permission request has the same number.
+/// An open form or page for the user; its number differs from those of permission requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElicitationId(pub u64);
 
-/// A call of one of Neovim's tools, over all sessions; the host counts them.
+/// A call of one of Neovim's tools, numbered by the host over all sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolUseId(pub u64);
 
-/// A turn of a session, counted from 1; 0 is what its agent did before any.
+/// A turn of a session, counted from 1; 0 is the time before its first turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnKey {
     pub session: SessionKey,
     pub number: u32,
 }
 
-/// A file or hunk in the review list, told from the others by what it changes.
+/// A file or hunk in the review list, identified by its change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemKey(pub u64);

@@ -1,4 +1,4 @@
-//! The work that goes on when an effect reports back, by the kind of its reply.
+//! The work resumed by replies to effects, by the kind of reply.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::workspace::fileops::LaneId;
 #[derive(Debug, Default)]
 pub struct Jobs {
     pub reads: Pending<reply::DiskRead, ReadJob>,
-    /// The lanes whose operations change a buffer or the disk.
+    /// The lanes whose operation changes a buffer or the disk.
     pub edits: Pending<reply::Edited, LaneId>,
     pub writes: Pending<reply::DiskWritten, LaneId>,
-    /// The rules that wait to know where paths lead.
+    /// The rules that wait for resolved paths.
     pub rules: Pending<reply::Resolved, Check>,
     pub checkpoints: Pending<reply::CheckpointTaken, CheckpointJob>,
     pub images: Pending<reply::ImageRead, ContentId>,
@@ -26,21 +26,21 @@ pub struct Jobs {
     contents: u64,
 }
 
-/// What a file is read for.
+/// Why a file is read.
 #[derive(Debug)]
 pub enum ReadJob {
-    /// The operation its lane carries out.
+    /// The current operation of its lane.
     Operation(LaneId),
     /// A proposal for the file.
     Proposal(PathBuf),
-    /// A review that an earlier Neovim left.
+    /// A review stored by an earlier Neovim.
     Kept {
         session: SessionKey,
         kept: KeptReview,
     },
     /// A prompt.
     Content(ContentId),
-    /// The saved text of a buffer that was modified when it was first seen.
+    /// The saved text of a buffer that was modified when it was attached.
     Saved(BufId),
 }
 
@@ -51,27 +51,27 @@ pub struct CheckpointJob {
     pub root: PathBuf,
 }
 
-/// What a timer is for.
+/// Why a timer runs.
 #[derive(Debug)]
 pub enum TimerJob {
     /// The time limit of a control request.
     Control { agent: AgentKey, id: u64 },
-    /// The user has had time to go on to another mode.
+    /// Time for the user to choose further options.
     OptionChosen(SessionKey),
-    /// The agents asked for their sessions have had time to answer.
+    /// Time limit for agents to list their sessions.
     Listing(u32),
-    /// The time of a call of one of Neovim's tools.
+    /// A timer of a call of Neovim's tools.
     Tool(ToolJob),
 }
 
 impl Jobs {
-    /// Returns an id for something that is fetched for a prompt.
+    /// Returns an id for content to be fetched for a prompt.
     pub fn content(&mut self) -> ContentId {
         self.contents += 1;
         ContentId(self.contents)
     }
 
-    /// Returns whether something is being fetched.
+    /// Returns whether content is being fetched.
     pub fn is_fetching(&self, id: ContentId) -> bool {
         let is_read = |job: &ReadJob| matches!(job, ReadJob::Content(read) if *read == id);
         self.reads.values().any(is_read)
@@ -79,7 +79,7 @@ impl Jobs {
             || self.diffs.values().any(|diff| *diff == id)
     }
 
-    /// Returns the jobs, as text, that are to be resumed yet; time limits are not.
+    /// Returns the jobs still to be resumed, as text; without time limits.
     #[cfg(test)]
     pub fn left(&self) -> Vec<String> {
         let is_due =
@@ -97,7 +97,7 @@ impl Jobs {
         left
     }
 
-    /// Gives up the time limits of an agent that is gone.
+    /// Drops the time limits of an agent that has exited.
     pub fn forget_timeouts(&mut self, gone: AgentKey) {
         let is_its =
             |job: &TimerJob| matches!(job, TimerJob::Control { agent, .. } if *agent == gone);

@@ -1,4 +1,4 @@
-//! The way in and the way out: events, effects, the jobs between them, and the ids they name.
+//! The core's interface: events, effects, the jobs between them, and the ids they use.
 
 pub mod asker;
 pub mod cx;

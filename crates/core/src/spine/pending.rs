@@ -1,7 +1,7 @@
-//! Effects that are answered by an event, and what goes on then.
+//! Tokens of effects that an event answers, and the work its reply resumes.
 //!
-//! Invariant: the type of a token names the reply it stands for, so a reply of one kind never
-//! resumes the work that waits for another.
+//! Invariant: a token's type names its kind of reply, so a reply of one kind never resumes work
+//! that waits for another.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -45,7 +45,7 @@ impl<R> Token<R> {
     }
 }
 
-/// The work that waits for replies of one kind.
+/// The pending work of one kind of reply.
 #[derive(Debug)]
 pub struct Pending<R, J> {
     all: HashMap<Token<R>, J>,
@@ -70,7 +70,7 @@ impl<R: Copy + Eq + Hash, J> Pending<R, J> {
         token
     }
 
-    /// Takes out the work a reply resumes; `None` if it was given up.
+    /// Removes the work a reply resumes; `None` if it was dropped.
     pub fn take(&mut self, token: Token<R>) -> Option<J> {
         self.all.remove(&token)
     }
@@ -83,7 +83,7 @@ impl<R: Copy + Eq + Hash, J> Pending<R, J> {
         self.all.values()
     }
 
-    /// Gives up the work that is not to be resumed.
+    /// Drops the work that is not to be resumed.
     pub fn retain(&mut self, is_kept: impl Fn(&J) -> bool) {
         self.all.retain(|_, job| is_kept(job));
     }

@@ -1,7 +1,7 @@
-//! What the host tells of a project's files: what is at a path, how that has changed, checkpoints.
+//! The host's reports of a project's files: their states, changes, and checkpoints.
 //!
-//! Invariant: a [`FileChange`] begins where the last one of its path has ended: `before` is what
-//! the core was told last, or what the checkpoint has.
+//! Invariant: a [`FileChange`] continues the last one of its path: its `before` is the state last
+//! reported to the core, or the checkpoint's.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use serde_with::{As, FromInto};
 use crate::spine::event::{DiskText, Stamp};
 use crate::text::Text;
 
-/// The largest file whose content is kept, in bytes.
+/// The largest file whose content is stored, in bytes.
 pub const MAX_KEPT: u64 = 5 << 20;
 
-/// Serializes a path that need not be UTF-8, which `PathBuf` does not.
+/// Serializes a path that may not be UTF-8, which `PathBuf` cannot.
 type RawPath = As<FromInto<OsString>>;
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     pub body: Body,
-    /// The permission bits; `None` where there is nothing.
+    /// The permission bits; `None` if the path does not exist.
     pub mode: Option<u32>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,
@@ -33,15 +33,15 @@ pub struct FileState {
 pub enum Body {
     Missing,
     Text(DiskText),
-    /// No text: it has NUL bytes in it, or it is larger than what is kept (then without `blob`).
+    /// Binary: it contains NUL bytes, or is larger than [`MAX_KEPT`] (then without `blob`).
     Bytes {
         bytes: u64,
-        /// Its name in the store, where its content is kept.
+        /// Its name in the store, if its content is stored.
         blob: Option<Blob>,
     },
-    /// A symbolic link, and where it leads.
+    /// A symbolic link and its target.
     Link(#[serde(with = "RawPath")] PathBuf),
-    /// It could not be read; the words say why.
+    /// It could not be read, for this reason.
     Unreadable(String),
 }
 
@@ -49,67 +49,66 @@ pub enum Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Blob(pub [u8; 32]);
 
-/// A file that is another than before.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Absolute, spelt below the project's root.
+    /// Absolute, below the project's root as spelt there.
     pub path: PathBuf,
-    /// Where it was before, when it was moved; `before` is what was there, and nothing is there
-    /// now (no change of its own tells that).
+    /// The old path of a moved file; `before` is the state there. The old path does not exist now,
+    /// and has no change of its own.
     pub from: Option<PathBuf>,
     pub before: FileState,
     pub after: FileState,
 }
 
-/// A checkpoint that was taken.
+/// The result of taking a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The files it holds.
+    /// The number of files in it.
     pub files: usize,
-    /// What it does not cover, in a sentence for the user; `None` when it covers everything.
+    /// A sentence for the user about what it does not cover; `None` if it covers everything.
     pub limited: Option<String>,
 }
 
-/// What the user's repository has of a file under review.
+/// The versions of a file under review in the user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
     pub path: PathBuf,
-    /// In the index, then in HEAD; `None` where it has no such file.
+    /// The versions in the index and in HEAD; `None` if it does not exist there.
     pub index: Option<DiskText>,
     pub head: Option<DiskText>,
 }
 
-/// The review of a file, as it outlives this Neovim.
+/// The review of a file, as stored for a later Neovim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptReview {
     #[serde(with = "RawPath")]
     pub path: PathBuf,
-    /// Where the file was before the agent moved it.
+    /// The path before the agent moved the file.
     #[serde(with = "As::<Option<FromInto<OsString>>>")]
     pub from: Option<PathBuf>,
-    /// What the user has accepted so far.
+    /// The text the user has accepted so far.
     pub base: FileState,
-    /// The text that was under review, unsaved lines of its buffer included: what is another one
-    /// later is not the agent's. `None` when it is not known.
-    /// Not serialized, as [`DiskText::text`].
+    /// The text under review, including unsaved lines of its buffer: later differences from it are
+    /// not the agent's. `None` if unknown. Not serialized, like [`DiskText::text`].
     #[serde(skip)]
     pub current: Option<Text>,
-    /// The agent has deleted it: else, if it is gone by now, somebody else has.
+    /// The agent deleted the file; otherwise, if it is missing, another program did.
     pub is_deleted: bool,
 }
 
-/// What happened to a file as a whole, next to its hunks.
+/// A change of a file as a whole, in addition to its hunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whole {
     Created,
     Deleted,
-    /// It was there before.
+    /// The file was at this path before.
     Moved(PathBuf),
-    /// Its permission bits were these, and are these.
+    /// The old and new permission bits.
     Mode(u32, u32),
-    /// Its line ends, byte order mark, final newline or encoding are others, in words.
+    /// Its line ends, byte order mark, final newline or encoding changed, as described.
     Format(String),
-    /// Its content is no text; whether the old one can be brought back.
+    /// Its content is binary; `kept` if the old one can be restored.
     Binary {
         kept: bool,
     },
@@ -118,7 +117,7 @@ pub enum Whole {
 }
 
 impl FileState {
-    /// Nothing is there.
+    /// Returns the state of a path that does not exist.
     pub fn missing() -> Self {
         Self {
             body: Body::Missing,
