@@ -1,4 +1,4 @@
-//! Agents that die, cannot start, or cannot be used: what is said, and what goes on.
+//! Agents that die, cannot start, or cannot be used: what the user sees, and what still works.
 
 use super::*;
 
@@ -61,13 +61,14 @@ fn a_choice_goes_on_when_an_agent_dies() {
     nvim.wait_text("2: b");
     let die = nvim.project.root().join("agents/die");
     std::fs::write(die, "").unwrap();
-    // Before 0.11 nothing else runs while Neovim waits there: what ends, ends afterwards.
+    // Before 0.11 Neovim runs nothing else while it waits there; the agent's end is processed
+    // after.
     nvim.wait("the end of the agent", || {
         nvim.blocked() || nvim.messages().contains("ended unexpectedly")
     });
     nvim.keys("2<CR>");
     nvim.wait("the answer", || {
-        // What has scrolled the screen may ask for a key.
+        // After the screen has scrolled, Neovim may wait for a key.
         if nvim.blocked() {
             nvim.input("<CR>");
             return false;
@@ -99,7 +100,7 @@ fn an_agent_that_dies_when_idle_is_started_by_the_next_prompt() {
     nvim.quit();
 }
 
-/// Checks what is said of an agent that cannot be started, in one message and in the chat.
+/// Checks the message about an agent that cannot be started, in `:messages` and in the chat.
 #[track_caller]
 fn check_not_started(spec: Json, message: &str) {
     let nvim = Project::new()
@@ -143,7 +144,7 @@ fn a_program_that_is_gone_when_it_is_started_again_is_named() {
     nvim.quit();
 }
 
-/// Checks an agent that cannot be used: what its chat says, and that it is ended.
+/// Checks an agent that cannot be used: its chat has these lines, and its process has ended.
 #[track_caller]
 fn check_unusable(script: &str, lines: &[&str]) {
     let nvim = Project::new()
@@ -160,7 +161,7 @@ fn check_unusable(script: &str, lines: &[&str]) {
     }
     wait_said(&nvim, "A prompt waits");
     nvim.wait("the end of the process", || nvim.children().is_empty());
-    // Where the prompt came too late for the first process, it has started a second one.
+    // If the prompt came after the first process had ended, it started a second one.
     nvim.wait("the message", || !nvim.messages().is_empty());
     let mut messages: Vec<String> = nvim.messages().lines().map(str::to_owned).collect();
     messages.dedup();

@@ -1,4 +1,4 @@
-//! Agents end when they shall, with all they have started, and nobody else does.
+//! Agents end at the right time, with every process they started, and no other process ends.
 
 use super::*;
 

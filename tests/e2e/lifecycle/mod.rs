@@ -1,4 +1,4 @@
-//! Life and death of agents: none is left behind, and Neovim outlives every one of them.
+//! Life and death of agents: none is left behind, and Neovim survives all of them.
 
 mod deaths;
 mod ends;
@@ -13,14 +13,14 @@ use super::talk::{
     self, count, ended, go, open, prompt, said, start, status, transcript, wait_phase, wait_said,
 };
 
-/// Returns the processes Neovim has started that are agents of the tests.
+/// Returns the test agents among Neovim's child processes.
 fn agents(nvim: &Nvim) -> Vec<procs::Process> {
     let mut agents = nvim.children();
     agents.retain(|child| child.zombie || child.command.contains("acp-scripted"));
     agents
 }
 
-/// Returns the process id of the one agent.
+/// Returns the process id of the only agent.
 #[track_caller]
 fn agent(nvim: &Nvim) -> u32 {
     match &agents(nvim)[..] {

@@ -1,4 +1,4 @@
-//! What agents send: noise, requests nobody knows, messages of any size.
+//! Input from agents: noise, unknown requests, messages of any size.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn requests_nobody_knows_are_refused() {
     nvim.quit();
 }
 
-/// Types while `busy` holds, and returns how long the slowest key took to show.
+/// Types while `busy` holds, and returns the time the slowest key took to appear.
 #[track_caller]
 fn slowest_key(nvim: &Nvim, mut busy: impl FnMut() -> bool) -> Duration {
     let mut slowest = Duration::ZERO;

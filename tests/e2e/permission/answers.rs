@@ -1,4 +1,4 @@
-//! Questions and their answers: one after another, all at once, taken back, cancelled.
+//! Permission requests and their answers: one by one, all at once, withdrawn, cancelled.
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn a_key_meant_for_one_question_does_not_answer_the_next() {
     nvim.wait_text("+2 more");
     press(&nvim, "2");
     nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
-    // Pressed by mistake a second time.
+    // The same key pressed again by mistake.
     nvim.keys("2");
     assert_eq!(list(&nvim).as_array().unwrap().len(), 2);
     assert_eq!(here(&nvim), "acp-permission");

@@ -1,4 +1,4 @@
-//! When the window takes the keyboard: never while keys are meant for something else.
+//! The window takes the focus only while the user's keys are not meant for something else.
 
 use super::*;
 
@@ -14,8 +14,8 @@ fn the_focus_comes_after_rest_in_normal_mode_and_goes_back_after_the_answer() {
     nvim.quit();
 }
 
-/// Checks that `before` leaves the user in a mode in which the window stays out of the way, that
-/// what is typed goes to the text, and that `after` brings the focus.
+/// Checks that the window does not take the focus in the mode that `before` starts, that `typed`
+/// goes to the text, and that the window takes the focus after `after`.
 #[track_caller]
 fn check_mode(before: &str, typed: &str, after: &str, text: &[&str]) {
     let nvim = start(RUN);
@@ -72,7 +72,7 @@ fn a_mapping_that_waits_for_its_next_key_is_left_alone() {
     nvim.cmd("nnoremap gz1 <Cmd>call setline(1, 'mapped')<CR>");
     nvim.keys("gz");
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
-    // A request would end the mapping's wait: Neovim is left alone here, too.
+    // A request would end the mapping's wait, so the test sends none.
     nvim.wait("the question", || {
         !nvim.project.report("scripted").is_empty()
     });
@@ -107,7 +107,7 @@ fn keys_that_are_typed_as_it_appears_go_to_the_text() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
-    // Someone types on in normal mode: `x` deletes, `1` and `y` would be answers.
+    // The user goes on typing: in the window, `1` would be an answer.
     let start = Instant::now();
     let mut typed = 0;
     nvim.wait("a second of typing", || {

@@ -1,4 +1,4 @@
-//! The permission window: what it shows, when it takes the keyboard, how it is answered.
+//! The permission window: its content, when it takes the focus, and its answers.
 
 mod answers;
 mod focus;
@@ -12,11 +12,11 @@ use serde_json::{Value as Json, json};
 use super::harness::{Nvim, Project};
 use super::talk::{self, ended, here, open, status, wait_phase, wait_said, windows};
 
-/// How long the window takes no key after it has appeared.
+/// How long the window ignores keys after it has appeared.
 const REST: Duration = Duration::from_millis(300);
 
-/// Returns a Neovim whose agent asks `ask` (a step of a script, its answer awaited as `q`) as
-/// soon as the file `ask` is there.
+/// Returns a Neovim whose agent runs `ask` (a step of a script whose answer is awaited as `q`) once
+/// the file `ask` exists.
 #[track_caller]
 fn start(ask: &str) -> Nvim {
     let script = format!(
@@ -37,7 +37,7 @@ fn start(ask: &str) -> Nvim {
 const RUN: &str = r#"{"permission":{"toolCallId":"t","title":"Run the tests","kind":"execute","rawInput":{"command":"cargo test --all"}},"as":"q"}
 {"await":"q","choice":"allow_once"}"#;
 
-/// Lets the agent ask and waits until the window is there.
+/// Lets the agent ask, and waits for the window.
 #[track_caller]
 fn ask(nvim: &Nvim) {
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
@@ -76,7 +76,7 @@ fn asked(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(lines).expect("lines are strings")
 }
 
-/// Watches for a while, in which the window must not get the focus.
+/// Checks for a while that the window does not get the focus.
 #[track_caller]
 fn check_no_focus(nvim: &Nvim) {
     let start = Instant::now();
@@ -86,7 +86,7 @@ fn check_no_focus(nvim: &Nvim) {
     });
 }
 
-/// Presses a key once the window takes it.
+/// Presses a key once the window accepts keys.
 #[track_caller]
 pub fn press(nvim: &Nvim, key: &str) {
     wait_focus(nvim);

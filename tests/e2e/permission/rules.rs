@@ -1,8 +1,8 @@
-//! Rules of the configuration answer in the user's place, and say so.
+//! Configured rules answer for the user, and the chat reports it.
 
 use super::*;
 
-/// Returns a Neovim with these rules whose agent goes through `steps` in its first turn.
+/// Returns a Neovim with these rules whose agent runs `steps` in its first turn.
 #[track_caller]
 fn ruled(rules: &Json, steps: &str) -> Nvim {
     let script =
@@ -11,7 +11,7 @@ fn ruled(rules: &Json, steps: &str) -> Nvim {
         .file("src/a.txt", "one two\nthree\n")
         .config("permissions", json!({ "rules": rules }))
         .agent("scripted", &script)
-        // Room for what is wrong in a configuration: else Neovim waits for a key.
+        // Room for messages about invalid options; otherwise Neovim waits for a key.
         .before("set cmdheight=5")
         .start();
     nvim.cmd("edit src/a.txt");
@@ -54,7 +54,7 @@ fn a_rule_answers_and_the_chat_the_log_and_an_event_say_so() {
         ]
     );
     assert!(!is_open(&nvim));
-    // Nothing is left in the file of what was proposed.
+    // No proposal is left in the file.
     assert_eq!(nvim.lua("return #require('acp').review.hunks()", ()), 0);
     nvim.cmd("Acp log");
     nvim.wait_text("Rejected by rule 3");

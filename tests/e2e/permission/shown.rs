@@ -1,4 +1,4 @@
-//! What the window shows, and where.
+//! The window's content and position.
 
 use super::*;
 
@@ -109,7 +109,7 @@ fn a_diff_of_five_thousand_lines_can_be_read_and_answered() {
     ));
     ask(&nvim);
     nvim.wait_text("+ changed 0");
-    // The options are beyond the end of the window: its border has them.
+    // The options are below the window's last line, so its border shows them.
     nvim.wait_text("1/y Allow once");
     wait_focus(&nvim);
     nvim.keys("G");

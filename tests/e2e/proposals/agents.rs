@@ -1,11 +1,11 @@
-//! Proposals as real agents make them: each with its own way to ask and to write.
+//! Proposals of real agents, each of which asks and writes differently.
 
 use super::*;
 
 const AFTER: &str = "one\nTWO\nthree\nfour\nfive\nsix\n";
 
-/// Checks that of two proposed changes of a file, written to disk by the agent itself, the
-/// rejected one is put back.
+/// Has an agent propose two changes and write both to disk itself; checks that the rejected one is
+/// reverted.
 #[track_caller]
 fn check_written_to_disk(ask: Json, extra: &[Json]) {
     let mut script = Script::new();
@@ -27,7 +27,7 @@ fn check_written_to_disk(ask: Json, extra: &[Json]) {
     wait_file(&nvim, "a.txt", AFTER);
     wait_states(&nvim, json!([]));
     assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
-    // Nor does anything ask about the file on disk.
+    // Checking the file on disk causes no question either.
     nvim.cmd("checktime");
     assert_eq!(nvim.messages(), "");
     nvim.quit();

@@ -1,4 +1,4 @@
-//! Deciding about proposals: by hunk, by file, all; and what comes of it in the file.
+//! Decisions about proposals: by hunk, by file, all at once; and their effect on the file.
 
 use super::*;
 
@@ -9,8 +9,8 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
 }
 
-/// Checks that `decide` gives the agent this answer, and what `a.txt` and the review have when
-/// the agent has written, if it may.
+/// Checks that after `decide` the agent receives this answer, and that `a.txt` has this text and
+/// the review is empty once the agent has written, if it may.
 #[track_caller]
 fn check(decide: impl FnOnce(&Nvim), option: &str, after: &str) {
     let mut script = Script::new()
@@ -87,7 +87,7 @@ fn the_users_edits_meanwhile_stay() {
     want.extend(lines(MIXED));
     wait_lines(&nvim, &want);
     wait_states(&nvim, json!([]));
-    // An undo brings what was rejected, to be reviewed.
+    // Undo restores the rejected hunk, for review.
     nvim.keys("u");
     wait_states(&nvim, json!([["a.txt", 5, "pending"]]));
     nvim.quit();
@@ -193,7 +193,7 @@ fn a_cancel_takes_the_preview_away() {
     wait_answered(&nvim);
     wait_states(&nvim, json!([]));
     nvim.wait("the preview to be gone", || !nvim.screen().has("proposed"));
-    // Its keys go with it.
+    // Its keymaps are removed with it.
     assert_eq!(nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()), "");
     nvim.quit();
 }

@@ -1,4 +1,4 @@
-//! Proposals in the review list: seen, visited and decided about there.
+//! Proposals in the review list: shown, visited and decided there.
 
 use super::*;
 

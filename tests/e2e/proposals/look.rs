@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Starts with a question about changes of `a.txt`, which has this text and is alone on a screen.
+/// Opens the question about changes to `a.txt`, which has this text and fills the screen.
 #[track_caller]
 fn alone(text: &str, diffs: &[Json]) -> Nvim {
     let script = Script::new()
@@ -26,7 +26,7 @@ fn alone(text: &str, diffs: &[Json]) -> Nvim {
     nvim
 }
 
-/// Compares the upper rows of the screen with the snapshot of the test.
+/// Compares the upper rows of the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr, $rows:expr) => {
         $nvim.lua("vim.cmd.redraw()", ());
@@ -55,7 +55,7 @@ fn the_question_stands_aside_for_the_file() {
     nvim.wait_text("proposed 1/1");
     nvim.wait("the window aside", || !nvim.screen().has("+ TWO"));
     insta::assert_snapshot!(nvim.screen().rows()[..22].join("\n"));
-    // Asked for, it is there in full.
+    // The command shows the full question.
     nvim.cmd("Acp permission");
     nvim.wait_text("+ TWO");
     nvim.wait_text("gf shows it in the file");

@@ -1,5 +1,5 @@
-//! Proposals: what an agent asks to change is shown in the file it would change, and decided
-//! about there, before anything is written.
+//! Proposals: a change the agent asks permission for is shown in its file, and decided there before
+//! anything is written.
 
 mod agents;
 mod decide;
@@ -15,10 +15,10 @@ use crate::permission::press;
 use crate::review::{wait_file, wait_shown};
 use crate::talk::{self, here, windows};
 
-/// The file that most tests begin with.
+/// The file most tests start with.
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 
-/// [`OLD`] as the agent wants it: two lines changed, one added.
+/// [`OLD`] with the agent's changes: two lines changed, one added.
 const NEW: &str = "one\nTWO\nthree\nFOUR\nfive\nsix\nseven\n";
 
 fn diff(path: &str, old: Option<&str>, new: &str) -> Json {
@@ -26,7 +26,7 @@ fn diff(path: &str, old: Option<&str>, new: &str) -> Json {
     json!({ "type": "diff", "path": path, "oldText": old, "newText": new })
 }
 
-/// Returns the step with which an agent asks to make these changes.
+/// Returns the step in which an agent asks to make these changes.
 fn permission(id: &str, diffs: &[Json]) -> Json {
     json!({
         "permission": {
@@ -55,7 +55,7 @@ fn asked_in(project: Project, script: Script) -> Nvim {
     nvim
 }
 
-/// Waits for the window that asks, leaves it, and goes to the file.
+/// Waits for the permission window, leaves it, and goes to the file.
 #[track_caller]
 fn to_file(nvim: &Nvim) {
     wait_asked(nvim);
@@ -65,7 +65,7 @@ fn to_file(nvim: &Nvim) {
     wait_shown(nvim);
 }
 
-/// Waits until the window that asks has the focus.
+/// Waits until the permission window has the focus.
 #[track_caller]
 fn wait_asked(nvim: &Nvim) {
     nvim.wait("the window to have the focus", || {
@@ -80,7 +80,7 @@ fn wait_answered(nvim: &Nvim) {
     });
 }
 
-/// Returns what the API tells of hunks: file, row, state.
+/// Returns the API's list of hunks: file, row, state.
 #[track_caller]
 fn states(nvim: &Nvim) -> Json {
     nvim.lua(
@@ -93,7 +93,7 @@ fn states(nvim: &Nvim) -> Json {
 
 #[track_caller]
 fn check_nothing_proposed(nvim: &Nvim) {
-    // An empty Lua table may be a list or a map.
+    // An empty Lua table may arrive as a list or an object.
     let there = states(nvim);
     assert!(there == json!([]) || there == json!({}), "{there}");
 }
@@ -103,7 +103,7 @@ fn wait_states(nvim: &Nvim, want: Json) {
     let mut last = Json::Null;
     nvim.wait(&format!("hunks {want}"), || {
         last = states(nvim);
-        // An empty Lua table may be a list or a map.
+        // An empty Lua table may arrive as a list or an object.
         last == want || want == json!([]) && last == json!({})
     });
 }

@@ -1,4 +1,4 @@
-//! Where proposals are shown: in loaded buffers, on request, or at once.
+//! Where proposals appear: in loaded buffers, on request, or immediately.
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn a_key_goes_to_the_first_file_and_then_to_the_next() {
     );
     assert_eq!(nvim.buf_lines(0), [""]);
     assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
-    // Never in the chat's windows.
+    // The preview never uses the chat's windows.
     let kinds = windows(&nvim);
     assert!(kinds.contains(&"acp-chat".to_owned()), "{kinds:?}");
     assert!(kinds.contains(&"acp-input".to_owned()), "{kinds:?}");
@@ -89,7 +89,7 @@ fn a_file_is_opened_at_once_where_that_is_wanted() {
         (),
     );
     let names: Vec<String> = serde_json::from_value(names).unwrap();
-    // The file the user was in is still there.
+    // The user's file keeps its window.
     assert!(names.contains(&"a.txt".to_owned()), "{names:?}");
     assert!(names.contains(&"b.txt".to_owned()), "{names:?}");
     nvim.quit();

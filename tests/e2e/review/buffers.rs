@@ -1,4 +1,4 @@
-//! Reviews follow their buffers: loaded, wiped out, read again, renamed.
+//! Reviews follow their buffers: loaded, wiped out, reloaded, renamed.
 
 use serde_json::json;
 
@@ -10,8 +10,8 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
 }
 
-/// Waits until the four hunks from `OLD` to `NEW` stand in the current buffer, and that they can
-/// be decided there.
+/// Waits until the current buffer shows the four hunks from `OLD` to `NEW`, and checks that one can
+/// be rejected there.
 #[track_caller]
 fn check_review(nvim: &Nvim) {
     wait_shown(nvim);
@@ -133,7 +133,7 @@ fn a_buffer_that_gets_another_name_leaves_the_review_with_the_file() {
     nvim.wait("four hunks of the file", || {
         hunks(&nvim).as_array().map(Vec::len) == Some(4)
     });
-    // What is done to the buffer now is not done to the file.
+    // Changes to the buffer no longer affect the file.
     nvim.keys("ggdG");
     nvim.cmd("Acp reject all");
     wait_file(&nvim, "a.txt", OLD);
@@ -221,7 +221,7 @@ fn a_write_that_changes_every_other_line_of_a_large_file_is_shown_and_rejected()
 fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
-    // Neovim has such keys of its own, for all buffers.
+    // Neovim has global keymaps for the same keys.
     let local = "return vim.fn.maparg(..., 'n', false, true).buffer == 1";
     let mapped = |key: &str| nvim.lua(local, (key,)) == true;
     nvim.wait("the keys", || mapped("]a"));
@@ -256,7 +256,7 @@ fn the_users_own_mapping_comes_back_after_the_review() {
     nvim.quit();
 }
 
-/// What the client believes of a buffer is the buffer, whatever is done to it.
+/// The core's mirror of a buffer equals the buffer after every kind of change.
 #[test]
 fn the_mirror_follows_every_kind_of_change() {
     let changes = [

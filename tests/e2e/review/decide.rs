@@ -55,7 +55,7 @@ fn a_deletion_is_decided_from_the_line_below_it() {
     nvim.quit();
 }
 
-/// Checks one way to decide about a whole file.
+/// Checks one way to decide a whole file.
 #[track_caller]
 fn check_whole(decide: impl FnOnce(&Nvim), after: &str) {
     let nvim = reviewed(OLD, NEW);
@@ -194,21 +194,21 @@ fn a_created_file_that_is_rejected_in_its_buffer_is_deleted() {
     last_turn(&nvim);
     nvim.cmd("edit b.txt");
     nvim.wait_text("1/1");
-    // As if there were no autocommand, only that it is told of.
+    // Records that Neovim noticed, and shows the default prompt.
     nvim.cmd("autocmd FileChangedShell * let g:reason = v:fcs_reason | let v:fcs_choice = 'ask'");
     nvim.keys("\\r");
     let path = nvim.project.path("b.txt");
     nvim.wait("the file to be gone", || !path.exists());
     wait_lines(&nvim, &[""]);
     wait_hunks(&nvim, json!([]));
-    // Nothing keeps Neovim from quitting, and nothing is complained about.
+    // Neovim can quit, and shows no error.
     assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
     nvim.wait("Neovim to notice that the file is gone", || {
         nvim.lua("return vim.g.reason", ()) == "deleted"
     });
     nvim.cmd("checktime");
     assert_eq!(nvim.messages(), "");
-    // It comes back by undo, as the agent's.
+    // Undo restores the text, under review as the agent's.
     nvim.keys("u");
     wait_lines(&nvim, &["a", "b"]);
     wait_hunks(&nvim, json!([[0, [], ["a", "b"], "pending"]]));
@@ -323,7 +323,7 @@ fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
 #[test]
 fn a_reject_does_not_overwrite_what_others_wrote_under_the_buffer() {
     let nvim = reviewed(OLD, NEW);
-    // As long as it is being written, it is not merged.
+    // While the file is held open for writing, it is not merged.
     let path = nvim.project.path("a.txt");
     let mut file = std::fs::File::create(&path).expect("it can be written");
     file.write_all(b"others\n").expect("it can be written");
@@ -387,7 +387,7 @@ fn what_the_api_tells_is_current_when_a_change_is_announced() {
     last_turn(&nvim);
     let seen = || nvim.lua("return vim.g.seen", ());
     nvim.wait("both files", || seen().as_array().map(Vec::len) == Some(2));
-    // What is told may be newer than what is announced: the second write may be there already.
+    // The API may be newer than the event, so the second write may already be included.
     let first = seen()[0].clone();
     let alone = json!(["a.txt", 4, 4, 4, 4]);
     assert!(
@@ -459,7 +459,7 @@ fn lines_of_a_hunk_are_accepted_alone() {
 #[test]
 fn lines_of_a_hunk_are_rejected_alone_and_one_undo_brings_them_back() {
     let nvim = reviewed(OLD, BLOCK);
-    // Upwards, from a column to another.
+    // Select upwards, with the ends in different columns.
     nvim.keys("4Gvk\\r");
     let left = "one\nA\nthree\nfour\nfive\nsix\nseven\n";
     wait_lines(&nvim, &lines(left));

@@ -1,4 +1,4 @@
-//! What was rejected is told with the next prompt, and the chat says so before.
+//! Rejected hunks are sent with the next prompt, and the chat announces it.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::harness::{Nvim, Project};
 
 const OLD: &str = "one\ntwo\nthree\nfour\n";
 
-/// Starts with a hunk of `a.txt` rejected; the agent's second turn wants `blocks`.
+/// Rejects a hunk of `a.txt`; the agent's second turn expects `blocks`.
 #[track_caller]
 fn rejected(project: Project, blocks: serde_json::Value) -> Nvim {
     let script = Script::new()
@@ -44,7 +44,7 @@ fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
     }
     prompt(&nvim);
     nvim.wait_script("agent");
-    // The line of a closed fold is cut on the screen.
+    // The screen cuts off the line of a closed fold, so read the buffer.
     let said = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
             if vim.bo[buf].filetype == 'acp-chat' then
                 return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '|')

@@ -1,4 +1,4 @@
-//! How hunks look: snapshots of text and highlights, and what stays in sight.
+//! The look of hunks: snapshots of text and highlights, and the lines that stay visible.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{NEW, OLD, reviewed_in, row, wait_shown};
 use crate::files::{Script, go_on, last_turn, prompt, start, wait_lines, wait_pause};
 use crate::harness::{Nvim, Project};
 
-/// Starts with `a.txt` changed from `old` to `new`, in the only window of a small screen.
+/// Has the agent change `a.txt` from `old` to `new`, in the only window of a small screen.
 #[track_caller]
 fn alone(init: &str, old: &str, new: &str) -> Nvim {
     let project = Project::new().size(46, 14).before(init);
@@ -15,32 +15,32 @@ fn alone(init: &str, old: &str, new: &str) -> Nvim {
     nvim
 }
 
-/// Closes all windows but the current one, and waits until its hunks are on the screen, and the
-/// agent's mark is not: its turn is over.
+/// Closes all other windows, then waits until the screen shows the current one's hunks and, since
+/// the turn is over, no mark of the agent.
 #[track_caller]
 fn only(nvim: &Nvim) {
     wait_shown(nvim);
     nvim.cmd("only | redraw");
-    // From here on the screen shows this window; a lower one could hide the line with the mark.
+    // After this request the screen shows only this window; a lower one could hide the mark's line.
     nvim.mode();
     nvim.wait("the end of the turn on the screen", || {
         let screen = nvim.screen();
         screen.has("1/") && !screen.has("▶")
     });
-    // A message of a time before the last redraw is gone then.
+    // Clears a message that an earlier redraw left on the screen.
     nvim.keys("<C-l>");
     nvim.mode();
 }
 
-/// Compares the screen with the snapshot of the test.
+/// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
-        // What is drawn in answer to the last question has come when the next one is answered.
+        // What a request draws has arrived once the next request is answered.
         $nvim.lua("vim.cmd.redraw()", ());
         $nvim.mode();
-        // Without the statusline, which is not ours.
+        // Leave out the status line, which is not part of the review.
         let screen = $nvim.screen();
-        // Before 0.11 a sign's group was on the screen alone.
+        // Before 0.11 Neovim showed only a sign's own group.
         let shown = screen.dump(0..screen.height - 2).replace("SignColumn+", "");
         insta::assert_snapshot!(shown);
     };
@@ -157,7 +157,7 @@ fn removed_lines_above_the_first_come_into_sight_again() {
     nvim.wait("the end", || !nvim.screen().has("gone 1"));
     nvim.keys("gg");
     nvim.wait_text("gone 1");
-    // Scrolling away from them is possible all the same.
+    // The user can still scroll past them.
     nvim.keys("<C-e><C-e><C-e>");
     nvim.wait("them to be scrolled away", || !nvim.screen().has("gone 2"));
     nvim.keys("G");
@@ -170,7 +170,7 @@ fn removed_lines_above_the_first_come_into_sight_again() {
 #[test]
 fn what_is_shown_stands_right_after_every_edit() {
     let nvim = alone("set nomore", OLD, NEW);
-    // The row of each sign, in screen order, is the row of its hunk.
+    // Each sign, in screen order, is on its hunk's row.
     let expected = || {
         nvim.lua(
             "local seen = {}

@@ -1,4 +1,4 @@
-//! The inline review: what the agent changed, to be accepted or rejected where it stands.
+//! The inline review: the agent's changes, accepted or rejected in place.
 
 mod buffers;
 mod decide;
@@ -11,10 +11,10 @@ mod walk;
 use crate::files::{Script, last_turn, start, wait_lines};
 use crate::harness::{Nvim, Project};
 
-/// The file every review here begins with: seven lines.
+/// The file each review here starts with: seven lines.
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// [`OLD`] as the agent leaves it: two lines changed, one deleted, one added.
+/// [`OLD`] with the agent's changes: two lines changed, one deleted, one added.
 const NEW: &str = "one\nTWO\nthree\nFOUR\nfive\nseven\neight\n";
 
 /// Starts Neovim on `a.txt`, which the agent has changed from `old` to `new`.
@@ -23,7 +23,7 @@ fn reviewed(old: &str, new: &str) -> Nvim {
     reviewed_in(Project::new(), old, new)
 }
 
-/// Does as [`reviewed`] in a project of the test's own.
+/// Like [`reviewed`], in the given project.
 #[track_caller]
 fn reviewed_in(project: Project, old: &str, new: &str) -> Nvim {
     let script = Script::new().writes("a.txt", new).done();
@@ -47,8 +47,8 @@ pub fn wait_shown(nvim: &Nvim) {
     nvim.wait("hunks in the buffer", || nvim.lua(marks, ()) != 0);
 }
 
-/// Waits until what changes on disk is no longer the agent's: the checkpoint behind its turn has
-/// been taken, and all that it did is told. The project's log level must be `debug`.
+/// Waits until changes on disk are no longer attributed to the agent: the checkpoint after its turn
+/// has been taken, and all its changes are reported. The project's log level must be `debug`.
 #[track_caller]
 pub fn wait_window_closed(nvim: &Nvim) {
     let log = nvim.project.root().join("state/nvim/acp.log");

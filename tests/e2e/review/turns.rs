@@ -1,4 +1,4 @@
-//! Turns decided and undone as a whole.
+//! Whole turns, decided and undone.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::harness::{Nvim, Project};
 
 const OLD: &str = "one\ntwo\nthree\nfour\n";
 
-/// Two turns: the first changes line 1, the second line 3, and makes a file.
+/// Runs two turns: the first changes line 1, the second changes line 3 and creates a file.
 #[track_caller]
 fn two_turns() -> Nvim {
     let script = Script::new()

@@ -1,4 +1,4 @@
-//! Undo and redo bring the review back to what it was with that text.
+//! Undo and redo restore the review that belongs to the restored text.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
 }
 
-/// Waits until there are so many hunks.
+/// Waits until there are `count` hunks.
 #[track_caller]
 fn wait_count(nvim: &Nvim, count: usize) {
     nvim.wait(&format!("{count} hunks"), || {

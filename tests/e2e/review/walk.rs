@@ -1,4 +1,4 @@
-//! Going from hunk to hunk, through files and from anywhere.
+//! Moving from hunk to hunk, across files and from any window.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{NEW, OLD, reviewed, row};
 use crate::files::{Script, last_turn, start};
 use crate::harness::{Nvim, Project};
 
-/// Starts with three files the agent has changed, the first in the current window.
+/// Has the agent change three files; the first is in the current window.
 #[track_caller]
 fn three_files(init: &str) -> Nvim {
     let script = Script::new()
@@ -26,7 +26,7 @@ fn three_files(init: &str) -> Nvim {
     nvim
 }
 
-/// Checks the file and the row that each of these keys leads to.
+/// Checks the file and the row that each key leads to.
 #[track_caller]
 fn check_walk(nvim: &Nvim, steps: &[(&str, &str, usize)]) {
     for (step, (keys, file, at)) in steps.iter().enumerate() {

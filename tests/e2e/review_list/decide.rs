@@ -1,10 +1,10 @@
-//! What the keys of the list do.
+//! The keys of the list.
 
 use super::{changed, listed, wait_at};
 use crate::harness::{Nvim, Project};
 use crate::review::{row, wait_file};
 
-/// Waits until the list has as many hunks.
+/// Waits until there are `count` hunks.
 #[track_caller]
 fn wait_count(nvim: &Nvim, count: usize) {
     let all = "return #require('acp').review.hunks()";
@@ -18,7 +18,7 @@ fn a_hunk_and_a_file_are_decided_where_the_cursor_is() {
     wait_at(&nvim, "a.txt");
     nvim.keys("ja");
     wait_count(&nvim, 3);
-    // What stood below it has taken its place.
+    // The next hunk has moved up to the cursor.
     wait_at(&nvim, "FIVE");
     nvim.keys("r");
     wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nfive\nsix\n");

@@ -1,10 +1,10 @@
-//! How the list and its preview look.
+//! The look of the list and its preview.
 
 use super::{changed, wait_at};
 use crate::files::{Script, start};
 use crate::harness::{Nvim, Project};
 
-/// Compares the screen with the snapshot of the test.
+/// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
         $nvim.lua("vim.cmd.redraw()", ());
@@ -22,7 +22,7 @@ fn small() -> Project {
         .before("set nomore laststatus=0")
 }
 
-/// Leaves the list and its preview on the screen, and one window with a file.
+/// Leaves only the list, its preview, and one window with a file.
 #[track_caller]
 fn without_chat(nvim: &Nvim) {
     nvim.lua(
@@ -69,7 +69,7 @@ fn the_keys_are_shown_on_demand() {
     nvim.wait_text("Review · 3 files");
     nvim.keys("?");
     nvim.wait_text("Takes the last decision back");
-    // The preview comes without the focus, too.
+    // The preview also appears while the list does not have the focus.
     nvim.wait_text("+ TWO");
     check!(nvim);
     nvim.keys("q");

@@ -1,4 +1,4 @@
-//! The review list: a window with every file and hunk, where they are decided.
+//! The review list: a window in which every file and hunk can be decided.
 
 mod decide;
 mod look;
@@ -6,7 +6,7 @@ mod look;
 use crate::files::{Script, last_turn, start};
 use crate::harness::{Nvim, Project};
 
-/// Starts with three files the agent has changed, none of them in a window, and opens the list.
+/// Has the agent change three files, none of them in a window, and opens the list.
 #[track_caller]
 fn listed(project: Project) -> Nvim {
     let nvim = changed(project);
@@ -15,7 +15,7 @@ fn listed(project: Project) -> Nvim {
     nvim
 }
 
-/// Starts with the three files changed.
+/// Has the agent change the three files.
 #[track_caller]
 fn changed(project: Project) -> Nvim {
     let script = Script::new()
@@ -34,7 +34,7 @@ fn changed(project: Project) -> Nvim {
     nvim
 }
 
-/// Waits until the cursor's line has this text.
+/// Waits until the cursor's line contains this text.
 #[track_caller]
 fn wait_at(nvim: &Nvim, text: &str) {
     nvim.wait(&format!("the cursor to be at {text:?}"), || {

@@ -1,4 +1,4 @@
-//! What reaches the user's repository is accepted, if it is the user who has brought it there.
+//! Changes the user stages or commits are accepted; the agent's own commits accept nothing.
 
 use serde_json::json;
 
@@ -10,10 +10,10 @@ use crate::review::{wait_file, wait_window_closed};
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
 const NEW: &str = "one\nTWO\nthree\nfour\nfive\nsix\nSEVEN\neight\n";
 
-/// The first of the agent's two hunks, as `git add --patch` would put it into the index.
+/// The first of the agent's two hunks, as `git add --patch` would stage it.
 const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
 
-/// Starts on a committed file of which the agent changes two lines, by a command.
+/// Has the agent change two lines of a committed file with a command, followed by `then`.
 #[track_caller]
 fn changed(then: &str) -> Nvim {
     let write = format!("sed -i -e s/two/TWO/ -e s/seven/SEVEN/ a.txt; {then}");
@@ -29,7 +29,7 @@ fn changed(then: &str) -> Nvim {
     nvim
 }
 
-/// Returns how often git was asked what it has of this many files under review.
+/// Returns how often git has been asked about this many files under review.
 fn asked(nvim: &Nvim, files: usize) -> usize {
     let log = nvim.project.root().join("state/nvim/acp.log");
     let log = std::fs::read_to_string(log).unwrap_or_default();
@@ -37,8 +37,8 @@ fn asked(nvim: &Nvim, files: usize) -> usize {
         .count()
 }
 
-/// Waits until it is known what the repository has of the files under review: only what gets
-/// there later is accepted.
+/// Waits until git has been asked about the files under review: only changes that reach the
+/// repository later are accepted.
 #[track_caller]
 fn wait_asked(nvim: &Nvim, files: usize) {
     nvim.wait("git to be asked", || asked(nvim, files) > 0);
@@ -51,7 +51,7 @@ fn both() -> serde_json::Value {
     ])
 }
 
-/// Puts the first hunk alone into the index.
+/// Stages only the first hunk.
 #[track_caller]
 fn stage_first(nvim: &Nvim) {
     let patch = nvim.project.root().join("first.patch");
@@ -97,7 +97,7 @@ fn what_the_agent_commits_itself_is_not_accepted() {
     wait_hunks(&nvim, both());
     wait_asked(&nvim, 1);
     assert_eq!(git(&nvim.project, &["status", "--short"]), "");
-    // A commit of something else does not accept it either.
+    // Committing another file does not accept it either.
     std::fs::write(nvim.project.path("b.txt"), "b\n").expect("it can be written");
     git(&nvim.project, &["add", "b.txt"]);
     let before = asked(&nvim, 1);

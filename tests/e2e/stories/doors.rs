@@ -1,4 +1,5 @@
-//! What holds by whichever door a change comes: asked for first, through the client, on disk.
+//! Guarantees that hold for every way a change arrives: asked for first, through the client, on
+//! disk.
 
 use serde_json::{Value as Json, json};
 
@@ -11,14 +12,14 @@ const DOORS: [Door; 3] = [Door::Asked, Door::Client, Door::Disk];
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const NEW: &str = "one\nTWO\nthree\nfour\nFIVE\nsix\n";
 
-/// A way for a change to come.
+/// The ways a change arrives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Door {
-    /// The user is asked, allows it, and the agent writes to disk.
+    /// The agent asks, the user allows it, and the agent writes to disk.
     Asked,
     /// `fs/write_text_file`.
     Client,
-    /// The agent writes to disk without a word.
+    /// The agent writes to disk without asking.
     Disk,
 }
 
@@ -43,7 +44,7 @@ impl Door {
         }
     }
 
-    /// Starts on `a.txt`, which the agent will change from `old` to `new` in its first turn.
+    /// Opens `a.txt`, which the agent changes from `old` to `new` in its first turn.
     #[track_caller]
     fn start(self, old: &str, new: &str) -> Nvim {
         let script = self.write(Script::new(), "a.txt", Some(old), new);
@@ -51,7 +52,7 @@ impl Door {
         start(project.agent("agent", &script.done()), "a.txt")
     }
 
-    /// Lets the agent do a turn; the user allows all it asks for.
+    /// Runs a turn in which the user allows every request.
     #[track_caller]
     fn turn(self, nvim: &Nvim) {
         if self == Door::Asked {
@@ -69,7 +70,7 @@ impl Door {
         turn(nvim);
     }
 
-    /// Starts on `a.txt` as the agent has changed it, with its hunks in sight.
+    /// Opens `a.txt` and waits until the agent's change of it is shown as hunks.
     #[track_caller]
     fn changed(self, old: &str, new: &str) -> Nvim {
         let nvim = self.start(old, new);
@@ -279,8 +280,8 @@ fn an_overwritten_and_a_deleted_file_come_back() {
     }
 }
 
-/// Has one line changed by each door; on disk this must be one changed line as well, and the old
-/// bytes after a reject.
+/// Changes one line through a door; the review must show one changed line, the disk must have
+/// exactly `new`, and after a reject exactly `old`.
 #[track_caller]
 fn check_format(old: &[u8], new: &[u8]) {
     let text = |bytes: &[u8]| -> String {
@@ -292,7 +293,7 @@ fn check_format(old: &[u8], new: &[u8]) {
     };
     for door in [Door::Client, Door::Asked] {
         let script = match door {
-            // What an agent writes itself it writes byte by byte.
+            // The agent changes the file's bytes directly.
             Door::Asked | Door::Disk => {
                 let diff = json!({
                     "type": "diff", "path": "${cwd}/a.txt", "oldText": "two", "newText": "2",

@@ -1,4 +1,4 @@
-//! What a user lives through: whole stories, by whichever door an agent's changes come.
+//! Whole stories from the user's view, for every way an agent's changes arrive.
 
 mod commits;
 mod doors;
@@ -29,7 +29,7 @@ fn git(project: &Project, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Makes the project a repository that has all its files committed.
+/// Makes the project a repository with all its files committed.
 #[track_caller]
 fn committed(project: Project) -> Project {
     git(&project, &["init", "--quiet"]);
@@ -38,7 +38,7 @@ fn committed(project: Project) -> Project {
     project
 }
 
-/// Returns the lines of the review list, in a window of its own that is closed again.
+/// Opens the review list, closes it again, and returns its lines.
 #[track_caller]
 fn list(nvim: &Nvim) -> Vec<String> {
     nvim.cmd("Acp review");
@@ -58,7 +58,7 @@ fn list(nvim: &Nvim) -> Vec<String> {
     list
 }
 
-/// Waits until there is this much to review: files, hunks.
+/// Waits until this many files and hunks are under review.
 #[track_caller]
 fn wait_review(nvim: &Nvim, files: usize, hunks: usize) {
     let review = "local review = require('acp').status().review or {}

@@ -13,7 +13,7 @@ use crate::review::{wait_file, wait_shown};
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const NEW: &str = "one\nTWO\nthree\nfour\nFIVE\nsix\n";
 
-/// Starts on a file of which the agent changes two lines; it also makes a file, and deletes one.
+/// Has the agent change two lines of the open file, create a file, and delete one.
 #[track_caller]
 fn changed() -> Nvim {
     let command = "sed -i -e s/two/TWO/ -e s/five/FIVE/ a.txt; echo new > new.txt; rm gone.txt";
@@ -21,7 +21,7 @@ fn changed() -> Nvim {
     let project = Project::new()
         .file("a.txt", OLD)
         .file("gone.txt", "gone\n")
-        // Nothing is asked about the swap file of one that was killed.
+        // Suppress the question about the killed Neovim's swap file.
         .before("set shortmess+=A")
         .agent("agent", &script.done());
     let nvim = start(project, "a.txt");
@@ -32,7 +32,7 @@ fn changed() -> Nvim {
     nvim
 }
 
-/// Goes on in another Neovim in the same project, with `a.txt` open.
+/// Starts another Neovim in the same project and opens `a.txt`.
 #[track_caller]
 fn again(project: Rc<Project>, (files, hunks): (usize, usize)) -> Nvim {
     let nvim = Nvim::start(project);
@@ -60,8 +60,7 @@ fn kept(nvim: &Nvim) -> Vec<Vec<u8>> {
     found
 }
 
-/// Returns how many reviews a file of stored reviews has: after its magic number and its hash, it
-/// is packed JSON.
+/// Returns the number of reviews in a stored file: a magic number, a hash, and packed JSON.
 fn reviews_in(file: &[u8]) -> usize {
     let packed = file.get(8 + 32..).expect("a header");
     let json = lz4_flex::block::decompress_size_prepended(packed).expect("packed bytes");
@@ -69,7 +68,7 @@ fn reviews_in(file: &[u8]) -> usize {
     stored[1].as_array().expect("a list of reviews").len()
 }
 
-/// Kills Neovim as the system would, and its agent.
+/// Kills Neovim and its agent, as the system would.
 fn kill(mut nvim: Nvim) -> Rc<Project> {
     let agents = nvim.processes();
     nvim.kill();
@@ -79,7 +78,7 @@ fn kill(mut nvim: Nvim) -> Rc<Project> {
     Rc::clone(&nvim.project)
 }
 
-/// Checks that all three files are under review, and that a reject brings everything back.
+/// Checks that all three files are under review, and that rejecting all restores them.
 #[track_caller]
 fn check_all(nvim: Nvim) {
     let expected = [
@@ -133,7 +132,7 @@ fn what_was_decided_and_what_happened_meanwhile_is_known() {
     });
     let project = Rc::clone(&nvim.project);
     nvim.quit();
-    // The user goes on elsewhere.
+    // The user edits the file in another editor.
     let text = format!("{}theirs\n", NEW.replace("three", "THREE"));
     touch(&project.path("a.txt"), &text);
     let nvim = again(project, (3, 3));

@@ -1,4 +1,4 @@
-//! An agent that does everything by commands of the shell.
+//! An agent that does everything with shell commands.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use super::{committed, list, wait_review};
 use crate::files::{Script, start, turn, wait_lines};
 use crate::harness::{Nvim, Project};
 
-/// What the agent runs.
+/// The commands the agent runs.
 const COMMANDS: &str = "set -e
     sed -i -e 's/^two$/TWO/' -e 's/^five$/FIVE/' notes.txt
     sed -i 's/^two$/2/' src/lib.txt
@@ -21,7 +21,7 @@ const COMMANDS: &str = "set -e
 
 const NUMBERS: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 
-/// The files before, and after; `None` where there is none.
+/// The files before and after; `None` if the file does not exist.
 const FILES: [(&str, Option<&str>, Option<&str>); 9] = [
     ("data.bin", Some("a\0b"), Some("x\0y")),
     ("gone.txt", Some("nobody\nneeds me\n"), None),
@@ -55,7 +55,7 @@ fn project() -> Project {
         })
 }
 
-/// Starts on a file with an unsaved line of the user's, and lets the agent do all it does.
+/// Opens a file with an unsaved line of the user's, and runs all the agent's commands.
 #[track_caller]
 fn done() -> Nvim {
     let script = Script::new().step(json!({ "shell": COMMANDS }));
@@ -73,7 +73,7 @@ fn done() -> Nvim {
     nvim
 }
 
-/// Waits until the files on disk are as they were, or as the agent has left them.
+/// Waits until the files on disk are as before, or as the agent left them.
 #[track_caller]
 fn wait_files(nvim: &Nvim, is_before: bool) {
     for (name, before, after) in FILES {
@@ -124,7 +124,7 @@ fn all_it_did_is_rejected_and_the_users_line_stays() {
         &nvim,
         &["one", "two", "three", "four", "five", "six", "mine"],
     );
-    // Saving is left to the user, whose line is not saved either.
+    // The buffer has the user's unsaved line, so only the user saves it.
     nvim.keys("Gdd:write<CR>");
     wait_files(&nvim, true);
     nvim.quit();

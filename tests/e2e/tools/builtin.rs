@@ -1,9 +1,9 @@
-//! The tools that come with the plugin, in a Neovim with a user in it.
+//! The built-in tools, in a Neovim that a user is working in.
 
 use super::super::review;
 use super::*;
 
-/// Starts Neovim as [`start`] does, and a client beside the session's agent.
+/// Starts Neovim as [`start`] does, and a client in addition to the session's agent.
 #[track_caller]
 fn begin(project: Project) -> (Nvim, Client) {
     let nvim = start(project);
@@ -11,7 +11,7 @@ fn begin(project: Project) -> (Nvim, Client) {
     (nvim, client)
 }
 
-/// Returns a project in which these tools are not asked about.
+/// Returns a project in which these tools need no permission.
 fn allowing(tools: &[&str]) -> Project {
     let permissions: serde_json::Map<String, Json> = tools
         .iter()
@@ -20,14 +20,14 @@ fn allowing(tools: &[&str]) -> Project {
     project().config("tools", json!({ "permissions": permissions }))
 }
 
-/// Returns the data of an answer that is no error.
+/// Returns the data of a successful answer.
 #[track_caller]
 fn data(answer: &Json) -> &Json {
     assert_ne!(answer["isError"], true, "{answer}");
     &answer["structuredContent"]
 }
 
-/// Returns the words of an answer that is an error.
+/// Returns the text of an error.
 #[track_caller]
 fn error(answer: &Json) -> String {
     assert_eq!(answer["isError"], true, "{answer}");
@@ -40,7 +40,7 @@ fn lines(nvim: &Nvim) -> Vec<String> {
     nvim.buf_lines(0)
 }
 
-/// Returns what the windows show that have no file type of the plugin's.
+/// Returns the files in the windows, each with its cursor's line.
 #[track_caller]
 fn files_shown(nvim: &Nvim) -> Vec<String> {
     let code = "local out = {}
@@ -55,7 +55,7 @@ fn files_shown(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(nvim.lua(code, ())).expect("names")
 }
 
-/// Answers the question on the screen by keys, once the window takes them.
+/// Answers the form with keys, once its window accepts them.
 #[track_caller]
 fn answer_form(nvim: &Nvim, keys: &str) {
     nvim.wait("the form", || talk::here(nvim) == "acp-form");
@@ -202,7 +202,7 @@ fn nothing_moves_while_the_user_types() {
         (vec!["a.txt:1".to_owned()], "i".to_owned())
     );
     assert_eq!(lines(&nvim), ["half"]);
-    // What is waited for comes.
+    // The pending call continues.
     client.send(r#"call navigate {"path":"b.txt","line":2}"#);
     nvim.keys("<Esc>");
     assert_eq!(data(&client.answer(&nvim))["shown"], true);

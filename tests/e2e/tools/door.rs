@@ -1,4 +1,4 @@
-//! Who gets in: nobody without the token of an open session.
+//! Access control: only a client with the token of an open session gets in.
 
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,7 +12,7 @@ const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"touch","arguments":{}}}"#;
 
-/// Returns all that the socket says to somebody who begins with `hello`, until it closes.
+/// Sends `hello` and a few requests to the socket, and returns all output until it closes.
 #[track_caller]
 fn told(socket: &PathBuf, hello: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("somebody listens");
@@ -21,12 +21,12 @@ fn told(socket: &PathBuf, hello: &str) -> String {
         .expect("a time is given");
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     let lines = [hello, INITIALIZE, initialized, LIST, CALL].join("\n") + "\n";
-    // It may be closed before all is written.
+    // The socket may be closed before everything is written.
     let _ = stream.write_all(lines.as_bytes());
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
         Ok(_) => {}
-        // What was not read when it was closed.
+        // It was closed with unread input.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
         Err(error) => panic!("it is not closed: {error}"),
     }
@@ -55,7 +55,7 @@ fn a_process_without_the_token_gets_nothing() {
     let socket = PathBuf::from(variable(&server, "ACP_NVIM_SOCKET"));
     let token = variable(&server, "ACP_NVIM_TOKEN");
     assert!(token.len() >= 32, "long enough not to be guessed");
-    // Others cannot even see it.
+    // Other users cannot see it.
     let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&socket), 0o600);
     let folder = socket.parent().expect("a folder");
@@ -64,12 +64,12 @@ fn a_process_without_the_token_gets_nothing() {
         folder.metadata().expect("it is there").uid(),
         rustix::process::getuid().as_raw()
     );
-    // Without any token.
+    // No token.
     check_nothing(&nvim, &socket, INITIALIZE);
     check_nothing(&nvim, &socket, "");
     check_nothing(&nvim, &socket, "{}");
     check_nothing(&nvim, &socket, r#"{"token":null}"#);
-    // With a wrong one.
+    // A wrong token.
     check_nothing(&nvim, &socket, &hello(""));
     check_nothing(&nvim, &socket, &hello(&"0".repeat(token.len())));
     check_nothing(&nvim, &socket, &hello(&token[..token.len() - 1]));
@@ -79,13 +79,13 @@ fn a_process_without_the_token_gets_nothing() {
         &socket,
         &hello(&token.to_uppercase()).replace("token", "Token"),
     );
-    // The same lines with the right one: so it was the token.
+    // The same lines with the right token work, so the token was the reason.
     let answer = told_in(&socket, &hello(&token));
     assert!(answer.contains("\"touch\""), "{answer}");
     nvim.wait("the call", || {
         nvim.lua("return vim.g.touched or 0", ()) == 1
     });
-    // It is told to nobody but the agent.
+    // The token is in no log.
     let log = nvim.lua("return vim.fn.stdpath('log')", ());
     let logs = std::process::Command::new("grep")
         .args(["-rlF", &token])
@@ -97,7 +97,7 @@ fn a_process_without_the_token_gets_nothing() {
     assert!(!folder.exists(), "nothing is left");
 }
 
-/// Returns what the socket says up to the answer to the call.
+/// Sends `hello` and the requests, and returns the socket's output up to the answer to the call.
 #[track_caller]
 fn told_in(socket: &PathBuf, hello: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("somebody listens");
@@ -156,7 +156,7 @@ fn the_token_of_a_closed_session_opens_nothing() {
     client.wait_closed(&nvim);
     let socket = PathBuf::from(variable(&second, "ACP_NVIM_SOCKET"));
     check_nothing(&nvim, &socket, &hello(&variable(&second, "ACP_NVIM_TOKEN")));
-    // The other session's is as good as before.
+    // The other session's token is still valid.
     let client = Client::start(&nvim, &first);
     client.call(&nvim, "touch", &json!({}));
     assert_eq!(nvim.lua("return vim.g.touched", ()), 1);

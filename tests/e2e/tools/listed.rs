@@ -1,10 +1,10 @@
-//! Every built-in tool, listed and called through the proxy with good arguments and with bad ones.
+//! Every built-in tool, listed and called through the proxy with valid and with invalid arguments.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// A call with good arguments, and what its answer holds.
+/// A call with valid arguments, and a part of its answer.
 struct Good {
     name: &'static str,
     args: Json,
@@ -70,7 +70,7 @@ fn good_calls() -> Vec<Good> {
     ]
 }
 
-/// Returns calls with an argument that is wrong, and the field that must be named.
+/// Returns calls with an invalid argument, and the field that the error must name.
 fn bad_calls() -> Vec<(&'static str, Json, &'static str)> {
     let place = || json!({ "path": "code.txt", "line": "two", "symbol": "alpha" });
     vec![
@@ -125,7 +125,7 @@ fn bad_calls() -> Vec<(&'static str, Json, &'static str)> {
     ]
 }
 
-/// Answers the question that is open with what fits its fields.
+/// Answers the open question with a value that fits each field.
 #[track_caller]
 fn answer_question(nvim: &Nvim) {
     let open = &questions(nvim)[0];
@@ -160,7 +160,7 @@ fn call(nvim: &Nvim, client: &Client, name: &str, args: &Json) -> Json {
     answer.expect("it was waited for")
 }
 
-/// Starts Neovim with all that the tools can look at, and a client.
+/// Starts Neovim with a file, diagnostics and a language server for the tools, and a client.
 #[track_caller]
 fn start_with_code() -> (Nvim, Client) {
     let allowed = ["set_quickfix", "navigate", "edit", "rename", "code_action"];
@@ -205,7 +205,7 @@ fn every_built_in_tool_is_listed_and_called() {
     }
     let listed: BTreeSet<String> = client.names(&nvim).into_iter().collect();
     assert_eq!(called, listed);
-    // What they were to do is done.
+    // The calls had their effects.
     assert_eq!(nvim.project.read("b.txt"), "four\nFIVE\n");
     assert_eq!(nvim.project.read("code.txt"), "omega\nBETA omega\n");
     assert_eq!(
@@ -226,7 +226,7 @@ fn bad_arguments_are_told_by_field_and_no_handler_runs() {
         assert!(told.contains(field), "{name} {args}: {told}");
         called.insert(name.to_owned());
     }
-    // What takes no arguments cannot be called with bad ones.
+    // A tool without parameters has no invalid arguments.
     let list = client.ask(&nvim, "list");
     let has_fields = |tool: &&Json| {
         let fields = tool["inputSchema"]["properties"].as_object();

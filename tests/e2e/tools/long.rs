@@ -1,8 +1,8 @@
-//! Calls that take long: what goes on meanwhile, and how they end.
+//! Long calls: what runs during them, and how they end.
 
 use super::*;
 
-/// A handler that waits for a minute. It says in `vim.g.stopped` that it was told to stop.
+/// A tool that takes a minute; it sets `vim.g.stopped` when it is cancelled.
 const MINUTE: &str = "name = 'minute', title = 'Take a minute', description = 'x',
     read_only = true, time_limit = false,
     handler = function(_, ctx)
@@ -23,10 +23,10 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
     talk::prompt(&nvim, "call minute {}\ncall quick {}");
     wait_said(&nvim, "Take a minute");
     let began = Instant::now();
-    // Keys.
+    // Keys are processed.
     nvim.keys("ggOtyped<Esc>");
     assert_eq!(nvim.buf_lines(0), ["typed", "one", "two", "three"]);
-    // Another call of the same session, and what asks the user.
+    // Another call of the same session runs, and one that asks the user.
     let client = Client::start(&nvim, &server(&nvim));
     assert_eq!(text(&client.call(&nvim, "quick", &json!({}))), "q");
     let read = client.call(&nvim, "read_buffer", &json!({ "path": "a.txt" }));
@@ -38,7 +38,7 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
         (),
     );
     client.answer(&nvim);
-    // Another session of the same agent, with a turn of its own.
+    // Another session of the same agent runs a turn.
     nvim.cmd("tabnew | AcpChat! user");
     wait_phase(&nvim, "idle");
     talk::talk(&nvim, "call quick {}\nsay from another session");
@@ -47,7 +47,7 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
     assert!(began.elapsed() < Duration::from_secs(30));
     assert_eq!(results(&nvim, "call minute").len(), 0);
     let quick = results(&nvim, "call quick").len();
-    // The chat.
+    // The chat can cancel the turn.
     nvim.lua("require('acp').cancel({ session = 1 })", ());
     nvim.wait("the end of the turn", || {
         ended(&nvim).contains(&"cancelled".to_owned())
@@ -56,7 +56,7 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
         nvim.lua("return vim.g.stopped", ()) == true
     });
     wait_said(&nvim, "cancelled");
-    // What the agent was to do after it was not done.
+    // The agent's next call was not made.
     assert_eq!(results(&nvim, "call quick").len(), quick);
     nvim.quit();
 }

@@ -1,11 +1,11 @@
-//! What language servers change: it goes the way of all changes of an agent's, so that the user
-//! reviews it, and it takes the user's unsaved text along.
+//! Edits of language servers: reviewed like every change of the agent's, and applied on top of the
+//! user's unsaved text.
 
 use super::super::files::{wait_hunks, wait_lines};
 use super::*;
 
 /// A server for the current buffer that renames the last word of the first line of `a.txt`, after
-/// an emoji of two units, and the first word of `b.txt`.
+/// an emoji of two UTF-16 units, and the first word of `b.txt`.
 const SERVER: &str = r#"
 local root = vim.fn.getcwd()
 local function edit(from, to, text)

@@ -1,11 +1,11 @@
-//! Very many calls, and very large ones: what they leave behind.
+//! Many calls and large ones must not leak.
 
 use super::*;
 
 #[cfg(target_os = "linux")]
 const CALLS: u64 = 10_000;
 
-/// Half a minute is what they take in a development build on two cores with nothing else to do.
+/// Six times what they take in a development build on two idle cores.
 #[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -15,7 +15,7 @@ fn descriptors(nvim: &Nvim) -> usize {
     fs::read_dir(folder).expect("Linux has /proc").count()
 }
 
-/// Returns the memory Neovim takes, in KiB.
+/// Returns Neovim's resident memory, in KiB.
 #[cfg(target_os = "linux")]
 fn memory(nvim: &Nvim) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", nvim.pid()));
@@ -38,7 +38,7 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
         handler = function(args) return args.text end",
     );
     let client = Client::start(&nvim, &server(&nvim));
-    // What is made once is made by these.
+    // These calls create everything that is created once.
     let warm = client.ask(&nvim, "many 500 echo {\"text\":\"hello\"}");
     assert_eq!(warm["good"], 500, "{warm}");
     let before = (descriptors(&nvim), memory(&nvim));
@@ -52,7 +52,7 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
         answer["ms"]
     );
     assert!(after.0 <= before.0, "{before:?}, then {after:?}");
-    // Each call is in the transcript, some 5 KiB of it: that is no leak.
+    // Each call adds some 5 KiB to the transcript, which is no leak.
     let grown = after.1.saturating_sub(before.1);
     assert!(grown < 100 * 1024, "{grown} KiB");
     nvim.quit();

@@ -1,6 +1,6 @@
-//! Tools that Neovim defines, as agents and clients use them that nobody here wrote: an agent of
-//! the protocol's SDK with a client of the Model Context Protocol's SDK in it, and that client
-//! alone. What they understand is told in `tests/mcp`.
+//! Tools that Neovim defines, used by independent implementations: an agent of the protocol's SDK
+//! with a client of the Model Context Protocol's SDK in it, and that client alone. `tests/mcp`
+//! documents the commands they understand.
 
 mod builtin;
 mod door;
@@ -33,7 +33,7 @@ fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns what a script prints that installs an SDK: the path of a file in it.
+/// Runs a script that installs an SDK, and returns the path it prints.
 fn sdk(script: &str) -> String {
     let output = Command::new("sh")
         .arg(checkout().join("tools").join(script))
@@ -55,7 +55,7 @@ fn acp_sdk() -> &'static str {
     PATH.get_or_init(|| sdk("sdk-agent.sh"))
 }
 
-/// Returns a project with two files and the agent, whose entry of the config `more` adds to.
+/// Returns a project with two files and the agent; `more` is added to the agent's config.
 fn project_with(more: &Json) -> Project {
     let project = Project::new()
         .file("a.txt", "one\ntwo\nthree\n")
@@ -89,17 +89,17 @@ fn start(project: Project) -> Nvim {
     nvim
 }
 
-/// Returns all that the agent has reported.
+/// Returns all records the agent has reported.
 fn records(nvim: &Nvim) -> Vec<Json> {
     let path = nvim.project.root().join("agents/mcp.report");
     let text = fs::read_to_string(path).unwrap_or_default();
-    // The last line may be on its way.
+    // The last line may still be incomplete.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let lines = whole.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().expect("lines of JSON")
 }
 
-/// Returns what the agent's lines of prompts came to that begin with `line`, oldest first.
+/// Returns the outcomes of the prompt line `line`, oldest first.
 fn results(nvim: &Nvim, line: &str) -> Vec<Json> {
     let records = records(nvim).into_iter();
     records
@@ -108,15 +108,14 @@ fn results(nvim: &Nvim, line: &str) -> Vec<Json> {
         .collect()
 }
 
-/// Returns what the last of the agent's lines that begin with `line` came to.
+/// Returns the last outcome of the prompt line `line`.
 #[track_caller]
 fn result(nvim: &Nvim, line: &str) -> Json {
     let last = results(nvim, line).pop();
     last.unwrap_or_else(|| nvim.fail(&format!("nothing came of {line:?}")))
 }
 
-/// Returns the servers the agent was given with its sessions, oldest first: the one that is
-/// Neovim's, or null.
+/// Returns Neovim's server as offered with each of the agent's sessions, oldest first, or null.
 fn servers(nvim: &Nvim) -> Vec<Json> {
     let records = records(nvim).into_iter();
     let opened = records.filter(|record| record["opened"].is_string());
@@ -131,7 +130,7 @@ fn servers(nvim: &Nvim) -> Vec<Json> {
         .collect()
 }
 
-/// Returns the server that the agent was given with its last session.
+/// Returns Neovim's server as offered with the agent's last session.
 #[track_caller]
 fn server(nvim: &Nvim) -> Json {
     let last = servers(nvim).pop().unwrap_or_default();
@@ -139,7 +138,7 @@ fn server(nvim: &Nvim) -> Json {
     last
 }
 
-/// Returns a variable of the environment that the agent shall give the proxy.
+/// Returns an environment variable of the offered server, with which the agent starts the proxy.
 #[track_caller]
 fn variable(server: &Json, name: &str) -> String {
     let env = server["env"].as_array().expect("a list of variables");
@@ -148,7 +147,7 @@ fn variable(server: &Json, name: &str) -> String {
     value.expect("the variable").to_owned()
 }
 
-/// Defines a tool: the fields of its spec, in Lua.
+/// Defines a tool from the fields of its spec, in Lua.
 #[track_caller]
 fn define(nvim: &Nvim, spec: &str) {
     nvim.lua(&format!("require('acp').tool({{ {spec} }})"), ());
@@ -161,7 +160,7 @@ fn text(result: &Json) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Answers the question for permission that is open, by the kind of one of its options.
+/// Answers the open permission request with its option of this kind.
 #[track_caller]
 fn decide(nvim: &Nvim, kind: &str) {
     nvim.wait("a question", || permissions(nvim).len() == 1);
@@ -189,12 +188,12 @@ fn questions(nvim: &Nvim) -> Vec<Json> {
     serde_json::from_value(list).expect("a list")
 }
 
-/// A client without an agent; it ends with the value.
+/// A client without an agent; dropping it ends its process.
 struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Json>,
-    /// What came in between: that the list has changed, that the connection was closed.
+    /// Notifications so far: the list has changed, the connection was closed.
     news: RefCell<Vec<Json>>,
 }
 
@@ -208,7 +207,7 @@ impl Client {
         client
     }
 
-    /// Starts a client; its first answer says whether it is connected.
+    /// Starts a client; its first answer reports whether it is connected.
     fn try_start(server: &Json) -> Self {
         let mut child = Command::new("node")
             .arg(checkout().join("tests/mcp/client.mjs"))
@@ -237,7 +236,7 @@ impl Client {
         }
     }
 
-    /// Sends a line; its answer comes by [`Client::answer`].
+    /// Sends a line; [`Client::answer`] returns its answer.
     fn send(&self, line: &str) {
         let mut input = self.input.as_ref().expect("it is open until the end");
         writeln!(input, "{line}").expect("the client reads");
@@ -259,7 +258,7 @@ impl Client {
         answer.expect("it was waited for")
     }
 
-    /// Returns an answer, if there is one; notes the news before it.
+    /// Returns the next answer, if any; keeps the notifications before it.
     #[track_caller]
     fn next(&self, nvim: &Nvim) -> Option<Json> {
         loop {
@@ -274,7 +273,7 @@ impl Client {
         }
     }
 
-    /// Returns what a line comes to.
+    /// Sends a line and returns its answer.
     #[track_caller]
     fn ask(&self, nvim: &Nvim, line: &str) -> Json {
         self.send(line);
@@ -302,7 +301,7 @@ impl Client {
         names
     }
 
-    /// Returns how often it was told so far that the list has changed.
+    /// Returns the number of notifications so far that the list has changed.
     #[track_caller]
     fn changes(&self, nvim: &Nvim) -> usize {
         let answer = self.next(nvim);
@@ -323,7 +322,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It ends with its stdin.
+        // The client ends when its stdin closes.
         self.input = None;
         let deadline = Instant::now() + ENDING;
         while Instant::now() < deadline {

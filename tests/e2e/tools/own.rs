@@ -1,4 +1,4 @@
-//! Tools of the user's own: defined and removed while a session runs, and who may call them.
+//! The user's tools: defined and removed while a session runs, and who may call them.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const ECHO: &str = "name = 'echo', description = 'Says it again.', read_only = t
       required = { 'text' } },
     handler = function(args) return args.text end";
 
-/// It counts its calls in `vim.g.calls`.
+/// A tool that counts its calls in `vim.g.calls`.
 const COUNT: &str = "name = 'count', title = 'Count one up', description = 'Counts its calls.',
     handler = function()
       vim.g.calls = (vim.g.calls or 0) + 1

@@ -1,4 +1,4 @@
-//! Which session a call belongs to, and when the tools are not offered.
+//! The session a call belongs to, and the cases in which the tools are not offered.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn each_call_knows_its_session() {
     nvim.quit();
 }
 
-/// Checks that the agent is offered nothing, and works.
+/// Checks that the agent is offered no server, and works.
 #[track_caller]
 fn check_not_offered(project: Project) {
     let nvim = start(project);

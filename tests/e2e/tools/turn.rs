@@ -1,5 +1,4 @@
-//! Calls from inside a turn: what one sees of them, how the user's answer decides what the agent
-//! does next, and what a cancel does.
+//! Calls during a turn: their look, the effect of the user's answer on the agent, and of a cancel.
 
 use super::super::permission::press;
 use super::*;
@@ -8,14 +7,14 @@ fn is_form_open(nvim: &Nvim) -> bool {
     windows(nvim).contains(&"acp-form".to_owned())
 }
 
-/// Lets the agent ask and waits until the window takes keys.
+/// Lets the agent ask, and waits until the window accepts keys.
 #[track_caller]
 fn ask(nvim: &Nvim) {
     talk::prompt(nvim, "confirm delete the branch");
     nvim.wait("the window", || is_form_open(nvim));
     nvim.wait("the focus", || talk::here(nvim) == "acp-form");
     let since = Instant::now();
-    // The window takes no key so soon after it has appeared.
+    // The window ignores keys for a while after it has appeared.
     nvim.wait("the rest to be over", || {
         since.elapsed() > Duration::from_millis(300)
     });
