@@ -1,4 +1,4 @@
-//! Effects and frames, carried out on the main thread.
+//! Applies effects and frames on the main thread.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ use acp_core::spine::event::{Event, UndoStep};
 use acp_core::spine::ids::TurnKey;
 use acp_edge::paths;
 
-/// So soon after itself, an error is no news.
+/// An equal error within this time is not shown again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Applies a frame: one patch per view that changed.
 ///
 /// # Errors
-/// The first thing Neovim said; the other patches are applied all the same.
+/// Neovim's first error; the other patches are still applied.
 pub fn frame(frame: Frame) -> mlua::Result<()> {
     heard::forget();
     let mut result = Ok(());
@@ -66,10 +66,10 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
     result.and(terminal::refresh())
 }
 
-/// Carries out an effect that is no frame.
+/// Carries out an effect other than a frame.
 ///
 /// # Errors
-/// What Neovim said.
+/// Neovim's error.
 pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
     if !matches!(effect, EditorEffect::Emit(_)) {
         heard::forget();
@@ -115,7 +115,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
     }
 }
 
-/// Asks whether a turn shall be undone.
+/// Asks the user whether to undo a turn.
 fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
     let yes = Choice::new('y', "undo it", move || {
         send(Event::UndoTurn {
@@ -127,17 +127,18 @@ fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
     ask::show_lines(&view.title, &view.lines, vec![yes])
 }
 
-/// Tells the user something through `vim.notify`.
+/// Shows the user a message through `vim.notify`.
 ///
-/// Neovim's own `vim.notify` asks for a key when a text is longer than the command line, and runs
-/// nothing else meanwhile: there the text is cut, and the log has all of it. While Neovim waits at
-/// a prompt, what it shows as an error is raised, and ends the prompt: there it is shown as text.
+/// Neovim's own `vim.notify` waits for a key, and blocks everything else, if a text is longer than
+/// the command line; for it the text is cut, and the log has the full text. While Neovim waits at a
+/// prompt, an error message would be raised as an error and end the prompt; then it is shown as
+/// text.
 ///
-/// A `vim.notify` of the user's that fails is theirs to mend: the text is shown without it, as is
-/// what it failed of, and nothing else is told, which would fail again and again.
+/// If the user's own `vim.notify` fails, the text is shown without it, followed by its error. That
+/// error is not reported as another message, which would fail again.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     if level == Level::Error && is_told(text) {
         return Ok(());
@@ -152,7 +153,7 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     let notify: mlua::Function = nvim::vim()?.get("notify")?;
     let here: String = nvim::vim_fn("getcwd", ())?;
     let mut text = format!("acp.nvim: {}", paths::seen_from(&here, text));
-    // Neovim 0.12 keeps no names of its own files.
+    // Neovim 0.12 keeps no names of its own source files.
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {
         text = fitting(&text)?;
@@ -171,19 +172,19 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
 }
 
 thread_local! {
-    /// The error that was told last, and when.
+    /// The last error shown, and when.
     static TOLD: RefCell<Option<(String, Instant)>> = const { RefCell::new(None) };
 }
 
-/// Returns whether just this error was told just now: once more, it would be a second line, and
-/// Neovim would ask for a key.
+/// Returns whether the same error was just shown: a second one would fill a second line, and Neovim
+/// would wait for a key.
 fn is_told(text: &str) -> bool {
     let now = Instant::now();
     let last = TOLD.replace(Some((text.to_owned(), now)));
     last.is_some_and(|(last, at)| last == text && now.duration_since(at) < AGAIN)
 }
 
-/// Returns a text cut to what the command line holds.
+/// Returns a text cut to the width of the command line.
 fn fitting(text: &str) -> mlua::Result<String> {
     let vim: mlua::Table = nvim::vim()?.get("v")?;
     let space: usize = vim.get("echospace")?;
@@ -198,7 +199,7 @@ fn fitting(text: &str) -> mlua::Result<String> {
     Ok(format!("{}…", line.trim_end()))
 }
 
-/// Runs the autocommands of an announcement; then tells of what nobody sees.
+/// Runs the autocommands of an announcement; then notifies the user of events in chats out of view.
 fn emit(announcement: Announcement) -> mlua::Result<()> {
     let notice = match &announcement {
         Announcement::TurnEnded {
@@ -208,7 +209,7 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
         Announcement::PermissionRequested { session, id }
         | Announcement::ElicitationRequested { session, id } => {
             let snapshot = super::state::snapshot();
-            // They are counted together, and the oldest one is on the screen.
+            // Both kinds share one sequence of ids, and the oldest question is on the screen.
             let permission = snapshot.permissions.first().map(|open| open.id);
             let elicitation = snapshot.elicitations.first().map(|open| open.id);
             let shown = permission.into_iter().chain(elicitation).min();

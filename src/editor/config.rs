@@ -1,4 +1,4 @@
-//! The configuration as the Lua side hands it over, already validated there.
+//! The configuration from the Lua side, which has validated it.
 
 use std::time::Duration;
 
@@ -21,31 +21,31 @@ pub struct Config {
     pub input_height: f64,
     /// Where a plan is shown while its turn runs.
     pub plan: Place,
-    /// When the input's completion comes up.
+    /// When the input's completion opens.
     pub completion: Completion,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
     pub preview: Preview,
-    /// A file that something is proposed for is opened in a window at once.
+    /// Whether a file with a proposal is opened in a window at once.
     pub opens_previews: bool,
-    /// What the user rejects is told to the agent.
+    /// Whether rejected hunks are reported to the agent.
     pub feedback: bool,
     /// Whether new sessions' agents are followed.
     pub follow: Follow,
-    /// What a statusline says.
+    /// Parts of the statusline.
     pub statusline: Vec<Part>,
-    /// What is told of sessions that nobody looks at.
+    /// Notifications about sessions out of view.
     pub notify_turn_end: bool,
     pub notify_question: bool,
     pub allowed_dirs: Vec<String>,
-    /// What is answered without the user.
+    /// Rules that answer permissions.
     pub rules: Rules,
-    /// What is wrong in the configuration that the Lua side cannot know.
+    /// Mistakes in the configuration that the Lua side cannot detect.
     pub problems: Vec<String>,
-    /// How much is kept of sessions; `None`: nothing.
+    /// Bounds of the session records; `None` keeps no records.
     pub history: Option<Bounds>,
-    /// How long an agent may take to answer a control request.
+    /// Time limit for an agent's answer to a control request.
     pub request_timeout: Duration,
     pub log_level: Level,
     /// Group, name, keys.
@@ -82,7 +82,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the table; what is not there keeps its default.
+    /// Reads the table; missing values keep their defaults.
     pub fn read(table: &Table) -> Self {
         let mut config = Self::default();
         let chat = sub(table, "chat");
@@ -140,7 +140,7 @@ impl Config {
         config
     }
 
-    /// Reads the rules for permissions; one that cannot be lets none hold.
+    /// Reads the rules for permissions; one invalid rule disables all of them.
     fn read_rules(&mut self, tables: &[Table]) {
         let specs: Vec<RuleSpec> = tables.iter().map(rule).collect();
         let home = std::env::home_dir().unwrap_or_default();
@@ -168,7 +168,7 @@ impl Config {
         }
     }
 
-    /// Returns the time limits the core keeps to.
+    /// Returns the time limits for the core.
     pub fn limits(&self) -> Limits {
         let ms = self.request_timeout.as_millis();
         Limits {
@@ -184,7 +184,7 @@ impl Config {
     }
 }
 
-/// Reads a rule, as the Lua side has checked it; where anything is amiss, it only asks.
+/// Reads a rule that the Lua side has checked; an unreadable action means to ask.
 fn rule(table: &Table) -> RuleSpec {
     let list = |name: &str| -> Option<Vec<String>> {
         match table.get::<Value>(name).ok()? {
@@ -210,7 +210,7 @@ fn rule(table: &Table) -> RuleSpec {
     }
 }
 
-/// Returns an absolute glob as it is for the place that its folder leads to, if that is another.
+/// Returns an absolute glob with its folder's links resolved, if that changes it.
 fn resolved(glob: &str) -> Option<String> {
     let magic = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
     let (literal, _) = glob.split_at_checked(magic)?;
@@ -221,12 +221,12 @@ fn resolved(glob: &str) -> Option<String> {
     let real = acp_edge::paths::resolved(std::path::Path::new(folder));
     let real = real.to_str().filter(|real| *real != folder)?;
     let rest = glob.get(folder.len()..)?;
-    // What is special in a glob is not so in a folder's name.
+    // A special character of globs in the folder's name would change the pattern.
     let is_plain = !real.contains(['*', '?', '[', '{', '\\']);
     is_plain.then(|| format!("{real}{rest}"))
 }
 
-/// Reads whether agents are followed: `true`, `"edits"`, or anything else for not at all.
+/// Reads whether agents are followed: `true`, `"edits"`, or any other value for off.
 pub fn follow(value: &Value) -> Follow {
     match value {
         Value::Boolean(true) => Follow::On,
@@ -235,12 +235,12 @@ pub fn follow(value: &Value) -> Follow {
     }
 }
 
-/// Reads how much is kept of sessions.
+/// Reads the bounds of the session records.
 fn history(table: &Option<Table>) -> Option<Bounds> {
     let days: f64 = get(table, "days").unwrap_or(90.0);
     let is_on = get::<bool>(table, "enabled").unwrap_or(true);
     is_on.then_some(Bounds {
-        // Saturates; longer than that nobody lives.
+        // The cast saturates.
         days: days.ceil() as u32,
     })
 }

@@ -1,7 +1,7 @@
-//! Buffers and the core's mirrors of them: what happens to a file's buffer is reported.
+//! Reports changes of file buffers to the core, which mirrors them.
 //!
 //! Invariant: every change of an attached buffer's lines is reported in order, with its author,
-//! before anything that happens after it; each report of lines has a number of its own.
+//! before any later event; each report of lines has its own number.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct Attached {
     buffers: HashMap<i32, Buffer>,
     /// The number of the last report of lines.
     reports: u64,
-    /// The buffer that is being given the name that its file has by now.
+    /// The buffer that is being renamed because its file was moved.
     moving: Option<i32>,
 }
 
@@ -33,26 +33,26 @@ pub struct Attached {
 pub struct Buffer {
     /// The number of the last report of its lines.
     tick: u64,
-    /// Its text is on its way.
+    /// Set while its text is being sent.
     pub loading: Option<Loading>,
-    /// The file that its text was last read from, written to or merged with; where it was there
-    /// before, the file that there was when it was attached.
+    /// The file that its text was last read from, written to or merged with; for a buffer attached
+    /// later, its file at that time.
     known: Option<Stamp>,
-    /// It has got a name that it was never read or written by: Neovim asks before it
-    /// overwrites a file of that name.
+    /// It has a name that it was never read from or written to: Neovim asks before it overwrites a
+    /// file of that name.
     renamed: bool,
 }
 
-/// Attaches every file buffer there is, and those to come.
+/// Attaches every file buffer, and those opened later.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn start() -> mlua::Result<()> {
     on(&["BufReadPost", "BufNewFile"], |buf| {
         attach(buf, Source::Disk)
     })?;
     on(&["BufFilePost"], |buf| {
-        // Of a file that was moved the core has told the name itself, and knows the rest.
+        // The core has moved the file itself, and knows its new name.
         let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
         if !is_known {
             attach(buf, Source::Before)?;
@@ -127,7 +127,7 @@ fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
     state::with(|editor| body(&mut editor.attached.borrow_mut())).unwrap_or_default()
 }
 
-/// Returns whether a buffer reports its changes.
+/// Returns whether a buffer is attached.
 pub fn is_attached(buf: i32) -> bool {
     with(|attached| attached.buffers.contains_key(&buf))
 }
@@ -137,7 +137,7 @@ pub fn tick(buf: i32) -> u64 {
     with(|attached| attached.buffers.get(&buf).map_or(0, |buffer| buffer.tick))
 }
 
-/// Returns whether a buffer has a name that it was never read or written by.
+/// Returns whether a buffer has a name that it was never read from or written to.
 pub fn is_renamed(buf: i32) -> bool {
     with(|attached| {
         let buffer = attached.buffers.get(&buf);
@@ -145,7 +145,7 @@ pub fn is_renamed(buf: i32) -> bool {
     })
 }
 
-/// Notes whether a buffer has a name that it was never read or written by.
+/// Notes whether a buffer has a name that it was never read from or written to.
 pub fn set_renamed(buf: i32, renamed: bool) {
     with(|attached| {
         if let Some(buffer) = attached.buffers.get_mut(&buf) {
@@ -154,7 +154,7 @@ pub fn set_renamed(buf: i32, renamed: bool) {
     });
 }
 
-/// Gives a buffer another name, by `rename`, of which the core knows.
+/// Renames a buffer by `rename`, to a name that the core knows.
 pub fn moving<R>(buf: i32, rename: impl FnOnce() -> R) -> R {
     with(|attached| attached.moving = Some(buf));
     let result = rename();
@@ -162,8 +162,8 @@ pub fn moving<R>(buf: i32, rename: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns the file that a buffer's text was last read from, written to or merged with, or that
-/// there was when it was attached.
+/// Returns the file that a buffer's text was last read from, written to or merged with; initially
+/// its file when it was attached.
 pub fn known(buf: i32) -> Option<Stamp> {
     with_buffer(buf, |buffer| buffer.known)
 }
@@ -192,7 +192,7 @@ fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     Ok(acp_edge::paths::stamp(Path::new(&name)))
 }
 
-/// Attaches a buffer if it holds a file; one that is attached already is sent again.
+/// Attaches a buffer if it holds a file; the text of an attached buffer is sent again.
 fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     if !buffer::is_loaded(buf)? {
         return Ok(());
@@ -235,8 +235,8 @@ fn listen(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Attaches a buffer that is still there before the next key is typed into it: `:edit` detaches
-/// it, and with autocommands off nothing else tells that it was read again.
+/// Attaches a detached buffer again before the next key is typed into it: `:edit` detaches it, and
+/// with autocommands off nothing else reports that it was reloaded.
 fn attach_again_later(buf: i32) -> mlua::Result<()> {
     defer::soon("attach again", move || match is_attached(buf) {
         true => Ok(()),
@@ -253,7 +253,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         return Ok(());
     };
     let lines = super::lines::get(buf, first, new_last)?;
-    // What a save hook does to another buffer is not the agent's doing.
+    // A change of another buffer by a save hook is not attributed to the agent.
     let applying = state::with(|editor| editor.applying.get()).flatten();
     let applying = applying.filter(|(edited, _)| *edited == buf);
     send(Event::BufLines {
@@ -269,10 +269,10 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
     Ok(())
 }
 
-/// Reports the options of a buffer that is attached.
+/// Reports the options of an attached buffer.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn report_state(buf: i32) -> mlua::Result<()> {
     if is_attached(buf) {
         let state = buf_state(buf)?;
@@ -284,10 +284,10 @@ pub fn report_state(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns the state of a buffer that its lines do not show.
+/// Returns the state of a buffer besides its lines.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn buf_state(buf: i32) -> mlua::Result<BufState> {
     let format: String = nvim::buf_option(buf, "fileformat")?;
     let end: bool = nvim::buf_option(buf, "endofline")?;

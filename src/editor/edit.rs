@@ -1,8 +1,8 @@
 //! Applies the core's edits to buffers and saves them.
 //!
-//! Invariants: an edit is applied to exactly the lines it was computed for, or not at all; a file
-//! is overwritten only if the core knows its contents, and Neovim asks no question; the outcome of
-//! an edit is reported once, even after a panic.
+//! Invariants: an edit is applied to exactly the lines it was computed for, or it fails; a file is
+//! overwritten only if the core knows its contents, and Neovim asks no question; the outcome of an
+//! edit is reported once, even after a panic.
 
 use std::path::Path;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl Drop for Applying {
 
 fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     let buf = edit.buf.0;
-    // A text that is being sent again has changed: the core waits for it.
+    // The text of a buffer that is being sent again has changed: the core waits for it.
     if !is_attached(buf) || is_loading(buf) || !buffer::is_loaded(buf)? {
         return Err(Failure::Edit(EditError::Gone));
     }
@@ -99,7 +99,7 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     if edit.tick < tick {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
-    // The user's protection of a buffer does not concern changes that were made on disk.
+    // The user's protection of a buffer does not apply to changes that were made on disk.
     if !matches!(edit.save, Save::Merged { .. }) {
         check_writable(buf)?;
     }

@@ -1,6 +1,7 @@
-//! All that is Neovim: the only room that names nvim_oxi.
+//! Everything in Neovim: the only room that names nvim_oxi.
 //!
-//! Invariants: nothing here waits, parses or diffs; every entry from Neovim has the guard.
+//! Invariants: nothing here waits, parses or diffs; every entry from Neovim is guarded against
+//! panics.
 
 mod api;
 mod apply;
@@ -63,19 +64,19 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 use acp_edge::inbox::Inbox;
 
-/// What the rest of the library needs of the editor, and the editor of it.
+/// The editor's connections to the rest of the library.
 pub struct Wiring {
     pub inbox: Inbox,
     pub outbox: Arc<Outbox>,
     pub published: Published,
-    /// Takes over the environment as it is now; before an agent is started.
+    /// Refreshes the environment from Neovim's; called before an agent is started.
     pub refresh_environment: fn(),
     /// Ends the agents and waits for them, for a bounded time.
     pub shut_down: fn(),
 }
 
-/// Starts the threads: given the log file, the folder for what is kept, the tools' socket and the
-/// log's level, returns the wires to them.
+/// Starts the threads and returns the connections to them. Takes the log file, the folder for kept
+/// state, the tools' socket and the log level.
 pub type Start = fn(PathBuf, PathBuf, PathBuf, Level) -> Result<Wiring, String>;
 
 thread_local! {
@@ -83,16 +84,16 @@ thread_local! {
     static SHUT_DOWN: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Returns the native module; `start` runs when it is set up for the first time.
+/// Returns the native module; `start` runs at the first setup.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn module(start: Start) -> mlua::Result<Table> {
     START.set(Some(start));
     api::module()
 }
 
-/// Takes over a configuration, and starts everything the first time; returns what is wrong in it.
+/// Applies a configuration, and starts the threads the first time; returns its mistakes.
 fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     let config = config::Config::read(table);
     let configure = Event::Configure {
@@ -116,8 +117,8 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     };
     let log = PathBuf::from(log_path());
     if let Some(folder) = log.parent() {
-        // Neovim makes this folder too, for its swap files, and fails when another thread is
-        // faster: so it is made here, on Neovim's own. Where it cannot be, nothing is logged.
+        // Neovim also creates this folder, for its swap files, and fails if another thread creates
+        // it first; so it is created here, on the main thread. On failure, nothing is logged.
         let _ = std::fs::create_dir_all(folder);
     }
     let socket = tools::door::tools_socket_path();
@@ -171,7 +172,7 @@ fn log_path() -> String {
     format!("{folder}/acp.log")
 }
 
-/// Returns the folder for what outlives this Neovim.
+/// Returns the folder for state that outlives this Neovim.
 fn state_path() -> PathBuf {
     let folder: String = nvim::vim_fn("stdpath", "state").unwrap_or_else(|_| ".".into());
     PathBuf::from(folder).join("acp.nvim")

@@ -37,7 +37,7 @@ fn kept() -> Lua {
 /// Calls `vim.api.{name}`.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn api<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
     function("api", name)?.call(args)
 }
@@ -45,7 +45,7 @@ pub fn api<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua
 /// Calls `vim.fn.{name}`.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn vim_fn<R: FromLuaMulti>(name: &'static str, args: impl IntoLuaMulti) -> mlua::Result<R> {
     function("fn", name)?.call(args)
 }
@@ -72,7 +72,7 @@ pub fn vim() -> mlua::Result<Table> {
 /// Returns a table with these fields.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn table<const N: usize>(fields: [(&str, Value); N]) -> mlua::Result<Table> {
     let table = lua().create_table()?;
     for (name, value) in fields {
@@ -89,7 +89,7 @@ pub fn value(any: impl IntoLua) -> Value {
 /// Returns data as Lua has it: a field that is null is left out.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn data(data: &impl Serialize) -> mlua::Result<Value> {
     let options = SerializeOptions::new()
         .set_array_metatable(false)
@@ -101,7 +101,7 @@ pub fn data(data: &impl Serialize) -> mlua::Result<Value> {
 /// Returns a list of data, as [`data`] does.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn list<T: Serialize>(items: impl Iterator<Item = T>) -> mlua::Result<Value> {
     data(&items.collect::<Vec<_>>())
 }
@@ -109,7 +109,7 @@ pub fn list<T: Serialize>(items: impl Iterator<Item = T>) -> mlua::Result<Value>
 /// Returns an empty table.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn empty() -> mlua::Result<Table> {
     lua().create_table()
 }
@@ -117,7 +117,7 @@ pub fn empty() -> mlua::Result<Table> {
 /// Sets an option of a buffer.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn set_buf_option(buf: i32, name: &str, to: impl IntoLua) -> mlua::Result<()> {
     let scope = table([("buf", value(buf))])?;
     api("nvim_set_option_value", (name, to, scope))
@@ -126,7 +126,7 @@ pub fn set_buf_option(buf: i32, name: &str, to: impl IntoLua) -> mlua::Result<()
 /// Sets an option of a window for the buffer it shows now, not for others that come there.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn set_win_option(win: i32, name: &str, to: impl IntoLua) -> mlua::Result<()> {
     let scope = table([("win", value(win)), ("scope", value("local"))])?;
     api("nvim_set_option_value", (name, to, scope))
@@ -135,7 +135,7 @@ pub fn set_win_option(win: i32, name: &str, to: impl IntoLua) -> mlua::Result<()
 /// Returns an option of a window.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn win_option<R: FromLuaMulti>(win: i32, name: &str) -> mlua::Result<R> {
     let scope = table([("win", value(win)), ("scope", value("local"))])?;
     api("nvim_get_option_value", (name, scope))
@@ -144,7 +144,7 @@ pub fn win_option<R: FromLuaMulti>(win: i32, name: &str) -> mlua::Result<R> {
 /// Returns an option of a buffer.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn buf_option<R: FromLuaMulti>(buf: i32, name: &str) -> mlua::Result<R> {
     let scope = table([("buf", value(buf))])?;
     api("nvim_get_option_value", (name, scope))
@@ -153,7 +153,7 @@ pub fn buf_option<R: FromLuaMulti>(buf: i32, name: &str) -> mlua::Result<R> {
 /// Returns the namespace with this name.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn namespace(name: &str) -> mlua::Result<i32> {
     api("nvim_create_namespace", name)
 }
@@ -161,7 +161,7 @@ pub fn namespace(name: &str) -> mlua::Result<i32> {
 /// Returns the windows that show a buffer, in all tab pages.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn windows_of(buf: i32) -> mlua::Result<Vec<i32>> {
     vim_fn("win_findbuf", buf)
 }

@@ -1,14 +1,14 @@
-//! What others do to the file of a buffer, behind Neovim's back: taken over without a question.
+//! Changes by other programs to the files of buffers, merged before Neovim asks about them.
 //!
-//! Invariants: nothing in here writes to a file; Neovim counts a file as read only when its text
-//! has been merged into the buffer; buffers that this client does not look after are Neovim's.
+//! Invariants: no function here writes to a file; Neovim counts a file as read only when its text
+//! has been merged into the buffer; Neovim handles all buffers outside of sessions' projects.
 //!
-//! # How Neovim is told that a buffer has what its file has
+//! # How Neovim learns that a buffer has its file's text
 //!
 //! Neovim keeps two times of a buffer's file. It compares one with the file's when it gets the
 //! focus, after `:!`, at `:checktime` and when a buffer is entered (W11, W12, E211, 'autoread'),
-//! and the other one before `:write` ("The file has been changed since reading it"). Of the ways
-//! to set them:
+//! and the other one before `:write` ("The file has been changed since reading it"). These can set
+//! them:
 //!
 //! - `:checktime` with a `FileChangedShell` that does nothing sets the first one alone; the
 //!   question at `:write` remains.
@@ -21,7 +21,7 @@
 //!   have written the file) and notes in the undo tree that all other texts differ from the file,
 //!   as after any write: an undo makes the buffer modified. It takes 0.1 ms, whatever the size.
 //!
-//! So it is the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
+//! This client uses the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,14 +38,14 @@ use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_core::view::snapshot::SessionInfo;
 
-/// How long `:write` waits for a merge, and how often it looks whether there is one.
+/// Maximum time `:write` waits for a merge, and the interval at which it checks for one.
 const PATIENCE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(1);
 
-/// Answers for Neovim when it finds that the file of a buffer has changed.
+/// Answers for Neovim when it detects that the file of a buffer has changed.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn start() -> mlua::Result<()> {
     let changed = |fired: Fired| changed(fired.buf()?);
     autocmd::on("file changed", &["FileChangedShell"], Scope::All, changed)?;
@@ -54,22 +54,23 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Decides what Neovim does about a file that has changed: nothing, where the change is merged.
+/// Tells Neovim to ignore the change of a file if the core merges it.
 fn changed(buf: i32) -> mlua::Result<()> {
     if is_looked_after(buf)? {
         send(Event::BufOutdated { buf: BufId(buf) });
         return choose("");
     }
-    // That there is an autocommand at all would keep Neovim from asking; others may have theirs.
+    // Neovim asks no question if any autocommand exists, even ours; other plugins' autocommands
+    // decide.
     match has_autocommand_of_others("FileChangedShell", buf)? {
         true => Ok(()),
         false => choose("ask"),
     }
 }
 
-/// Has what others have written merged before the user's `:write` goes over it: Neovim would ask.
+/// Before the user's `:write`, merges another program's changes, about which Neovim would ask.
 ///
-/// The core is told and waited for, a few milliseconds as a rule. If it takes longer, Neovim asks.
+/// Waits for the core, usually a few milliseconds. If it takes longer, Neovim asks.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     let applying = state::with(|editor| editor.applying.get()).flatten();
     let is_own = applying.is_some_and(|(edited, _)| edited == buf);
@@ -99,16 +100,15 @@ fn choose(choice: &str) -> mlua::Result<()> {
     nvim::vim()?.get::<Table>("v")?.set("fcs_choice", choice)
 }
 
-/// Returns whether changes of a buffer's file are merged into it: it is one of a project in which
-/// a session works.
+/// Returns whether changes of a buffer's file are merged: it is in the project of a session.
 fn is_looked_after(buf: i32) -> mlua::Result<bool> {
     is_within(buf, |_| true)
 }
 
-/// Returns whether a buffer has a file of a project in which such a session works.
+/// Returns whether a buffer's file is in the project of such a session.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Result<bool> {
     let snapshot = state::snapshot();
     let sessions: Vec<_> = snapshot.sessions.iter().filter(|it| is_such(it)).collect();
@@ -126,7 +126,7 @@ pub(super) fn name(buf: i32) -> mlua::Result<PathBuf> {
     Ok(PathBuf::from(name))
 }
 
-/// Returns whether somebody else's autocommand would run for a buffer.
+/// Returns whether an autocommand of another plugin or the user would run for a buffer.
 fn has_autocommand_of_others(event: &str, buf: i32) -> mlua::Result<bool> {
     let filter = nvim::table([("event", nvim::value(event))])?;
     let all: Vec<Table> = api("nvim_get_autocmds", filter)?;
@@ -157,13 +157,13 @@ fn has_autocommand_of_others(event: &str, buf: i32) -> mlua::Result<bool> {
     Ok(false)
 }
 
-/// Runs `body` while a buffer may be changed and no option that is set says so to anybody.
+/// Runs `body` while a buffer may be changed, and sets the options for that without autocommands.
 ///
-/// A text that Neovim would read anew is merged into a protected buffer as well; the warning that
-/// it is protected would take a second.
+/// A text that Neovim would reload is merged into a protected buffer as well; the warning that it
+/// is protected would take a second.
 ///
 /// # Errors
-/// What `body` says, or Neovim.
+/// The error of `body`, or Neovim's.
 pub fn unprotected<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Result<R> {
     let readonly: bool = nvim::buf_option(buf, "readonly")?;
     let modifiable: bool = nvim::buf_option(buf, "modifiable")?;
@@ -182,11 +182,11 @@ pub fn unprotected<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua:
     result
 }
 
-/// Takes over what is on disk by now: the buffer has the text of the file with this stamp, is
-/// unmodified if it has nothing else, and is written as the file is.
+/// Marks a buffer as having the text on disk: the file with this stamp counts as read, the buffer
+/// is unmodified if it `is_clean`, and it gets the file's format.
 ///
 /// # Errors
-/// What Neovim says of it; in the result that the file is another one by now.
+/// Neovim's error; the inner result is `SaveError::Stale` if the file has changed again.
 pub fn take_over(
     buf: i32,
     stamp: Option<Stamp>,
@@ -197,8 +197,8 @@ pub fn take_over(
     let set_modified = || silenced(|| nvim::set_buf_option(buf, "modified", !is_clean));
     let is_there = || acp_edge::paths::stamp(&path) == stamp;
     if !is_there() {
-        // Neovim is to notice that there is something new if nobody else does, and whether the
-        // buffer has what is there is not known.
+        // Neovim should still detect this newer change; it is unknown whether the buffer contains
+        // it.
         return Ok(Err(SaveError::Stale));
     }
     silenced(|| set_format(buf, format))?;
@@ -216,7 +216,7 @@ pub fn take_over(
     }
 }
 
-/// Sets the options that say how the file is written, as reading it would.
+/// Sets the options for the file's format, as reading it would.
 fn set_format(buf: i32, format: Format) -> mlua::Result<()> {
     let line_end = match format.line_end {
         LineEnd::Lf => "unix",
@@ -235,21 +235,21 @@ fn set_format(buf: i32, format: Format) -> mlua::Result<()> {
     match (encoding.as_str(), format.encoding) {
         ("" | "utf-8", Encoding::Latin1) => nvim::set_buf_option(buf, "fileencoding", "latin1"),
         ("latin1", Encoding::Utf8) => nvim::set_buf_option(buf, "fileencoding", "utf-8"),
-        // Any other one is known to Neovim alone, and to the user.
+        // Other encodings were set by Neovim or the user.
         _ => Ok(()),
     }
 }
 
-/// Lets a buffer count as written to its file just now; nothing is written, and it stays modified
-/// if it is.
+/// Makes a buffer count as just written to its file; nothing is written, and 'modified' keeps its
+/// value.
 ///
-/// Where somebody else writes the buffer (|BufWriteCmd|) that one is not run, and Neovim asks no
+/// If another plugin writes the buffer (|BufWriteCmd|), that is not run, and Neovim asks no
 /// question at `:write` anyway.
 pub(super) fn count_as_written(buf: i32) -> mlua::Result<()> {
     if has_autocommand_of_others("BufWriteCmd", buf)? {
         return Ok(());
     }
-    // The undo tree is noted down only for a buffer that was modified and is not any more.
+    // Neovim updates the undo tree only if the buffer was modified and the autocommand resets that.
     let unmodified = move |_| nvim::set_buf_option(buf, "modified", false);
     let scope = Scope::Buffer(buf);
     let on_write = autocmd::on("counted as written", &["BufWriteCmd"], scope, unmodified)?;
@@ -260,7 +260,7 @@ pub(super) fn count_as_written(buf: i32) -> mlua::Result<()> {
         })
     };
     let was_modified: bool = nvim::buf_option(buf, "modified")?;
-    // Should the autocommand not run after all, such a buffer is not written, whatever comes.
+    // If the autocommand does not run, a buffer of this type is never written.
     let result = set(true, "acwrite")
         .and_then(|()| nested(move || buffer::run(buf, "silent keepalt lockmarks write!")));
     set(was_modified, "")?;
@@ -268,20 +268,20 @@ pub(super) fn count_as_written(buf: i32) -> mlua::Result<()> {
     result
 }
 
-/// Lets a buffer whose file is gone, or goes next, count as saved: it is unmodified, and an undo
-/// makes it modified. What Neovim knows of the file stays.
+/// Makes a buffer count as saved although its file is deleted, or about to be: it is unmodified,
+/// and an undo makes it modified. Neovim's times of the file are kept.
 ///
-/// The buffer is written to nowhere ('cpoptions', "+"): there is nothing to be written.
+/// The buffer is written to /dev/null ('cpoptions', "+").
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
     let before: String = api("nvim_get_option_value", ("cpoptions", nvim::empty()?))?;
     let set = |to: &str| -> mlua::Result<()> {
         let scope = nvim::empty()?;
         api("nvim_set_option_value", ("cpoptions", to, scope))
     };
-    // Without "A" it is not the alternate file afterwards.
+    // Without "A", /dev/null does not become the alternate file.
     silenced(|| set(&format!("{}+", before.replace('A', ""))))?;
     let nowhere = "noautocmd silent keepalt lockmarks write! ++enc=utf-8 ++ff=unix /dev/null";
     let result = buffer::run(buf, nowhere);
@@ -290,9 +290,9 @@ pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
     nvim::set_buf_option(buf, "modified", false)
 }
 
-/// Lets Neovim notice that a buffer's file is gone, without a word about it.
+/// Makes Neovim detect that a buffer's file is gone, without a message.
 ///
-/// It goes on looking whether there is one again. `:write` makes it anew without a question.
+/// Neovim keeps checking for a new file, and `:write` creates one without a question.
 pub(super) fn gone(buf: i32) -> mlua::Result<()> {
     let nothing = |_| choose("");
     let scope = Scope::Buffer(buf);
@@ -303,10 +303,10 @@ pub(super) fn gone(buf: i32) -> mlua::Result<()> {
     result
 }
 
-/// Takes notice that a buffer's file was deleted because the user wanted that.
+/// Makes Neovim detect that a buffer's file was deleted on the user's decision.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn deleted(buf: BufId) -> mlua::Result<()> {
     match buffer::is_loaded(buf.0)? {
         true => gone(buf.0),

@@ -42,8 +42,8 @@ impl Kind {
         }
     }
 
-    /// Returns the height of a panel with so many lines, of the height that it and the transcript
-    /// have; a longer list is harder to take in at a glance.
+    /// Returns the height of a panel with so many lines, given the height that it shares with the
+    /// transcript; a long list is harder to read at a glance.
     fn height(self, lines: i64, room: i64) -> i64 {
         match self {
             Kind::Plan => lines.min(room / 3).min(10),
@@ -133,7 +133,7 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
     show(key, Kind::Queue, None)
 }
 
-/// Shows the panels again that the user has closed: the user opens the chat.
+/// Shows the panels again that the user closed, when the user opens the chat.
 pub fn reopen(key: SessionKey) -> mlua::Result<()> {
     for kind in [Kind::Plan, Kind::Queue] {
         change((key, kind), |panel| panel.is_dismissed = false);
@@ -151,7 +151,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     let buf = buffer::read_only(&name, &format!("acp-{}", kind.name()))?;
     match kind {
         Kind::Plan => {
-            // Keys that are typed before the focus is passed on act as in the transcript.
+            // Keys typed before the focus moves on act as in the transcript.
             keys::chat(buf, key)?;
             let entered = move |_| defer::soon("plan", move || pass_focus(key));
             autocmd::on("plan", &["WinEnter"], Scope::Buffer(buf), entered)?;

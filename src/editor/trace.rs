@@ -1,4 +1,4 @@
-//! Measures how long callbacks hold the main thread, if `ACP_TRACE` names a file.
+//! Measures the time that callbacks hold the main thread, if `ACP_TRACE` names a file.
 //!
 //! Invariant: otherwise a callback costs one comparison. Times are CPU time of the main thread, so
 //! other processes do not affect them. When Neovim quits, the file gets a line of JSON for each

@@ -1,7 +1,8 @@
-//! From the core to the main thread: the outbox, the wake-up, and the pace of frames.
+//! Passes effects from the core to the main thread: the outbox, the wake-up, and the pace of
+//! frames.
 //!
-//! Invariants: the callback of an `AsyncHandle` only schedules; whatever lies in the outbox is
-//! drained, in its order and in slices of [`SLICE`]; at most one frame is asked for at a time, and one per [`FRAME_MS`].
+//! Invariants: the callback of an `AsyncHandle` only schedules; the outbox is drained in order, in
+//! slices of [`SLICE`]; at most one frame is requested at a time, and one per [`FRAME_MS`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,10 +24,10 @@ use acp_core::spine::ids::BufId;
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
 
-/// How long effects are carried out at a stretch: thousands of files may change at once.
+/// Maximum time to carry out effects without a pause: thousands of files may change at once.
 const SLICE: Duration = Duration::from_millis(4);
 
-/// Effects on their way to the main thread.
+/// Pending effects for the main thread.
 #[derive(Default)]
 pub struct Outbox {
     queue: Mutex<VecDeque<EditorEffect>>,
@@ -34,17 +35,17 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Hands an effect to the main thread. Never blocks; the queue holds at most one frame and
-    /// one wake-up, besides edits, messages and what is announced of files.
+    /// Hands an effect to the main thread. Never blocks; besides edits, messages and announcements
+    /// about files, the queue holds at most one frame and one wake-up.
     pub fn push(&self, effect: EditorEffect) {
         self.lock().push_back(effect);
         self.wake();
     }
 
-    /// Has the main thread look into the queue, once it comes to that.
+    /// Wakes Neovim's loop to drain the queue.
     fn wake(&self) {
         if let Some(handle) = self.handle.get() {
-            // It fails only when Neovim's loop is closed already: then nobody is there to wake.
+            // Fails only when Neovim's loop is closed; then no wake-up is needed.
             let _ = handle.send();
         }
     }
@@ -57,7 +58,7 @@ impl Outbox {
         self.lock().pop_front()
     }
 
-    /// Takes the next edit of a buffer, before its turn.
+    /// Takes the next edit of a buffer out of order.
     pub fn take_edit(&self, buf: BufId) -> Option<EditorEffect> {
         let mut queue = self.lock();
         let is_one = |effect: &EditorEffect| matches!(effect, EditorEffect::Edit { buf: edited, .. } if *edited == buf);
@@ -65,7 +66,7 @@ impl Outbox {
         queue.remove(index)
     }
 
-    /// Tells whether all there is to do is to ask for a frame.
+    /// If a wake-up is the only effect, removes it and returns true.
     fn take_lone_wake(&self) -> bool {
         let mut queue = self.lock();
         let lone = queue.len() == 1 && matches!(queue.front(), Some(EditorEffect::Wake));
@@ -83,7 +84,7 @@ thread_local! {
     static TOOLS: RefCell<Option<Tools>> = const { RefCell::new(None) };
 }
 
-/// Lua's functions that a wake-up needs, looked up once.
+/// Lua functions that a wake-up needs, looked up once.
 #[derive(Clone)]
 struct Tools {
     schedule: Function,
@@ -94,7 +95,7 @@ struct Tools {
 /// Connects the outbox with Neovim's loop.
 ///
 /// # Errors
-/// What Neovim or libuv say of it.
+/// The error of Neovim or libuv.
 pub fn start() -> mlua::Result<()> {
     let tools = Tools {
         schedule: nvim::vim()?.get("schedule")?,
@@ -118,7 +119,7 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Runs inside libuv: no API here, only scheduling.
+/// Runs inside libuv, where no API may be called; only schedules.
 fn woken() {
     let is_lone = state::with(|editor| editor.outbox.take_lone_wake());
     if is_lone == Some(true) {
@@ -140,7 +141,7 @@ fn schedule_drain() {
     }
 }
 
-/// Asks for a frame now, or when the last one is [`FRAME_MS`] ago.
+/// Requests a frame, at the earliest [`FRAME_MS`] after the last one.
 pub(super) fn want_frame() {
     if ASKED.get() {
         return;
@@ -168,8 +169,8 @@ fn ask() {
     state::send(Event::FrameWanted { output });
 }
 
-/// Carries out what is in the outbox; of very much the rest comes when the user's keys and the
-/// screen have had their turn.
+/// Carries out the effects in the outbox; after a slice, keys and the screen are handled before the
+/// rest.
 fn drain() {
     acp_edge::panics::inject("callback");
     super::heard::forget();
@@ -188,7 +189,7 @@ fn drain() {
             other => guard::run("effect", || super::apply::effect(other)),
         }
         if start.elapsed() > SLICE {
-            // What is scheduled right now would come before the keys.
+            // A callback scheduled here would run before the keys.
             state::with(|editor| editor.outbox.wake());
             return;
         }

@@ -1,4 +1,4 @@
-//! What the module offers for agents: those that run, logging in to them and out of them.
+//! API functions for agents: the running ones, logging in and out.
 
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! What the module offers for what goes along with prompts.
+//! API functions for attachments of prompts.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("complete", function("complete", complete)?)
 }
 
-/// Returns what completes a line of an input, before the cursor, and where that begins.
+/// Returns completions for an input's line before the cursor, and the column where they start.
 fn candidates(buf: i32, row: usize, before: &str) -> mlua::Result<Option<Table>> {
     let Some(session) = complete::session_of(buf) else {
         return Ok(None);
@@ -90,7 +90,7 @@ fn attach_path(session: SessionKey, path: PathBuf) -> mlua::Result<Event> {
     })
 }
 
-/// Returns whether a file is called as images are that agents take.
+/// Returns whether a file's extension is that of an image agents accept.
 pub fn is_image(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let extension = extension.map(str::to_lowercase);

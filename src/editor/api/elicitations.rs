@@ -1,4 +1,4 @@
-//! What the module offers for questions by forms and pages.
+//! API functions for questions by forms and pages.
 
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 use serde_json::{Map, Value as Json, json};
@@ -31,7 +31,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     )
 }
 
-/// Reads what a form is filled in with; an empty table is a list nowhere but in a field.
+/// Reads the content of a form; an empty table is an object at the top, and a list in a field.
 fn read_content(content: Value) -> mlua::Result<Map<String, Json>> {
     match nvim::lua().from_value(content)? {
         Json::Object(mut content) => {

@@ -1,7 +1,7 @@
-//! The native module: what the Lua side calls, as the public API describes it.
+//! The native module: the functions that the Lua side calls, described by the public API.
 //!
-//! Invariant: every function answers at once, from the main thread's own state or the snapshot;
-//! whatever takes longer is an event for the core.
+//! Invariant: every function returns at once, from the main thread's state or the snapshot; longer
+//! work is sent to the core as an event.
 
 mod agents;
 mod composer;
@@ -33,7 +33,7 @@ use acp_core::view::snapshot::{PermissionInfo, option_kind};
 /// Returns the table of functions.
 ///
 /// # Errors
-/// Only when memory is out.
+/// Only when out of memory.
 pub fn module() -> mlua::Result<Table> {
     let module = nvim::empty()?;
     module.set("version", env!("CARGO_PKG_VERSION"))?;

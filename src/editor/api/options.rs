@@ -1,4 +1,4 @@
-//! What the module offers for a session's options and commands.
+//! API functions for a session's options and commands.
 
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Value as Json, json};
@@ -38,7 +38,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("next_mode", function("next_mode", next)?)
 }
 
-/// Returns what the snapshot has of a session; nothing of one the core has not heard of.
+/// Reads from the snapshot of a session; returns an empty table if the core does not know it yet.
 fn told(
     session: Option<u32>,
     of: impl Fn(&SessionInfo) -> mlua::Result<Value>,
@@ -49,7 +49,7 @@ fn told(
     info.map_or_else(|| nvim::empty().map(Value::Table), of)
 }
 
-/// Reads what is to be set: an option by its id, or the mode.
+/// Reads a setting: an option by its id, or the mode.
 fn wish(id: Option<String>, value: &Value) -> mlua::Result<Setting> {
     let value = match value {
         Value::Boolean(value) => ConfigValue::Boolean(*value),

@@ -1,4 +1,4 @@
-//! What the module offers for sessions of the past.
+//! API functions for sessions of the past.
 
 use std::path::PathBuf;
 

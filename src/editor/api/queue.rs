@@ -1,4 +1,4 @@
-//! What the module offers for prompts that wait.
+//! API functions for queued prompts.
 
 use nvim_oxi::mlua::{self, Table};
 use serde_json::json;

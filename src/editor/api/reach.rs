@@ -1,4 +1,4 @@
-//! What a session's agent shall reach, as the Lua side hands it over: checked, paths absolute.
+//! MCP servers and folders of a session, as given by the Lua side: checked, with absolute paths.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use nvim_oxi::mlua::{self, Table};
 use acp::client::{McpServer, McpTransport};
 use acp_core::conversation::reach::Reach;
 
-/// Reads it; `allowed` are the folders any agent may work in.
+/// Reads them; `allowed` are the folders any agent may work in.
 ///
 /// # Errors
-/// When a table holds what the Lua side never makes.
+/// When a table has a form that the Lua side never creates.
 pub(super) fn read(spec: &Table, allowed: &[PathBuf]) -> mlua::Result<Reach> {
     let servers: Option<Vec<Table>> = spec.get("mcp_servers")?;
     let servers = servers.unwrap_or_default();
@@ -53,7 +53,7 @@ fn server(table: &Table) -> mlua::Result<McpServer> {
     })
 }
 
-/// Returns the pairs of a table, by name: tables have no order of their own.
+/// Returns the pairs of a table, sorted by name: tables have no order.
 fn pairs(table: &Table, field: &str) -> mlua::Result<Vec<(String, String)>> {
     let Some(pairs) = table.get::<Option<Table>>(field)? else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What the module offers for reviews.
+//! API functions for reviews.
 
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
 /// Accepts or rejects the hunk at the cursor, those of the current file, or all.
 ///
 /// # Errors
-/// The scope has another name, or what Neovim says of it.
+/// The scope is unknown, or Neovim's error.
 pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
     let scope = match scope {
         "hunk" => Scope::Hunk {
@@ -105,10 +105,10 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Accepts or rejects what of the hunks lies in rows of the current buffer.
+/// Accepts or rejects the parts of hunks in these rows of the current buffer.
 ///
 /// # Errors
-/// What Neovim says of it.
+/// Neovim's error.
 pub fn review_rows(action: ReviewAction, rows: std::ops::Range<usize>) -> mlua::Result<()> {
     let buf = BufId(buffer::here()?);
     let scope = Scope::Rows { buf, rows };

@@ -1,4 +1,4 @@
-//! What the module offers for sessions: opened, prompted, told of.
+//! API functions for sessions: opening, prompting, listing.
 
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("statusline", function("statusline", line)?)
 }
 
-/// Returns the session that is meant: the one named, else the current one.
+/// Returns the given session, else the current one.
 pub(super) fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
     match session {
         Some(key) if chat::get(SessionKey(key)).is_some() => Ok(SessionKey(key)),
@@ -93,7 +93,7 @@ pub(super) fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
     }
 }
 
-/// Opens or focuses a chat; a session of another agent, or a new one where that is asked for.
+/// Opens or focuses a chat: the agent's known session, or a new one if requested.
 fn open(spec: &Table) -> mlua::Result<u32> {
     if window::is_command_line()? {
         return Err(mlua::Error::runtime(
@@ -140,7 +140,7 @@ fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
     Ok(known.flatten())
 }
 
-/// Opens a new session, or with its id one that the agent had before.
+/// Opens a new session, or the agent's past session with this id.
 fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Result<SessionKey> {
     let key = chat::create(agent, past.as_deref())?;
     let cwd = PathBuf::from(spec.get::<String>("cwd")?);
@@ -241,7 +241,7 @@ fn status(session: Option<u32>) -> mlua::Result<Value> {
         .find(|info| Some(info.session) == key);
     match (info, key.and_then(chat::get)) {
         (Some(info), _) => nvim::data(&session_data(info)),
-        // The core has not heard of it yet.
+        // The core does not know it yet.
         (None, Some(chat)) => nvim::data(&json!({
             "phase": "starting",
             "agent": chat.agent,
@@ -288,7 +288,7 @@ fn session_data(info: &SessionInfo) -> Json {
     })
 }
 
-/// Returns what [`config::follow`] reads.
+/// Returns a mode in the form that [`config::follow`] reads.
 fn follow_data(follow: Follow) -> Json {
     match follow {
         Follow::Off => json!(false),
@@ -297,8 +297,8 @@ fn follow_data(follow: Follow) -> Json {
     }
 }
 
-/// Returns a statusline: of this session, with these parts or the configured ones, with
-/// highlights as `'statusline'` has them, or as mere text.
+/// Returns the statusline of a session, with these parts or the configured ones, with highlights in
+/// the syntax of `'statusline'` or as plain text.
 fn statusline(
     session: Option<u32>,
     parts: Option<Vec<String>>,
@@ -311,7 +311,7 @@ fn statusline(
     let snapshot = snapshot();
     let mut sessions = snapshot.sessions.iter();
     let Some(info) = sessions.find(|info| Some(info.session) == key) else {
-        // The core has not heard of a session that was opened just now.
+        // The core does not know a newly opened session yet.
         let chat = key.and_then(chat::get);
         return Ok(chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent)));
     };

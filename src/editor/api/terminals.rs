@@ -1,4 +1,4 @@
-//! What the module offers for terminals: told of, shown.
+//! API functions for terminals: listing and showing.
 
 use nvim_oxi::mlua::{self, Table};
 use serde_json::json;
@@ -21,7 +21,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("terminal_open", function("terminal_open", open)?)
 }
 
-/// Returns a terminal on one line: how it stands, its command, whose it is.
+/// Returns a terminal as one line: its state, its command, its owner.
 fn label(info: &TerminalInfo, columns: usize) -> String {
     let state = match info.state.end() {
         Some(end) => terminal::shortened(&end, 20),
@@ -30,7 +30,7 @@ fn label(info: &TerminalInfo, columns: usize) -> String {
     let agent = chat::get(info.session).map_or_else(String::new, |chat| chat.agent);
     let whose = format!("({agent} {})", info.session.0);
     let head = format!("#{} {state:<12} ", info.key.0);
-    // Where the list numbers its lines, there is room for that as well.
+    // Leaves room for the line numbers of a selection list.
     let taken = head.chars().count() + whose.chars().count() + 8;
     let width = columns.saturating_sub(taken).max(20);
     format!("{head}{} {whose}", terminal::shortened(&info.title, width))

@@ -1,4 +1,4 @@
-//! What the module offers for the tools that Neovim defines.
+//! API functions for the tools that Neovim defines.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ fn say(line: String) {
     send(Event::Log { level, line });
 }
 
-/// Takes over the tools there are; returns those that are wrong, and why. The others are offered.
+/// Defines the tools; returns the invalid ones with their errors. The others are offered.
 fn define(tables: Vec<Table>) -> mlua::Result<Value> {
     let mut tools = Vec::with_capacity(tables.len());
     let mut problems = Vec::new();
@@ -71,7 +71,7 @@ fn define(tables: Vec<Table>) -> mlua::Result<Value> {
     nvim::data(&problems)
 }
 
-/// Reads a tool as the Lua side has checked it; `Err` has what is wrong with its schema.
+/// Reads a tool that the Lua side has checked; `Err` describes the mistake in its schema.
 fn read_spec(table: &Table) -> mlua::Result<Result<ToolSpec, String>> {
     let parameters = match parameters(table.get("parameters")?) {
         Ok(parameters) => parameters,
@@ -96,13 +96,13 @@ fn read_spec(table: &Table) -> mlua::Result<Result<ToolSpec, String>> {
     }))
 }
 
-/// Returns a text of the user's, whatever bytes it has.
+/// Returns a text field, with invalid UTF-8 replaced.
 fn text(table: &Table, field: &str) -> mlua::Result<Option<String>> {
     let text: Option<mlua::String> = table.get(field)?;
     Ok(text.map(|text| text.to_string_lossy()))
 }
 
-// What is too much for the type is its end, and nobody waits that long.
+// The cast saturates; no call takes that long.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0).clamp(1.0, 1e15) as u64
@@ -114,7 +114,7 @@ fn parameters(value: Value) -> Result<Json, String> {
         return Err("it is no table with names".to_owned());
     };
     schema.entry("type").or_insert_with(|| "object".into());
-    // Some agents expect them even where there are none.
+    // Some agents expect it even for a tool without arguments.
     schema
         .entry("properties")
         .or_insert_with(|| Json::Object(Map::new()));

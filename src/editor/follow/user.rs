@@ -52,8 +52,8 @@ pub fn watch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Lists the current buffer, now that the user is there: listing every file that an agent reads
-/// would fill the buffer list.
+/// Lists the current buffer, since the user is in it: listing every file that an agent reads would
+/// fill the buffer list.
 fn list() -> mlua::Result<()> {
     let buf = buffer::here()?;
     let was_unlisted = state::with(|editor| editor.trails.borrow_mut().unlisted.remove(&buf));

@@ -17,7 +17,7 @@ thread_local! {
     /// The start of the clock.
     static START: Instant = Instant::now();
     static PACE: Cell<Pace> = const { Cell::new(Pace { key: None, fed: None }) };
-    /// How much output the last requested frame brings.
+    /// The output budget of the last requested frame.
     static LAST: Cell<Output> = const { Cell::new(Output::Much) };
     /// Set while a window shows a terminal.
     static TIMER: RefCell<Option<Timer>> = const { RefCell::new(None) };
@@ -28,7 +28,7 @@ fn now() -> Duration {
     START.with(Instant::elapsed)
 }
 
-/// Returns how much output of terminals a frame may bring that is requested now.
+/// Returns the budget for terminals' output in a frame requested now.
 pub fn output() -> Output {
     if TIMER.with_borrow(Option::is_none) {
         return Output::Much;
@@ -45,7 +45,7 @@ pub fn output() -> Output {
     }
     match (output, pace.key) {
         (Output::Held, _) => wait(due),
-        // By that time the rest may be fed.
+        // The rest may be fed at that time.
         (Output::Little, Some(key)) => wait(key + TYPING),
         _ => {}
     }

@@ -10,7 +10,7 @@ use crate::editor::nvim;
 /// The deepest nesting of a value: a deeper one probably contains itself.
 const DEPTH: usize = 100;
 
-/// The largest value, in bytes of text plus a fee for each value: agents read no more.
+/// Maximum size of a value, in bytes of text plus a fee for each value: agents read no larger ones.
 const BYTES: usize = 16 << 20;
 
 /// The meaning of an empty table.

@@ -1,6 +1,6 @@
 //! Turns the return value of a handler into the result of a call.
 //!
-//! Invariant: every value gives a result, or an error that says what is wrong with it.
+//! Invariant: every value gives a result, or an error that describes the mistake.
 
 use nvim_oxi::mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
