@@ -1,7 +1,7 @@
 //! The pending calls and who waits for each.
 //!
 //! Invariants: a call leaves the list once, when it is answered or abandoned. The core learns that
-//! a call was abandoned only if it knows of the call and has not answered it.
+//! a call was abandoned only if the call was reported to it and is not answered.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ pub(super) struct Calls {
     open: Mutex<HashMap<ToolUseId, Arc<Slot>>>,
 }
 
-/// What the core has reported of a call and its waiter has not read yet.
+/// The core's report about a call that its waiter has not read yet.
 #[derive(Debug, Default)]
 struct Slot {
     said: Mutex<Said>,
@@ -49,7 +49,7 @@ pub(super) struct Call {
     pub id: ToolUseId,
     /// The tool's name.
     pub name: String,
-    /// Set once the core knows of the call.
+    /// Set once the call was reported to the core.
     is_known: bool,
     slot: Arc<Slot>,
     calls: Arc<Calls>,

@@ -1,8 +1,8 @@
-//! One connection of the socket: lines in, lines out, rmcp between them.
+//! One connection of the socket: reads lines, passes messages through rmcp, writes lines.
 //!
-//! Invariants: a call is known to the core before anybody can answer it, in the order in which
-//! they came; no more is read than the core, the server and the client keep up with; whatever ends
-//! the connection, its calls are given up at once.
+//! Invariants: calls are reported to the core in order of arrival, each before it can be answered;
+//! reading waits for the core, the server and the client; when the connection ends for any reason,
+//! its calls are abandoned at once.
 
 use std::borrow::Cow;
 use std::io;
@@ -38,23 +38,23 @@ use acp::{END_BYTES, Frame, LineDecoder};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 
-/// How much is read at once.
+/// Maximum size of one read.
 const CHUNK: usize = 64 << 10;
 
-/// A line longer than this is decoded where it holds up nobody else.
+/// A longer line is decoded without blocking other tasks.
 const BIG_LINE: usize = 1 << 20;
 
-/// How many messages may wait for the server.
+/// Maximum number of messages queued for the server.
 const MESSAGES: usize = 8;
 
-/// How long the last answers may take to go out when the connection is ended.
+/// Maximum time to write the last answers when the connection is ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How much of a message the log shows.
+/// Maximum part of a message in the log.
 const LOGGED_BYTES: usize = 2 << 10;
 
-/// Serves a client that has shown its token until it, its session or the host ends; `first` is
-/// what it has sent already.
+/// Serves an admitted client until it, its session or the host ends; `first` is what it has already
+/// sent after its token.
 pub(super) async fn serve(
     server: Arc<Server>,
     admission: Arc<Admission>,
@@ -64,7 +64,7 @@ pub(super) async fn serve(
 ) {
     let end = admission.end.child_token();
     let gone = end.child_token();
-    // rmcp is not stopped by the end: it has what was read before that, and its answers.
+    // The session's end does not stop rmcp, which still answers the messages read before.
     let last = CancellationToken::new();
     let (out, queue) = Out::new();
     let (messages, inward) = channel(MESSAGES);
@@ -98,22 +98,22 @@ pub(super) async fn serve(
         out,
     };
     match serve_server_with_ct(service, wire, last).await {
-        // It waits for the end, however it comes.
+        // Waits for the end of rmcp; a failure of its task is an end, too.
         Ok(running) => drop(running.waiting().await),
         Err(error) => server.log(Level::Debug, &format!("A client has left early: {error}")),
     }
-    // The reader may still be there when it was the server that ended.
+    // If the server ended first, the reader may still run.
     end.cancel();
 }
 
-/// The way to a client: lines that wait, counted.
+/// The queue of lines for a client, with their total size.
 #[derive(Debug, Clone)]
 struct Out {
     queue: UnboundedSender<Vec<u8>>,
     waiting: Arc<Waiting>,
 }
 
-/// How many bytes wait.
+/// Number of queued bytes.
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: AtomicUsize,
@@ -127,7 +127,7 @@ impl Out {
         (Self { queue, waiting }, receiver)
     }
 
-    /// Queues a line; returns whether anybody takes it.
+    /// Queues a line; returns whether the writer still runs.
     fn send(&self, mut line: Vec<u8>) -> bool {
         line.push(b'\n');
         self.waiting.bytes.fetch_add(line.len(), Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Out {
         );
     }
 
-    /// Waits until the client has read so much that more may come.
+    /// Waits until the client has read enough to get below the limit.
     async fn is_drained(&self, limit: usize) {
         while self.waiting.bytes.load(Ordering::Relaxed) > limit {
             self.waiting.less.notified().await;
@@ -150,7 +150,7 @@ impl Out {
     }
 }
 
-/// Writes what is queued until nobody is left to queue more.
+/// Writes queued lines until every sender is gone, or the time for the last answers is over.
 async fn write(
     mut writing: OwnedWriteHalf,
     mut queue: UnboundedReceiver<Vec<u8>>,
@@ -176,7 +176,7 @@ async fn write(
     }
 }
 
-/// What rmcp has for a socket.
+/// A socket as rmcp's transport.
 struct Wire {
     server: Arc<Server>,
     inward: Receiver<ClientJsonRpcMessage>,
@@ -215,29 +215,29 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Takes a client's lines, and tells the core of its calls.
+/// Reads a client's lines, and reports its calls to the core.
 struct Reader {
     server: Arc<Server>,
     admission: Arc<Admission>,
     out: Out,
     messages: Sender<ClientJsonRpcMessage>,
     decoder: LineDecoder,
-    /// The call that the unfinished line is the beginning of.
+    /// The call that the unfinished line begins.
     begun: Option<Call>,
-    /// The unfinished line will tell no more than it has.
+    /// The unfinished line's beginning was searched for a call completely.
     has_looked: bool,
     is_initialized: bool,
-    /// Cancelled when no more is to be read.
+    /// Cancelled to stop reading.
     stop: CancellationToken,
 }
 
-/// The server is gone: nobody takes messages any more.
+/// The server has ended and accepts no messages.
 struct Over;
 
-/// A line that has ended.
+/// A complete line.
 enum Whole {
     Line(Vec<u8>),
-    /// A line past the cap; `id` is that of the request in it.
+    /// A line above the maximum length; `id` is its request's.
     TooLong {
         id: Option<String>,
         bytes: usize,
@@ -245,7 +245,7 @@ enum Whole {
 }
 
 impl Reader {
-    /// Reads until the client or its session ends; what was read until then is passed on.
+    /// Reads until the client or its session ends; passes on everything read before.
     async fn run(mut self, mut reading: OwnedReadHalf, first: Vec<u8>) {
         if self.take(&first).await.is_err() {
             return;
@@ -294,7 +294,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells the core of a call as soon as its name can be read.
+    /// Reports a call to the core as soon as its name is known.
     async fn look(&mut self) {
         if self.has_looked || !self.is_initialized {
             return;
@@ -389,17 +389,18 @@ impl Reader {
         self.messages.send(message).await.map_err(|_| Over)
     }
 
-    /// Tells whether a request may come now: after the first one, or when it says all itself.
+    /// Returns whether a request is accepted: after the initialization, or if it names the protocol
+    /// version itself.
     fn is_ready(&self, meta: Option<&RequestMetaObject>) -> bool {
         self.is_initialized || meta.is_some_and(|meta| meta.protocol_version().is_some())
     }
 
-    /// Passes on what is no call of a tool.
+    /// Passes on any message but a tool call.
     async fn other(&mut self, line: &[u8], outline: Outline<'_>) -> Result<(), Over> {
         let (method, id) = (outline.method.as_deref(), outline.id);
         if !self.is_initialized {
             if method.is_none() || id.is_none() {
-                // Nothing that is no request comes before the first.
+                // Before the first request, other messages are ignored.
                 return Ok(());
             }
             let params = outline.params.map_or("{}", RawValue::get);
@@ -443,20 +444,20 @@ impl Reader {
                 name: call.name.clone(),
                 arguments: Err(why.clone()),
             };
-            // A core that is gone needs not be told.
+            // If the core is gone, no report is needed.
             let _ = call.settle(0, event).await;
         }
         self.refuse(id, ErrorCode::INVALID_REQUEST, &why);
     }
 
-    /// Answers what the server never sees; without an id there is nobody to answer.
+    /// Answers a request that the server never receives; without an id, no answer is possible.
     fn refuse(&self, id: Option<String>, code: ErrorCode, why: &str) {
         let Some(id) = id.and_then(|id| serde_json::from_str::<Json>(&id).ok()) else {
             return;
         };
         let error = json!({ "code": code.0, "message": why });
         let line = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string();
-        // A client that is gone needs no answer.
+        // If the client is gone, no answer is needed.
         self.out.send(line.into_bytes());
     }
 }
@@ -470,7 +471,7 @@ fn log_message(server: &Server, way: &str, line: &[u8]) {
     }
 }
 
-/// A message, as far as it must be understood here.
+/// The fields of a message that this file needs.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow)]
@@ -481,7 +482,7 @@ struct Outline<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What a request says of itself.
+/// The metadata of a request.
 #[derive(Deserialize)]
 struct Meta {
     #[serde(rename = "_meta")]

@@ -1,4 +1,4 @@
-//! Reads a message of which only the ends are known: it is still arriving, too long, or not JSON.
+//! Reads a message from its ends: it is still arriving, too long, or not JSON.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(super) fn called(beginning: &[u8]) -> Option<String> {
     seen.name.filter(|_| seen.method == "tools/call")
 }
 
-/// Returns the id of a request as JSON, from the request's ends.
+/// Returns the id of a request as JSON, from the message's beginning or end.
 pub(super) fn id(head: &[u8], tail: &[u8]) -> Option<String> {
     let id = Seen::in_beginning(head).id.as_ref().and_then(as_id);
     id.or_else(|| id_at_end(tail))
@@ -29,7 +29,7 @@ fn id_at_end(tail: &[u8]) -> Option<String> {
         let at = memchr::memmem::rfind(tail.get(..end)?, key)?;
         end = at;
         let is_escaped = at.checked_sub(1).and_then(|i| tail.get(i)) == Some(&b'\\');
-        // With a brace before it, what follows is the object from its first field on.
+        // With a brace in front, the rest is an object that begins with this field.
         let mut object = b"{".to_vec();
         object.extend_from_slice(tail.get(at..)?);
         if !is_escaped
@@ -67,7 +67,8 @@ impl Seen {
             seen: &mut seen,
             are_params: false,
         };
-        // A beginning breaks off: that is why the fields are stored one by one.
+        // The beginning is cut off, so deserializing fails after some fields; each is stored when
+        // read.
         let _ = fields.deserialize(&mut json);
         seen
     }
@@ -174,7 +175,7 @@ mod tests {
             r#"x"},"id" : "q" , "jsonrpc":"2.0" } "#,
             Some(r#""q""#),
         );
-        // Within a text or an inner object it is none.
+        // Inside a text or an inner object, it is not the message's id.
         check("{", r#"x\"id\":3}"}"#, None);
         check("{", r#"{"id":3}}}"#, None);
         check("{", r#"x","id":8}"#, Some("8"));

@@ -1,7 +1,7 @@
 //! The MCP server of Neovim's tools, on a Unix socket.
 //!
-//! Invariants: nobody without a session's token gets an answer; every call is reported as an event
-//! with an id of its own, and answered once.
+//! Invariants: only clients with a session's token get an answer; every call is reported as an
+//! event with a unique id, and answered once.
 
 mod admission;
 mod calls;
@@ -32,19 +32,19 @@ use acp_core::spine::event::Event;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
 use acp_core::tools::{Progress, ToolResult, ToolSpec};
 
-/// The longest message that is taken.
+/// Maximum length of a message.
 const LINE_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct McpServer {
     socket: PathBuf,
-    /// There from the first effect on.
+    /// Created by the first effect.
     server: OnceLock<Arc<Server>>,
-    /// What is there once somebody was let in: the socket's folder goes with it.
+    /// The socket's folder, created with the first admission and removed on drop.
     place: Mutex<Option<SocketFolder>>,
 }
 
-/// What all connections share.
+/// State shared by all connections.
 #[derive(Debug)]
 struct Server {
     kit: Kit,
@@ -53,13 +53,13 @@ struct Server {
     admitted: Mutex<HashMap<SessionKey, Arc<Admission>>>,
     #[cfg(test)]
     connections: Arc<AtomicUsize>,
-    /// The most bytes that ever waited for one client.
+    /// The largest number of bytes queued for one client so far.
     #[cfg(test)]
     most_waiting: AtomicUsize,
 }
 
 impl McpServer {
-    /// Returns a server that listens nowhere yet; `socket` is where it is going to.
+    /// Returns a server that does not listen yet; `socket` is its future path.
     pub fn new(socket: PathBuf) -> Self {
         Self {
             socket,
@@ -68,7 +68,7 @@ impl McpServer {
         }
     }
 
-    /// Offers these tools from now on.
+    /// Replaces the offered tools.
     pub fn offer(&self, tools: Arc<[ToolSpec]>, kit: &Kit) {
         self.server(kit).offer.send_if_modified(|offer| {
             let new = Offer::new(&tools, offer);
@@ -80,7 +80,7 @@ impl McpServer {
         });
     }
 
-    /// Lets in whoever has this token, and nobody who has the session's former one.
+    /// Admits clients with this token, and ends those with the session's former one.
     pub fn admit(&self, session: SessionKey, token: String, kit: &Kit) {
         let server = self.server(kit);
         self.listen(server);
@@ -110,7 +110,7 @@ impl McpServer {
         }
     }
 
-    /// Listens on the socket, if it does not yet.
+    /// Listens on the socket, unless it already does.
     fn listen(&self, server: &Arc<Server>) {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         if place.is_some() {
@@ -134,7 +134,7 @@ impl McpServer {
         self.server.get().map_or(0, |server| server.calls.count())
     }
 
-    /// Returns how many connections are there that were let in, those of former tokens too.
+    /// Returns the number of admitted connections, including those of former tokens.
     #[cfg(test)]
     pub fn connections(&self) -> usize {
         let server = self.server.get();
@@ -173,7 +173,8 @@ impl Server {
         self.offer.subscribe()
     }
 
-    /// Returns who has this token; all are asked, so that the time says nothing.
+    /// Returns the session with this token; compares with all tokens, so that the time reveals
+    /// nothing.
     fn who(&self, token: &str) -> Option<Arc<Admission>> {
         let token = blake3::hash(token.as_bytes());
         let admitted = self.admitted();
@@ -181,8 +182,8 @@ impl Server {
         whose.cloned()
     }
 
-    /// Looks at a call that is complete, and tells the core of it; `begun` is what the core knows
-    /// of it.
+    /// Checks a complete call and reports it to the core; `begun` is the call if its beginning was
+    /// reported.
     async fn take(
         self: &Arc<Self>,
         admission: &Arc<Admission>,
@@ -230,11 +231,11 @@ impl Server {
         self.kit.log.line(level, "tools", line);
     }
 
-    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
     fn admitted(&self) -> MutexGuard<'_, HashMap<SessionKey, Arc<Admission>>> {
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Arguments larger than this are checked where they hold up nobody else.
+/// Larger arguments are checked without blocking other tasks.
 const BIG_CALL: usize = 1 << 20;

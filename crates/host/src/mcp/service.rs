@@ -1,6 +1,6 @@
-//! What the server says: rmcp asks, the offer and the core answer.
+//! The server's answers: rmcp asks, the offer and the core answer.
 //!
-//! Invariant: a call that was taken is answered by the core's word, or given up with its caller.
+//! Invariant: an accepted call is answered by the core, or abandoned with its caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,17 +25,17 @@ const INSTRUCTIONS: &str = "These tools act in the Neovim that the user is worki
     what is open, selected, diagnosed and not saved there, and can ask the user. Prefer them to \
     shell commands for the same purpose.";
 
-/// What became of a call when its arguments were looked at.
+/// Result of checking a call.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// The core has it.
+    /// The call was reported to the core and is pending.
     Call(Call),
-    /// It is answered.
+    /// The call is already answered.
     Done(ToolResult),
     Refused(ErrorData),
 }
 
-/// A call on its way through rmcp, which clones what goes along with a message.
+/// A checked call, attached to its message; in an `Arc`, because rmcp clones messages.
 #[derive(Debug, Clone)]
 pub(super) struct Parcel(Arc<Mutex<Option<Taken>>>);
 
@@ -55,9 +55,9 @@ pub(super) struct Service {
     server: Arc<Server>,
     /// Cancelled when the client is gone.
     gone: CancellationToken,
-    /// From when on the client is told of changes.
+    /// Holds the offer at the connection's start, to detect later changes.
     offers: watch::Receiver<Arc<Offer>>,
-    /// Ends what this has started.
+    /// Ends the tasks that this service started.
     end: CancellationToken,
     _end: DropGuard,
 }
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// Waits for a call's answer, and passes on how far it is.
+    /// Waits for a call's answer, and passes on its progress.
     async fn wait(
         &self,
         call: Call,
@@ -94,7 +94,7 @@ impl Service {
                     let mut note = ProgressNotificationParam::new(token.clone(), progress.done);
                     note.total = progress.total;
                     note.message = progress.message;
-                    // Who does not hear it is gone, and that is noticed otherwise.
+                    // A failure means that the client is gone, which the loop detects.
                     let _ = context.peer.notify_progress(note).await;
                 }
                 (CallUpdate::Progress(_), None) => {}
@@ -131,7 +131,7 @@ impl ServerHandler for Service {
     ) -> Result<CallToolResponse, ErrorData> {
         let went_wrong = || Err(ErrorData::internal_error("The call went wrong.", None));
         let work = async {
-            // The connection's reader puts one into every call before rmcp sees it.
+            // The connection's reader puts a parcel into every call before rmcp sees it.
             match context.extensions.get().and_then(Parcel::take) {
                 Some(Taken::Call(call)) => self.wait(call, &context).await,
                 Some(Taken::Done(result)) => Ok(response(result)),
@@ -171,7 +171,7 @@ impl ServerHandler for Service {
     }
 }
 
-/// Tells a client whenever the tools are others.
+/// Notifies a client of each change of the tools.
 async fn tell_of_changes(
     peer: Peer<RoleServer>,
     mut offers: watch::Receiver<Arc<Offer>>,
@@ -190,7 +190,7 @@ async fn tell_of_changes(
     }
 }
 
-/// What nobody hears: the caller has gone.
+/// The answer to an abandoned call; its caller is gone.
 fn given_up() -> ErrorData {
     ErrorData::internal_error("The call was cancelled.", None)
 }
@@ -205,7 +205,7 @@ fn response(result: ToolResult) -> CallToolResponse {
     response.into()
 }
 
-/// Returns a block as the protocol has it; what is none is shown as it is.
+/// Returns a content block; one that does not follow the protocol becomes a text of its JSON.
 fn block(block: Json) -> ContentBlock {
     let text = block.to_string();
     serde_json::from_value(block).unwrap_or_else(|_| ContentBlock::text(text))

@@ -33,7 +33,7 @@ const HELLO_BYTES: usize = 4 << 10;
 /// Maximum number of clients that have not shown a token yet.
 const STRANGERS: usize = 64;
 
-/// How long a connection with a wrong token is kept open before it is closed.
+/// Delay before a connection with a wrong token is closed.
 const WRONG: Duration = Duration::from_millis(500);
 
 /// Pause after a failed accept, for example when no descriptor is left.

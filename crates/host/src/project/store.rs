@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use super::limits::Limits;
 use acp_core::spine::project::Blob;
 
-/// Minimum age for pruning a content; until then a checkpoint may still come to name it.
+/// Minimum age for pruning a content; a checkpoint may still refer to a younger one.
 pub(super) const YOUNG: Duration = Duration::from_secs(60 * 60);
 
 /// Maximum compression ratio of lz4.

@@ -27,7 +27,7 @@ fn check_failure(change: impl FnOnce(&mut AgentSpec), expected: &str) {
         }
         other => panic!("{other:?}"),
     }
-    // The host has forgotten it, and no more events follow.
+    // The host drops it, and no further events follow.
     wait_for("the agent to be forgotten", || {
         run.host.kit.agent(AGENT).is_none()
     });

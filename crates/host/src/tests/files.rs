@@ -212,7 +212,7 @@ fn a_new_file_gets_its_folders_and_the_usual_mode() {
     let run = Run::new();
     run.write("one/two/file", "x").expect("written");
     assert_eq!(read(&run.path("one/two/file")), "x\n");
-    // The mode the shell gives a new file here, whatever the umask.
+    // Compares with a new file of the shell, since the umask varies.
     assert_eq!(run.whole_life("echo > usual").status, "exit code 0");
     assert_eq!(run.mode("one/two/file"), run.mode("usual"));
 }

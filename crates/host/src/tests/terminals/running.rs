@@ -10,7 +10,7 @@ fn check(script: &str, text: &str, exit: TerminalExit) {
     let printed = run.printed();
     assert_eq!(printed.text(), text, "{script}");
     assert_eq!(printed.exit, exit, "{script}");
-    // The host has forgotten it, and no more events follow.
+    // The host drops it, and no further events follow.
     run.wait_until_forgotten();
     assert!(run.outlet.try_recv().is_none(), "{script}");
 }
