@@ -33,10 +33,10 @@ pub struct Edit {
     pub save: Save,
 }
 
-/// The delay before an edit is tried again whose text was locked.
+/// Delay before an edit is tried again after the text was locked.
 const LOCKED: Duration = Duration::from_millis(20);
 
-/// Applies an edit and reports its outcome; later, if Neovim has locked the text.
+/// Applies an edit and reports its outcome; tries again later if Neovim has locked the text.
 pub fn run(edit: Edit) -> mlua::Result<()> {
     let result = match guard::caught("an edit", || carry_out(&edit)) {
         Some(Err(Failure::Locked)) => return defer::after("edit", LOCKED, || run(edit)),

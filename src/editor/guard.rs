@@ -41,7 +41,7 @@ pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<
     }
 }
 
-/// Runs a part of a callback whose end must be reported in any case; a panic is reported and gives
+/// Runs a part of a callback whose end must be reported in any case; reports a panic and returns
 /// `None`.
 pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
     let outcome = catch_unwind(AssertUnwindSafe(body));

@@ -25,7 +25,7 @@ const REVIEW: [(&str, &str); 6] = [
     ("prev_hunk", "Goes to the previous hunk"),
 ];
 
-/// Those that visual mode has as well, for the selected lines.
+/// Mappings that also exist in visual mode, for the selected lines.
 const REVIEW_LINES: [(&str, &str); 2] = [
     ("accept_hunk", "Accepts the agent's changes of these lines"),
     ("reject_hunk", "Rejects the agent's changes of these lines"),
@@ -269,7 +269,7 @@ fn review_key(name: &str) -> mlua::Result<()> {
     }
 }
 
-/// Returns a key as the user types it, with the keys that `<LocalLeader>` and `<Leader>` stand for.
+/// Returns a key as the user types it, with `<LocalLeader>` and `<Leader>` replaced by their keys.
 pub fn shown(key: &str) -> String {
     let globals = nvim::vim().and_then(|vim| vim.get::<Table>("g"));
     let leader = |name: &str| -> String {

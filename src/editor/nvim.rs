@@ -81,7 +81,7 @@ pub fn table<const N: usize>(fields: [(&str, Value); N]) -> mlua::Result<Table> 
     Ok(table)
 }
 
-/// Returns anything as a Lua value; what cannot be one is nil.
+/// Converts a value to Lua; nil if that fails.
 pub fn value(any: impl IntoLua) -> Value {
     any.into_lua(&lua()).unwrap_or(Value::Nil)
 }

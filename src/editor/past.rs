@@ -1,4 +1,4 @@
-//! Sessions of the past, for the Lua side: it wishes, and hears what came of it.
+//! Sessions of the past: sends the Lua side's requests to the core, and passes the replies back.
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
@@ -7,15 +7,15 @@ use super::state::send;
 use acp_core::conversation::history::{Granted, Wish};
 use acp_core::spine::event::Event;
 
-/// Sends a wish; its answer goes to `granted` of `acp.sessions`, with this number.
+/// Sends a request; its reply goes to `granted` of `acp.sessions`, with this number.
 pub fn wish(number: u32, wish: Wish) {
     send(Event::Wish { number, wish });
 }
 
-/// Hands on what came of a wish.
+/// Passes the reply to the Lua side.
 ///
 /// # Errors
-/// What the Lua side says.
+/// The Lua side's error.
 pub fn granted(number: u32, granted: Granted) -> mlua::Result<()> {
     let (value, problem) = match granted {
         Granted::Listed(sessions) => (nvim::data(&sessions)?, None),

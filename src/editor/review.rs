@@ -33,10 +33,10 @@ const BUDGET: Duration = Duration::from_millis(4);
 
 #[derive(Debug)]
 struct Shown {
-    /// Tells a drawing from later ones of the same buffer.
+    /// Distinguishes a drawing from later ones of the same buffer.
     id: u64,
     all: Rc<Vec<HunkView>>,
-    /// Those that are drawn, in no order.
+    /// The drawn hunks, in no order.
     hunks: Vec<Drawn>,
     style: Style,
 }

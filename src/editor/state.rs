@@ -25,7 +25,7 @@ use acp_edge::inbox::Inbox;
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 
-/// What the main thread owns.
+/// The state of the main thread.
 pub struct Editor {
     pub inbox: Inbox,
     pub outbox: Arc<Outbox>,
@@ -41,7 +41,7 @@ pub struct Editor {
     pub panels: RefCell<Panels>,
     /// The user is in another program.
     pub is_away: Cell<bool>,
-    /// The edit that is being carried out, and its buffer: whose changes `on_lines` reports.
+    /// The edit that is being applied, with its buffer: `on_lines` attributes changes to it.
     pub applying: Cell<Option<(i32, Token<Edited>)>>,
     pub refresh_environment: fn(),
 }
@@ -84,7 +84,7 @@ pub fn session<R>(key: SessionKey, body: impl FnOnce(&SessionInfo) -> R) -> Opti
     all.find(|info| info.session == key).map(body)
 }
 
-/// Takes over the environment as it is now, for agents that are about to be started.
+/// Refreshes the environment from Neovim's, for agents that are about to be started.
 pub fn refresh_environment() {
     if let Some(refresh) = with(|editor| editor.refresh_environment) {
         refresh();

@@ -418,7 +418,7 @@ impl Drop for Host {
     }
 }
 
-/// What every task of the host may use; cheap to clone.
+/// Shared handles for the host's tasks; cheap to clone.
 #[derive(Debug, Clone)]
 struct Kit {
     runtime: Handle,

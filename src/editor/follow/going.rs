@@ -36,7 +36,7 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Moves to a place, in the given window or one that is chosen now.
+/// Moves to a place, in the given window or one chosen now.
 pub fn go(
     key: SessionKey,
     target: &FollowTarget,

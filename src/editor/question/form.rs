@@ -19,10 +19,10 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::Event;
 use acp_core::spine::ids::ElicitationId;
 
-/// What the user fills in.
+/// The state of filling in forms.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
-    /// The entries of each form, also of one that another question has replaced for a while.
+    /// The entries of each form, also of one that another question has replaced temporarily.
     drafts: BTreeMap<ElicitationId, Draft>,
     /// The meaning of each line.
     rows: Vec<Row>,
@@ -32,9 +32,10 @@ pub(super) struct Filling {
     pub(super) editing: Option<field::Editing>,
 }
 
-/// Keys that would change the read-only lines; those that are not configured do nothing.
+/// Keys that would change the read-only lines; those without a configured mapping do nothing.
 ///
-/// Operators are listed with their motions: alone they would swallow a key that goes into a field.
+/// Operators are listed with their motions: mapped alone, they would also consume a key for a
+/// field.
 const EDITS: [&str; 26] = [
     "dd", "dw", "de", "d$", "diw", "cc", "cw", "ce", "c$", "ciw", "x", "X", "D", "C", "s", "S",
     "o", "O", "p", "P", "r", "R", "J", "u", "~", "<Del>",

@@ -404,8 +404,8 @@ fn set_keys(buf: i32, question: &Question) -> mlua::Result<()> {
     }
 }
 
-/// Maps a key that answers or changes something. Too soon after the question appeared it was meant
-/// for a text.
+/// Maps a key that answers or changes something. A key pressed too soon after the question appeared
+/// was meant for other text, and is ignored.
 fn map(
     buf: i32,
     key: &str,

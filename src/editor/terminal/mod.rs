@@ -90,7 +90,7 @@ fn info(key: TerminalKey) -> Option<TerminalInfo> {
 /// Shows a terminal in the current tab page and goes there.
 ///
 /// # Errors
-/// There is no such terminal.
+/// The terminal does not exist.
 pub fn open(key: TerminalKey) -> mlua::Result<()> {
     let Some(info) = info(key) else {
         let why = format!(

@@ -1,4 +1,4 @@
-//! What of a project is not covered, and which files were there unseen.
+//! The parts of a project that are not covered, and folders where files may have existed unseen.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::manifest::Stat;
 use super::reading::is_settled;
 use super::scan::Cut;
 
-/// What the last full look did not cover.
+/// The parts that the last full comparison did not cover.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     pub(super) cut: Option<Cut>,
