@@ -1,19 +1,18 @@
-//! A tool call's content as it is shown: texts rendered bit by bit as messages are, diffs compared
-//! once and highlighted bit by bit.
+//! A tool call's content as displayed: texts and diffs, rendered incrementally like messages.
 //!
-//! Invariant: what is not rendered yet is shown as plain lines, so nothing waits to be seen; of a
-//! long text only what is shown is kept.
+//! Invariant: content not yet rendered is shown as plain lines, so display is never delayed; only
+//! the displayed part of a long text is kept.
 
 use crate::render::markdown::{self, Languages, Markdown};
 use crate::render::tooldiff::ToolDiff;
 use crate::render::view::Line;
 use acp::{Content, Location, ToolContent};
 
-/// How much of a text is shown: so many lines, and so many bytes.
+/// Maximum lines and bytes of a text that are shown.
 const MAX_LINES: usize = 200;
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The items of a list of contents, by their places in it.
+/// The items of a tool call's content, by index.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
     items: Vec<Item>,
@@ -23,22 +22,22 @@ pub struct Contents {
 enum Item {
     Text(Box<Text>),
     Diff(Box<ToolDiff>),
-    /// Something that needs no rendering.
+    /// An item that needs no rendering.
     #[default]
     Plain,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Text {
-    /// What of it is shown.
+    /// The displayed part of the text.
     markdown: Markdown,
     lines: Vec<Line>,
-    /// Lines that are not shown.
+    /// Number of lines that are not shown.
     left: usize,
 }
 
 impl Contents {
-    /// Takes the contents as they are now; what was rendered of a text that goes on stays.
+    /// Replaces the contents; keeps the rendered lines of a text that is only extended.
     pub fn set(&mut self, contents: &[ToolContent]) {
         self.items.resize_with(contents.len(), Item::default);
         for (item, content) in self.items.iter_mut().zip(contents) {
@@ -53,7 +52,7 @@ impl Contents {
         }
     }
 
-    /// Takes the places of diffs from locations: agents name one for each, or none.
+    /// Sets the places of diffs from locations: agents name one for each diff, or none.
     pub fn set_places(&mut self, contents: &[ToolContent], locations: &[Location]) {
         let path_of = |content: &ToolContent| match content {
             ToolContent::Diff { path, .. } => Some(path.clone()),
@@ -77,7 +76,8 @@ impl Contents {
         }
     }
 
-    /// Renders what is new, up to the budget of [`Markdown::render`]; `false` when more is left.
+    /// Renders new content within the budget of [`Markdown::render`]; returns `false` if some is
+    /// left.
     pub fn render(&mut self, budget: usize, languages: &mut Languages) -> bool {
         let mut items = self.items.iter_mut().filter(|item| item.is_dirty());
         let Some(item) = items.next() else {
@@ -91,12 +91,12 @@ impl Contents {
         !item.is_dirty() && items.next().is_none()
     }
 
-    /// Returns whether all is rendered.
+    /// Returns whether everything is rendered.
     pub fn is_rendered(&self) -> bool {
         !self.items.iter().any(Item::is_dirty)
     }
 
-    /// Says that a language was reported; returns whether there is something to render now.
+    /// Marks code dirty after a language was reported; returns whether anything is left to render.
     pub fn language_came(&mut self) -> bool {
         for item in &mut self.items {
             match item {
@@ -108,7 +108,7 @@ impl Contents {
         !self.is_rendered()
     }
 
-    /// Returns the lines of the text at a place, and how many are left.
+    /// Returns the lines of the text at an index, and the number of lines not shown.
     pub fn lines(&self, index: usize) -> (Vec<Line>, usize) {
         match self.items.get(index) {
             Some(Item::Text(text)) => (text.lines(), text.left),
@@ -116,8 +116,8 @@ impl Contents {
         }
     }
 
-    /// Returns all lines of a text at a place, which is given: those that are rendered, and the
-    /// rest plainly.
+    /// Returns all lines of the text at an index, passed as `text`: those rendered, and the rest as
+    /// plain lines.
     pub fn all_lines(&self, index: usize, text: &str) -> Vec<Line> {
         let Some(Item::Text(item)) = self.items.get(index) else {
             return markdown::plain(text);
@@ -136,7 +136,7 @@ impl Contents {
         }
     }
 
-    /// Returns the diffs and their places in the list.
+    /// Returns the diffs and their indices.
     pub fn diffs_mut(&mut self) -> impl Iterator<Item = (usize, &mut ToolDiff)> {
         let items = self.items.iter_mut().enumerate();
         items.filter_map(|(index, item)| match item {
@@ -199,7 +199,7 @@ impl Text {
     }
 }
 
-/// Splits a text behind the lines that are shown.
+/// Splits a text after the lines that are shown.
 fn split(text: &str) -> (&str, &str) {
     let mut end = text.len().min(MAX_BYTES);
     while !text.is_char_boundary(end) {
@@ -214,7 +214,7 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Returns a content block as markdown: text as it is, everything else by name and size.
+/// Returns a content block as markdown: text unchanged, all else by name and size.
 pub fn content_markdown(content: &Content) -> String {
     match content {
         Content::Text(text) => text.clone(),
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use acp::Content;
 
-    /// Sets texts one after the other, rendering a bit in between, and checks the lines.
+    /// Sets texts in sequence, renders a little in between, and checks the lines.
     fn check(texts: &[String]) {
         let mut contents = Contents::default();
         let mut languages = Languages::default();

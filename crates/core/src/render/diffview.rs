@@ -1,20 +1,20 @@
-//! Diffs as lines to read: in the permission window and under tool calls.
+//! Diffs as lines: in the permission window and under tool calls.
 
 use crate::render::view::{Group, Line, Span};
 use crate::text::Text;
 use crate::workspace::ledger::{Hunk, hunks, words};
 
-/// Unchanged lines shown around a hunk.
+/// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;
 
-/// Returns the diff of two texts: hunks with a few lines around them, changed words marked.
+/// Returns the diff of two texts: hunks with context, changed words marked.
 pub fn diff_lines(old: &str, new: &str) -> Vec<Line> {
     let (old, new) = (Text::from_text(old), Text::from_text(new));
     hunks_lines(&old, &new, &hunks(&old, &new), usize::MAX)
 }
 
-/// Returns some hunks of two texts with a few lines around them, changed words marked; of more
-/// than `most` lines the rest is counted.
+/// Returns hunks of two texts with context, changed words marked; truncates them after `most`
+/// lines.
 pub fn hunks_lines(old: &Text, new: &Text, hunks: &[Hunk], most: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut shown = 0;
@@ -44,7 +44,7 @@ pub fn hunks_lines(old: &Text, new: &Text, hunks: &[Hunk], most: usize) -> Vec<L
     lines
 }
 
-/// Returns a line that is all of one group.
+/// Returns a line highlighted as a whole.
 pub fn whole(text: String, group: Group) -> Line {
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let spans = vec![Span {

@@ -1,6 +1,6 @@
-//! The highlight groups of the plugin and what each links to by default.
+//! The highlight groups of the plugin and their default links.
 
-/// Group and its `default` link. Markdown's own groups stand in [`crate::render::markdown::GROUPS`].
+/// Groups and their `default` links. Those of markdown are in [`crate::render::markdown::GROUPS`].
 pub const GROUPS: &[(&str, &str)] = &[
     ("AcpUser", "Title"),
     ("AcpUserMark", "Special"),

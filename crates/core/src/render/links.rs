@@ -1,24 +1,24 @@
-//! Where the rows of a transcript lead to, kept as small as it can be: a long chat has more rows
-//! than one would think, and most lead nowhere or to the same as the one above.
+//! The links of a transcript's rows, stored compactly: a long chat has many rows, most of them
+//! without a link or with that of the row above.
 //!
-//! Invariant: each row has the number of its link; links that no row has any more are thrown away
-//! before they are the larger part.
+//! Invariant: each row has the index of its link; unused links are removed before they outnumber
+//! the used ones.
 
 use crate::render::view::{Line, Link};
 
-/// Fewer links than this are never looked through for some that no row has.
+/// Below this number of links, unused ones are not removed.
 const FEW: usize = 1024;
 
-/// The number of a row's link that has none.
+/// The index of a row without a link.
 const NONE: u32 = u32::MAX;
 
 /// The links of all rows.
 #[derive(Debug, Default)]
 pub struct Links {
     rows: Vec<u32>,
-    /// One for rows after each other that lead to the same.
+    /// One for consecutive rows with equal links.
     links: Vec<Link>,
-    /// How many were left when they were last looked through.
+    /// Number of links after unused ones were last removed.
     before: usize,
 }
 
@@ -28,8 +28,8 @@ impl Links {
         self.links.get(*self.rows.get(row)? as usize)
     }
 
-    /// Returns the number of the tool call's entry that a row belongs to, and the link of the
-    /// call's first line.
+    /// Returns the entry of the tool call that a row belongs to, and the link of the call's first
+    /// line.
     pub fn call(&self, row: usize) -> Option<(u32, &Link)> {
         let mut of = None;
         for row in (0..=row).rev() {
@@ -44,7 +44,7 @@ impl Links {
         None
     }
 
-    /// Puts those of other lines in place of `removed` rows from `start`.
+    /// Replaces the links of `removed` rows from `start` with those of `lines`.
     pub fn splice(&mut self, start: usize, removed: usize, lines: &[Line]) {
         let from = start.min(self.rows.len());
         let to = (start + removed).clamp(from, self.rows.len());
@@ -70,7 +70,7 @@ impl Links {
     }
 }
 
-/// Returns the number of a link in a list: the last one's if it is the same.
+/// Returns the index of a link in a list, appending it unless it equals the last one.
 fn add(links: &mut Vec<Link>, link: Option<&Link>) -> u32 {
     let Some(link) = link else {
         return NONE;
@@ -81,7 +81,7 @@ fn add(links: &mut Vec<Link>, link: Option<&Link>) -> u32 {
     u32::try_from(links.len() - 1).unwrap_or(NONE)
 }
 
-/// Returns the row that a line gives behind a file's name: `name:12`.
+/// Returns the row in a line number after a file's name: `name:12`.
 pub fn row_behind(line: &str, name: &str) -> Option<u32> {
     let (_, rest) = line.split_once(name)?;
     let digits = rest.strip_prefix(':')?;

@@ -1,5 +1,5 @@
-//! What is no text in a tool call's content, as lines: images, audio, resources, and whatever else
-//! there is.
+//! Content of tool calls other than text and diffs, as lines: images, audio, resources, and unknown
+//! types.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::render::uri;
 use crate::render::view::{Line, Link};
 use acp::Content;
 
-/// Lines of an embedded resource that are shown below its name.
+/// Maximum lines of an embedded resource.
 const MAX_LINES: usize = 10;
 
-/// What of a longer line is shown, in bytes.
+/// Maximum bytes of a line.
 const MAX_LINE: usize = 500;
 
-/// Returns the lines of a content block; `more` is where the whole of it is to be had.
+/// Returns the lines of a content block; `more` links to all of it.
 pub fn lines(content: &Content, cwd: &Path, more: Link) -> Vec<Line> {
     match content {
         Content::Text(_) => Vec::new(),
@@ -37,7 +37,7 @@ pub fn lines(content: &Content, cwd: &Path, more: Link) -> Vec<Line> {
     }
 }
 
-/// Returns the line of a file that is shown by what it is.
+/// Returns the line of a file whose content is not shown.
 fn file(what: &str, mime: &str, bytes: usize, uri: Option<&str>, cwd: &Path) -> Line {
     let mut line = Line::default();
     push(&mut line, what, "AcpToolKind");
@@ -65,7 +65,7 @@ fn resource(name: &str, uri: &str, cwd: &Path) -> Line {
     line.linked(uri::link(uri))
 }
 
-/// Returns a URI as people read it: a file by its path, seen from a folder.
+/// Returns a URI for display: a file as its path relative to `cwd`.
 fn shown(uri: &str, cwd: &Path) -> String {
     match uri::link(uri) {
         Link::File { path, row } => match row {
@@ -96,7 +96,7 @@ fn head(text: &str, more: Link) -> Vec<Line> {
     lines
 }
 
-/// Returns a number of bytes as people read it.
+/// Returns a number of bytes for display.
 pub fn size(bytes: usize) -> String {
     match bytes {
         0..1000 => format!("{bytes} bytes"),

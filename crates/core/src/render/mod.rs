@@ -1,6 +1,6 @@
-//! Lines for the screen from plain data: markdown, diffs, tool calls, removed lines.
+//! Renders plain data as lines for the screen: markdown, diffs, tool calls, removed lines.
 //!
-//! Invariant: no session, file or question is known here; what comes in is text, what goes out
+//! Invariant: nothing here depends on sessions, files or questions; the input is text, the output
 //! is lines with spans.
 
 pub mod contents;

@@ -1,8 +1,8 @@
-//! The changes of a transcript's buffer that one frame brings, gathered piece by piece.
+//! Collects the changes of a transcript's buffer for one frame.
 //!
-//! Invariants: applied in order they give the same lines as the pieces did; what is put down
-//! piece after piece is one change, since each costs the editor a call; folds are in rows of the
-//! text as it is in the end, since they are made last.
+//! Invariants: the operations, applied in order, give the same lines as the single changes;
+//! consecutive changes are merged, because each operation costs the editor a call; folds are in
+//! rows of the final text, because they are created last.
 
 use crate::render::view::{ChatOp, FoldState, Line};
 
@@ -10,17 +10,17 @@ use crate::render::view::{ChatOp, FoldState, Line};
 #[derive(Debug, Default)]
 pub struct Ops {
     splices: Vec<Splice>,
-    /// They are made or turned in this order.
+    /// Created or toggled in this order.
     folds: Vec<Fold>,
 }
 
-/// What is done about a fold.
+/// The creation or toggle of a fold.
 #[derive(Debug)]
 struct Fold {
     start: usize,
     end: usize,
     state: FoldState,
-    /// It is there already.
+    /// The fold exists.
     is_known: bool,
 }
 
@@ -32,9 +32,10 @@ struct Splice {
 }
 
 impl Ops {
-    /// Replaces `removed` lines from row `start` by `lines`.
+    /// Replaces `removed` lines from row `start` with `lines`.
     ///
-    /// A line feed in a line, as in the name of a file, becomes a blank: a buffer has no such line.
+    /// A line feed in a line, such as in a file's name, becomes a space, because a buffer's line
+    /// cannot contain one.
     pub fn splice(&mut self, start: usize, removed: usize, mut lines: Vec<Line>) {
         lines.iter_mut().for_each(Line::flatten);
         self.move_folds(start, removed, lines.len());
@@ -50,7 +51,7 @@ impl Ops {
         self.splices.extend(rest);
     }
 
-    /// Lets rows `start..end` be a fold.
+    /// Creates a fold of rows `start..end`.
     pub fn fold(&mut self, start: usize, end: usize, state: FoldState) {
         self.folds.push(Fold {
             start,
@@ -111,11 +112,11 @@ impl Ops {
 }
 
 impl Splice {
-    /// Does what `next` does as a part of this change, if it changes the lines put down here or
-    /// adds to them; else gives it back.
+    /// Merges `next` into this splice if it changes or extends the lines added here; otherwise
+    /// returns it.
     ///
-    /// Lines that give way to others keep their place in a fold. So lines that are deleted are
-    /// never made one change with others that come there: these would be folded in their stead.
+    /// Neovim keeps replaced lines in their fold. A deletion is therefore not merged with lines
+    /// added in the same place: they would join the deleted lines' fold.
     fn take_in(&mut self, next: Splice) -> Option<Splice> {
         let Some(from) = next.start.checked_sub(self.start) else {
             return Some(next);

@@ -1,7 +1,7 @@
-//! What agents say of a tool call in words of their own (`rawInput`, `rawOutput`), as lines.
+//! A tool call's `rawInput` and `rawOutput`, as lines.
 //!
-//! Invariant: nothing is guessed: what is not known to be a command or an output is shown as the
-//! value it is, whole.
+//! Invariant: nothing is guessed: a value that is not a known form of command or output is shown
+//! completely, as it is.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::terminals::without_codes;
 use crate::text::plural;
 use acp::{Content, ToolContent};
 
-/// The fields that hold what a tool printed, the most telling first.
+/// The fields with a tool's output, the best first.
 const OUTPUTS: [&str; 6] = [
     "formatted_output",
     "aggregated_output",
@@ -25,7 +25,7 @@ const OUTPUTS: [&str; 6] = [
     "message",
 ];
 
-/// Returns the command a tool call would run, where its input says: one per line.
+/// Returns the command in a tool call's input, if any; several on one line each.
 pub fn command(tool: &ToolCall) -> Option<String> {
     let input = tool.raw_input.as_ref()?;
     let words = |value: &Value| -> Option<Vec<String>> {
@@ -47,7 +47,7 @@ pub fn command(tool: &ToolCall) -> Option<String> {
     (!command.trim().is_empty()).then_some(command)
 }
 
-/// Returns a word as a shell reads it back.
+/// Returns a word quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -56,7 +56,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Returns the input of a tool call where neither a command nor its content shows it.
+/// Returns a tool call's input, if neither a command nor its content shows it.
 pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
     let is_shown = command(tool).is_some() || !tool.content.is_empty();
     match &tool.raw_input {
@@ -65,8 +65,8 @@ pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
     }
 }
 
-/// Returns the output of a tool call where its content does not hold it: agents repeat it there,
-/// or have nothing but it. Of more than `most` lines the rest is counted.
+/// Returns a tool call's output, unless its content shows it: agents repeat it there, or send only
+/// the output. Returns at most `most` lines, and the number of further lines.
 pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
     let nothing = (Vec::new(), 0);
     let Some(raw) = &tool.raw_output else {
@@ -93,7 +93,8 @@ pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
     }
 }
 
-/// Tells whether the content has the output, by its first line: agents number, cut and fence it.
+/// Returns whether the content contains the output's first line: agents number, truncate and fence
+/// it.
 fn is_in_content(tool: &ToolCall, text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let Some(first) = lines.find(|line| !line.is_empty()) else {
@@ -108,7 +109,7 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
     })
 }
 
-/// Returns the text a tool printed, from the shapes known agents give it.
+/// Returns the text of a tool's output, from the shapes used by known agents.
 pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
     match raw {
         Value::String(text) => Some(text.into()),
@@ -125,7 +126,7 @@ pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns a value to be read by people: a field a line, texts of several lines as they are.
+/// Returns a value for display: one field per line, texts of several lines unchanged.
 fn value_lines(value: &Value) -> Vec<Line> {
     let mut lines = Vec::new();
     match value {
@@ -172,10 +173,10 @@ fn plain(text: &str) -> Line {
     Line::plain(text.to_owned())
 }
 
-/// Lines shown of one value, or of an output.
+/// Maximum lines of a value or an output.
 pub const MAX_LINES: usize = 200;
 
-/// Returns lines without those that are too many; the last one leads to `more` then.
+/// Truncates lines to [`MAX_LINES`]; an added last line links to `more`.
 pub fn cut(mut lines: Vec<Line>, more: Link) -> Vec<Line> {
     let left = lines.len().saturating_sub(MAX_LINES);
     if left > 0 {
@@ -185,7 +186,7 @@ pub fn cut(mut lines: Vec<Line>, more: Link) -> Vec<Line> {
     lines
 }
 
-/// Returns the line in place of what is not shown, which leads to all of it.
+/// Returns the line that replaces hidden lines and links to all of them.
 pub fn more_line(left: usize, more: Link) -> Line {
     whole(format!("… {}", plural(left, "more line")), "AcpDim").linked(more)
 }

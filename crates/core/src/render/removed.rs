@@ -1,26 +1,26 @@
-//! Removed lines as they are drawn between a buffer's lines: chunks of text with their groups,
-//! tabs as spaces, cut into rows where the window wraps its lines.
+//! Removed lines as virtual lines in a buffer: chunks of text with their groups, tabs as spaces,
+//! wrapped like the window's lines.
 //!
-//! Invariant: a row is never wider than the layout says, and says all of its part of the line.
+//! Invariant: a row is never wider than the layout allows, and shows all of its part of the line.
 
 use crate::render::view::{Group, Line};
 
-/// A piece of a row in one group.
+/// A part of a row in one group.
 pub type Chunk = (String, Group);
 
-/// How a window shows lines.
+/// The layout of lines in a window.
 #[derive(Clone, Copy)]
 pub struct Layout<'a> {
-    /// Cells from one tab stop to the next; at least 1.
+    /// Cells between two tab stops; at least 1.
     pub tab: usize,
-    /// Cells of a row; longer lines go on in the next one if `wrap`.
+    /// Cells of a row; longer lines wrap if `wrap`.
     pub width: usize,
     pub wrap: bool,
-    /// Returns the cells a character takes.
+    /// Returns the cells of a character.
     pub cells: &'a dyn Fn(char) -> usize,
 }
 
-/// Returns the rows of a line, each filled up to the width in the group of the line.
+/// Returns the rows of a line, each padded to the width in the line's group.
 pub fn rows(line: &Line, layout: &Layout) -> Vec<Vec<Chunk>> {
     let ground = line.spans.first().map_or("AcpDelete", |span| span.group);
     let mut rows = Rows {
@@ -82,7 +82,7 @@ impl Rows<'_> {
 
     fn end(&mut self, ground: Group) {
         let rest = self.layout.width.saturating_sub(self.cells);
-        // An empty line is to be seen as well.
+        // An empty line must be visible too.
         if rest > 0 || self.row.is_empty() {
             self.row.push((" ".repeat(rest.max(1)), ground));
         }
@@ -91,7 +91,7 @@ impl Rows<'_> {
     }
 }
 
-/// Returns a control character as Neovim shows it.
+/// Returns a control character as displayed by Neovim.
 fn control(c: char) -> Option<String> {
     match c {
         '\0'..='\u{1f}' => Some(format!("^{}", char::from(c as u8 ^ 0x40))),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::render::view::Span;
 
-    /// Checks rows of a width; a chunk of a changed word stands in brackets.
+    /// Checks the rows for a layout; chunks of changed words are in brackets.
     #[track_caller]
     fn check(text: &str, word: std::ops::Range<u32>, layout: (usize, bool), want: &[&str]) {
         let span = |start, end, group| Span { start, end, group };

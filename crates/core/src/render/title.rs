@@ -1,19 +1,20 @@
-//! Titles for window bars: parts, those that matter most first.
+//! Titles of window bars: parts in the order of their importance.
 //!
-//! Invariant: the first parts are always there; what has no room is left out whole, from the end.
+//! Invariant: the first parts are always shown; parts without room are dropped whole, from the end.
 
 use crate::render::view::Group;
 
-/// Columns that are too few for a part that is cut.
+/// Minimum width of a truncated part.
 const LEAST: usize = 8;
 
-/// No part but the last is longer: a long name must not push out what comes behind it.
+/// Maximum width of all parts but the last, so that a long name does not push out the parts after
+/// it.
 const MOST: usize = 24;
 
-/// The parts that are never left out: the agent, and how it stands.
+/// The parts that are never dropped: the agent and its state.
 const ALWAYS: usize = 2;
 
-/// Returns as much of a title as fits into so many columns, for `'winbar'`.
+/// Returns the parts of a title that fit into `columns`, for `'winbar'`.
 pub fn fitted(title: &[(String, Group)], columns: usize, width: impl Fn(&str) -> usize) -> String {
     let mut bar = String::new();
     let mut left = columns;
@@ -39,7 +40,7 @@ pub fn fitted(title: &[(String, Group)], columns: usize, width: impl Fn(&str) ->
     bar
 }
 
-/// Returns a text that has so many columns at most.
+/// Truncates a text to at most `most` columns.
 fn cut(mut text: String, most: usize, width: impl Fn(&str) -> usize) -> String {
     if width(&text) <= most {
         return text;
@@ -52,7 +53,7 @@ fn cut(mut text: String, most: usize, width: impl Fn(&str) -> usize) -> String {
 mod tests {
     use super::*;
 
-    /// Compares what is seen in a bar of so many columns.
+    /// Checks the visible text of a bar with `columns` columns.
     #[track_caller]
     fn check(title: &[&str], columns: usize, want: &str) {
         let title: Vec<_> = title.iter().map(|text| ((*text).to_owned(), "G")).collect();

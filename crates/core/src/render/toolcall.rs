@@ -1,7 +1,7 @@
-//! What is known of a tool call, gathered from all that is said of it.
+//! The state of a tool call, merged from all its updates.
 //!
-//! Invariants: a status never goes back; what is not said, or said to be nothing, does not take
-//! away what is known.
+//! Invariants: a status never goes back; missing or empty fields of an update keep the known
+//! values.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::render::contents::Contents;
 use crate::terminals::{ShownTerminals, without_codes};
 use acp::{Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 
-/// What is known of a tool call.
+/// The merged state of a tool call.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     pub id: ToolCallId,
@@ -17,9 +17,9 @@ pub struct ToolCall {
     pub kind: ToolKind,
     pub status: ToolStatus,
     pub content: Vec<ToolContent>,
-    /// The content as it is shown.
+    /// The content as displayed.
     pub texts: Contents,
-    /// What the terminals show that it names.
+    /// The terminals it names, as displayed.
     pub terminals: ShownTerminals,
     pub locations: Vec<Location>,
     pub raw_input: Option<Value>,
@@ -44,24 +44,23 @@ impl ToolCall {
         }
     }
 
-    /// Returns what one message alone says.
+    /// Returns the tool call described by one update.
     pub(crate) fn of(patch: ToolCallPatch) -> Self {
         let mut tool = Self::new(patch.id.clone());
         tool.merge(patch);
         tool
     }
 
-    /// Returns whether it is neither done nor given up.
+    /// Returns whether it is pending or in progress.
     pub fn is_open(&self) -> bool {
         matches!(self.status, ToolStatus::Pending | ToolStatus::InProgress)
     }
 
-    /// Takes over the fields the patch carries.
+    /// Merges the fields of an update.
     ///
-    /// A status never goes back: agents announce a call as `pending` after it was `in_progress`,
-    /// or again with the same id. A late `completed` or `failed` replaces `cancelled`.
-    /// Content replaces content, but where it would drop a known diff for a mere reason it is
-    /// added to it instead. What was known of `_meta` stays, key by key.
+    /// A status never goes back: agents announce a call as `pending` after it was `in_progress`, or
+    /// again with the same id. A late `completed` or `failed` replaces `cancelled`. New content
+    /// replaces the old, but keeps known diffs if it has none itself. `_meta` is merged by key.
     pub fn merge(&mut self, patch: ToolCallPatch) {
         if let Some(title) = patch.title {
             self.title = title;
@@ -93,7 +92,7 @@ impl ToolCall {
         }
     }
 
-    /// Forgets what it shows: its id is used for another call from now on.
+    /// Clears the content, because the id is reused for another call.
     pub(crate) fn forget_content(&mut self) {
         self.content.clear();
         self.texts.set(&[]);
@@ -103,8 +102,8 @@ impl ToolCall {
     }
 }
 
-/// Merges what is said of a call into what was said of it before: the rules are those of
-/// [`ToolCall::merge`], and both together say to it what one after the other would.
+/// Merges an update into an earlier one by the rules of [`ToolCall::merge`]: merging the result has
+/// the same effect as merging both.
 pub(crate) fn fold(known: &mut ToolCallPatch, patch: ToolCallPatch) {
     let ToolCallPatch {
         id: _,
@@ -139,7 +138,7 @@ pub(crate) fn fold(known: &mut ToolCallPatch, patch: ToolCallPatch) {
     }
 }
 
-/// Puts content in the place of what is known, but for a diff that a mere reason would replace.
+/// Replaces content, but keeps known diffs if the new content has none.
 fn replace_content(known: &mut Vec<ToolContent>, content: Vec<ToolContent>) {
     let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
     if content.iter().any(is_diff) || !known.iter().any(is_diff) {
@@ -150,7 +149,7 @@ fn replace_content(known: &mut Vec<ToolContent>, content: Vec<ToolContent>) {
     known.extend(content);
 }
 
-/// Takes the codes out of what a program has printed for a terminal.
+/// Removes escape codes from a program's output.
 fn read_as_text(item: &mut ToolContent) {
     if let ToolContent::Content(Content::Text(text)) = item
         && let Some(plain) = without_codes(text)
@@ -168,7 +167,7 @@ fn rank(status: ToolStatus) -> u8 {
     }
 }
 
-/// Merges a value into another one: objects key by key, all else is replaced.
+/// Merges a value into another: objects by key, all else is replaced.
 fn merge_json(known: &mut Value, new: Value) {
     match (known, new) {
         (Value::Object(known), Value::Object(new)) => {
@@ -191,7 +190,7 @@ mod tests {
         ToolCallPatch::new(ToolCallId("a".into()))
     }
 
-    /// Merges patches one after the other into a call of which nothing is known.
+    /// Merges patches in sequence into a new call.
     fn merged(patches: impl IntoIterator<Item = ToolCallPatch>) -> ToolCall {
         let mut tool = ToolCall::new(patch().id);
         for patch in patches {

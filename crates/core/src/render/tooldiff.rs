@@ -1,8 +1,8 @@
-//! A diff in a tool call's content, as lines of the transcript: hunks with a few lines around
-//! them, changed words marked, the code highlighted, each line leading to its place in the file.
+//! A diff in a tool call's content, as lines of the transcript: hunks with context, changed words
+//! marked, the code highlighted, each line linked to its place in the file.
 //!
-//! Invariant: the texts are compared once, and highlighted bit by bit; what is not highlighted yet
-//! is shown all the same.
+//! Invariant: the texts are compared once, and highlighted incrementally; lines not yet highlighted
+//! are still shown.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -16,36 +16,36 @@ use crate::text::Text;
 use crate::text::plural;
 use crate::workspace::ledger::{Hunk, hunks, words};
 
-/// Unchanged lines shown around a hunk.
+/// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;
 
-/// Lines of one diff that are shown; the rest is counted.
+/// Maximum lines of one diff; the number of further lines is shown.
 const MAX_ROWS: usize = 200;
 
-/// What of a longer line is shown, in bytes.
+/// Maximum bytes of a line.
 const MAX_LINE: usize = 1000;
 
-/// What an old version of an agent sends as the old text of a file that it deletes.
+/// The old text of a deleted file, as sent by an old version of an agent.
 const DELETED: &str = "[file deleted]";
 
-/// A diff as it is shown.
+/// A diff as displayed.
 #[derive(Debug, Clone)]
 pub struct ToolDiff {
     path: Arc<Path>,
-    /// Tells its texts from others.
+    /// A hash that identifies its texts.
     print: u64,
     rows: Vec<Row>,
-    /// Changed lines that are not shown.
+    /// Number of changed lines that are not shown.
     left: usize,
     deletes: bool,
-    /// The row of the file at which its texts begin, where that is known.
+    /// The row of the file where its texts begin, if known.
     place: Option<u32>,
-    /// How many rows are highlighted.
+    /// Number of highlighted rows.
     lit: usize,
     code: Option<Sides>,
 }
 
-/// The code before and after, as far as it is highlighted.
+/// The code before and after, up to the last highlighted line.
 #[derive(Debug, Clone)]
 struct Sides {
     old: CodeLines,
@@ -56,7 +56,7 @@ struct Sides {
 struct Row {
     kind: Kind,
     text: String,
-    /// The row of the new text that it is, or that took its place.
+    /// Its row in the new text, or the row of its replacement.
     at: usize,
     words: Vec<Range<u32>>,
     code: Vec<Span>,
@@ -77,7 +77,7 @@ impl Kind {
 }
 
 impl ToolDiff {
-    /// Returns the diff of two texts; without an old one the file is new, as far as one knows.
+    /// Returns the diff of two texts; without an old text, the file is assumed to be new.
     pub fn new(path: &Path, old: Option<&str>, new: &str) -> Self {
         let print = print(path, old, new);
         let deletes = old == Some(DELETED) && new.is_empty();
@@ -95,14 +95,14 @@ impl ToolDiff {
             rows,
             left,
             deletes,
-            // Where nothing was, the new text is the whole of the file.
+            // Without an old text, the new one is the whole file.
             place: old.is_none_or(str::is_empty).then_some(0),
             lit: 0,
             code: None,
         }
     }
 
-    /// Returns whether it is the diff of these texts.
+    /// Returns whether this is the diff of these texts.
     pub fn is_of(&self, path: &Path, old: Option<&str>, new: &str) -> bool {
         self.print == print(path, old, new)
     }
@@ -111,32 +111,32 @@ impl ToolDiff {
         self.place
     }
 
-    /// Says at which row of the file its texts begin.
+    /// Sets the row of the file where its texts begin.
     pub fn set_place(&mut self, row: u32) {
         self.place = Some(row);
     }
 
-    /// Takes an agent's word for where it is: of a snippet that is its beginning. Of a whole file
-    /// it can only be the first change.
+    /// Sets the place from a location sent by the agent: the beginning of a snippet, or the first
+    /// change of a whole file.
     pub fn place_by(&mut self, row: u32) {
         let first = self.rows.iter().find(|row| row.kind.is_change());
         let is_whole = first.is_some_and(|first| first.at == row as usize);
         self.place = Some(if is_whole { 0 } else { row });
     }
 
-    /// Returns whether there is something to highlight.
+    /// Returns whether some rows are not highlighted.
     pub fn is_dirty(&self) -> bool {
         self.lit < self.rows.len()
     }
 
-    /// Says that a language was reported.
+    /// Restarts the highlighting if it waits for a language.
     pub fn language_came(&mut self) {
         if self.code.as_ref().is_some_and(|code| code.new.is_waiting()) {
             (self.code, self.lit) = (None, 0);
         }
     }
 
-    /// Highlights what is next: about `budget` bytes, one line at least.
+    /// Highlights the next rows: about `budget` bytes, at least one row.
     pub fn render(&mut self, budget: usize, languages: &mut Languages) {
         let path = &self.path;
         let code = self.code.get_or_insert_with(|| Sides::of(path, languages));
@@ -168,8 +168,8 @@ impl ToolDiff {
         }
     }
 
-    /// Returns its lines: the file's name, seen from `cwd`, and the hunks. `more` is where the
-    /// whole of it is to be had.
+    /// Returns its lines: the file's path relative to `cwd`, and the hunks. `more` links to the
+    /// whole diff.
     pub fn lines(&self, cwd: &Path, more: Link) -> Vec<Line> {
         let mut head = whole_line(shown_path(&self.path, cwd), "AcpPath");
         if self.deletes {
@@ -235,7 +235,7 @@ impl ToolDiff {
         line.linked(self.link(Some(row.at)))
     }
 
-    /// Returns where a row of the new text is.
+    /// Returns the link to a row of the new text.
     fn link(&self, at: Option<usize>) -> Link {
         let at = at.and_then(|at| u32::try_from(at).ok());
         Link::File {
@@ -250,7 +250,7 @@ impl ToolDiff {
 
 impl Sides {
     fn of(path: &Path, languages: &mut Languages) -> Self {
-        // A name of a letter or two is no language's.
+        // Names of one or two letters could match a language by accident.
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_telling = name.contains('.') || name.len() > 2;
         let new = CodeLines::of(if is_telling { &name } else { "" }, languages);
@@ -267,7 +267,7 @@ fn print(path: &Path, old: Option<&str>, new: &str) -> u64 {
     hasher.finish()
 }
 
-/// Returns the rows that are shown of some hunks, and how many changed lines are left.
+/// Returns the displayed rows of some hunks, and the number of changed lines left out.
 fn rows(old: &Text, new: &Text, hunks: &[Hunk]) -> (Vec<Row>, usize) {
     let mut rows: Vec<Row> = Vec::new();
     let mut shown = 0;
@@ -297,7 +297,7 @@ fn rows(old: &Text, new: &Text, hunks: &[Hunk]) -> (Vec<Row>, usize) {
     (rows, left)
 }
 
-/// Adds the changed lines of a hunk, as many as there is room for; returns how many are left.
+/// Adds the changed lines of a hunk while there is room; returns the number left out.
 fn add_hunk(old: &Text, new: &Text, hunk: &Hunk, rows: &mut Vec<Row>) -> usize {
     let room = MAX_ROWS.saturating_sub(rows.len());
     let cut = |range: &Range<usize>, most: usize| range.start..range.end.min(range.start + most);
@@ -341,7 +341,7 @@ fn row(kind: Kind, text: &str, at: usize) -> Row {
     }
 }
 
-/// Returns what is shown of a line.
+/// Truncates a line for display.
 fn clipped(line: &str) -> &str {
     let mut end = line.len().min(MAX_LINE);
     while !line.is_char_boundary(end) {
@@ -350,7 +350,7 @@ fn clipped(line: &str) -> &str {
     line.get(..end).unwrap_or_default()
 }
 
-/// Returns the row at which these lines stand in a text, if there is just one.
+/// Returns the row where these lines occur in a text, if they occur only once.
 pub fn only_place(text: &Text, lines: &str) -> Option<usize> {
     let wanted: Vec<&str> = lines.lines().collect();
     let first = wanted.first()?;
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Returns the lines of a diff, and the rows they lead to.
+    /// Returns the lines of a diff and the rows they link to.
     fn shown(diff: &ToolDiff) -> Vec<(String, Option<u32>)> {
         let lines = diff.lines(Path::new("/p"), MORE).into_iter();
         lines

@@ -1,4 +1,4 @@
-//! A tool call as lines: one for what it is and how it stands, its content below.
+//! A tool call as lines: a header with its kind and status, and its content.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,28 +14,27 @@ use crate::render::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
 use crate::text::plural;
 use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
 
-/// Content lines shown of one tool call; the rest is named by its number.
+/// Maximum content lines of one tool call; the number of further lines is shown.
 const MAX_LINES: usize = 1000;
 
-/// What of a longer line is shown, in bytes.
+/// Maximum bytes of a line.
 const MAX_LINE: usize = 4000;
 
-/// A tool call of no more lines is not long.
+/// Maximum lines of a short tool call.
 const SHORT: usize = 24;
 
-/// What there is to know of a tool call besides itself.
+/// The context a tool call is rendered in.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
-    /// The number of its entry.
+    /// The index of its entry.
     pub entry: u32,
-    /// The session's folder: paths in it are shown without it.
+    /// The session's folder; paths in it are shown relative to it.
     pub cwd: &'a Path,
-    /// The tool calls that belong to it, and those of them that are not over.
+    /// Number of its nested tool calls, and of those still open.
     pub calls: (usize, usize),
 }
 
-/// Returns the tool call's line and, after it, the lines of its content, each with its link; what
-/// is long is cut.
+/// Returns the header and the lines of the content, each with its link; long content is truncated.
 pub fn lines(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     let mut lines = vec![header(tool, look)];
     let body = shown_body(tool, look);
@@ -54,7 +53,7 @@ pub fn lines(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
 }
 
 impl Look<'_> {
-    /// Returns where a piece of the tool call is to be had in full.
+    /// Returns the link to a piece of the tool call in full.
     fn whole(&self, piece: Piece) -> Link {
         Link::Whole(Whole {
             entry: self.entry,
@@ -63,13 +62,13 @@ impl Look<'_> {
     }
 }
 
-/// Returns how the fold of a tool call of so many lines should be.
+/// Returns the initial state of a tool call's fold, by its number of lines.
 ///
-/// A transcript is read for what the agent says and what it has changed. So a diff is open, and so
-/// is what went wrong; what was read, searched and printed is closed. A command, or a sub-agent,
-/// is open while it works, because then one wants to see how it goes, and closed once it is done.
-/// What is pending asks for permission, most often: all of it is in the question, and in the file.
-/// Whatever is long is closed: one key opens it.
+/// Readers look for the agent's messages and changes. Diffs and failures are therefore open;
+/// results of reads, searches and commands are closed. A command or sub-agent is open while it
+/// runs, to show its progress, and closed once it is done. A pending call usually asks for
+/// permission, and the question and the file show all of it. Long calls are closed: one key opens
+/// them.
 pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
     let is = |wanted: fn(&ToolContent) -> bool| tool.content.iter().any(wanted);
     let has_diff = is(|item| matches!(item, ToolContent::Diff { .. }));
@@ -89,7 +88,7 @@ pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
     }
 }
 
-/// Returns what a tool call does, in full: the command, the input, the diffs, the content, the output.
+/// Returns the whole body: the command, the input, the diffs, the content, the output.
 pub fn body(tool: &ToolCall) -> Vec<Line> {
     let mut lines = title_lines(tool);
     lines.extend(command_lines(tool));
@@ -102,7 +101,7 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
     lines
 }
 
-/// Returns what the transcript shows of that.
+/// Returns the part of the body shown in the transcript.
 fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     let cut = |lines, piece| rawview::cut(lines, look.whole(piece));
     let mut lines = title_lines(tool);
@@ -121,7 +120,7 @@ fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     lines
 }
 
-/// Returns a title of several lines.
+/// Returns the lines of a title that has several.
 fn title_lines(tool: &ToolCall) -> Vec<Line> {
     let title = tool.title.trim();
     match title.contains('\n') {
@@ -141,7 +140,7 @@ fn command_lines(tool: &ToolCall) -> Vec<Line> {
     lines.collect()
 }
 
-/// Returns what is shown of terminals that the content does not name.
+/// Returns the lines of terminals that the content does not name.
 fn other_terminals(tool: &ToolCall) -> Vec<Line> {
     let is_named = |id: &TerminalId| {
         let is_it =
@@ -152,8 +151,8 @@ fn other_terminals(tool: &ToolCall) -> Vec<Line> {
     ids.flat_map(|id| tool.terminals.lines(id)).collect()
 }
 
-/// Returns the places a tool call names besides the first one, which its own line leads to, and
-/// those of its diffs.
+/// Returns the tool call's locations, without the first, which the header links to, and those of
+/// its diffs.
 fn other_places(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     let has_diff = |path: &Path| {
         let mut items = tool.content.iter();
@@ -173,7 +172,7 @@ fn other_places(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     rawview::cut(places.map(line).collect(), look.whole(Piece::Raw))
 }
 
-/// Returns the word for a kind of tool call.
+/// Returns the name of a kind of tool call.
 pub fn kind_name(kind: &ToolKind) -> &str {
     match kind {
         ToolKind::SwitchMode => "switch mode",
@@ -182,7 +181,7 @@ pub fn kind_name(kind: &ToolKind) -> &str {
     }
 }
 
-/// Returns the words for a status.
+/// Returns the name of a status.
 pub fn status_name(status: ToolStatus) -> &'static str {
     match status {
         ToolStatus::Pending => "pending",
@@ -193,7 +192,7 @@ pub fn status_name(status: ToolStatus) -> &'static str {
     }
 }
 
-/// Returns the sign for a kind of tool call: one cell wide, and in every font for terminals.
+/// Returns the icon of a kind of tool call: one cell wide, and included in terminal fonts.
 fn icon(kind: &ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "≡",
@@ -209,7 +208,7 @@ fn icon(kind: &ToolKind) -> &'static str {
     }
 }
 
-/// Returns the title on one line; where there is none, what else tells it from others.
+/// Returns the title on one line; if it is empty, the first location, command or id.
 pub fn title(tool: &ToolCall) -> String {
     let title = tool.title.trim().lines().next().unwrap_or_default().trim();
     match (title.is_empty(), tool.locations.first()) {
@@ -222,7 +221,7 @@ pub fn title(tool: &ToolCall) -> String {
     }
 }
 
-/// Returns what the tool call does in one line: the command, else the title.
+/// Returns a tool call on one line: the command, else the title.
 pub fn in_short(tool: &ToolCall) -> String {
     let Some(command) = rawview::command(tool) else {
         return title(tool);
@@ -235,7 +234,7 @@ pub fn in_short(tool: &ToolCall) -> String {
     }
 }
 
-/// Returns the line of a tool call: how it stands, what it is, where.
+/// Returns a tool call's header: status, kind, title, location.
 fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
     let (mark, group) = match tool.status {
         ToolStatus::Pending => ("○", "AcpToolPending"),
@@ -270,7 +269,7 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
             push(&mut line, &calls, "AcpDim");
         }
     }
-    // A closed fold is cut at the window's edge: what matters less stands behind.
+    // A closed fold is cut at the window's edge, so less important parts come last.
     let is_news = |place: &&Location| place.path != look.cwd && !names(&title, place);
     if let Some(place) = place.filter(is_news) {
         push(&mut line, "  ", "AcpDim");
@@ -288,7 +287,7 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
     })
 }
 
-/// Tells whether a title names a file, as a word of its own.
+/// Returns whether a title contains a file's name as a word.
 fn names(title: &str, place: &Location) -> bool {
     let name = place.path.file_name().unwrap_or(place.path.as_os_str());
     let name = name.to_string_lossy();
@@ -300,7 +299,7 @@ fn names(title: &str, place: &Location) -> bool {
     })
 }
 
-/// Returns a place as people write it, seen from a folder: `src/a.rs:12`.
+/// Returns a place for display, relative to a folder: `src/a.rs:12`.
 fn shown_at(place: &Location, cwd: &Path) -> String {
     let path = shown_path(&place.path, cwd);
     match place.row {
@@ -309,7 +308,7 @@ fn shown_at(place: &Location, cwd: &Path) -> String {
     }
 }
 
-/// Returns a path as it is seen from a folder.
+/// Returns a path relative to a folder, if it is below it.
 pub fn shown_path(path: &Path, cwd: &Path) -> String {
     match path.strip_prefix(cwd) {
         Ok(below) if !below.as_os_str().is_empty() => below.display().to_string(),
@@ -317,7 +316,7 @@ pub fn shown_path(path: &Path, cwd: &Path) -> String {
     }
 }
 
-/// Appends a highlighted piece to a line.
+/// Appends highlighted text to a line.
 pub fn push(line: &mut Line, text: &str, group: Group) {
     let start = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
     line.text.push_str(text);
@@ -346,7 +345,7 @@ fn content_lines(tool: &ToolCall, index: usize, item: &ToolContent) -> Vec<Line>
     }
 }
 
-/// Returns what the transcript shows of an item of the content.
+/// Returns the displayed part of an item of the content.
 fn shown_content(tool: &ToolCall, index: usize, item: &ToolContent, look: &Look<'_>) -> Vec<Line> {
     let whole = || look.whole(Piece::Content(u32::try_from(index).unwrap_or(u32::MAX)));
     match item {
@@ -372,7 +371,7 @@ fn shown_content(tool: &ToolCall, index: usize, item: &ToolContent, look: &Look<
     }
 }
 
-/// Cuts a line that is too long to be shown; it leads to the whole of it then.
+/// Truncates a line to [`MAX_LINE`] and links it to its full version.
 fn cut_line(line: &mut Line, whole: Link) {
     let end = (0..=MAX_LINE)
         .rev()

@@ -1,11 +1,11 @@
-//! What resources are called by, and where that leads.
+//! URIs of resources as links.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::render::view::Link;
 
-/// Returns where a URI leads: to a file, at a line if it names one (`#L12`), or elsewhere.
+/// Returns the link for a URI: a file, with the line it names (`#L12`), or a URL.
 pub fn link(uri: &str) -> Link {
     let Some(rest) = uri.strip_prefix("file://") else {
         return match uri.starts_with('/') {
@@ -13,7 +13,7 @@ pub fn link(uri: &str) -> Link {
             false => Link::Url(uri.into()),
         };
     };
-    // A host may stand before the path: "localhost", or nothing.
+    // The path may follow a host, such as "localhost".
     let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or(rest);
     let (path, fragment) = path.split_once('#').unwrap_or((path, ""));
     let digits = fragment.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -30,7 +30,7 @@ fn file(path: &str, row: Option<u32>) -> Link {
     }
 }
 
-/// Returns a path without its `%20`s; what is no such escape stays.
+/// Decodes percent escapes such as `%20`; keeps invalid ones.
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

@@ -1,6 +1,7 @@
-//! Plain data for the screen: what the core renders and the editor applies.
+//! View models: plain data the core renders and the editor applies.
 //!
-//! Nothing here knows Neovim or the model; rows are 0-based and half-open, columns are bytes.
+//! Invariant: nothing here depends on Neovim or the model; rows are 0-based and half-open, columns
+//! are bytes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::spine::ids::{
 };
 use crate::view::follow::Follow;
 
-/// A highlight group's name; groups are `default` links, so any colour scheme may redefine them.
+/// A highlight group's name; groups are `default` links, which colour schemes can override.
 pub type Group = &'static str;
 
 /// A highlighted range of bytes in one line.
@@ -23,12 +24,12 @@ pub struct Span {
     pub group: Group,
 }
 
-/// A line with its highlights, sorted by start; an inner span follows the one around it.
+/// A line with its highlights, sorted by start; a nested span follows the outer one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
     pub text: String,
     pub spans: Vec<Span>,
-    /// Where it leads to; only a transcript's lines have one.
+    /// The target of the line; only lines of transcripts have one.
     pub link: Option<Link>,
 }
 
@@ -47,14 +48,14 @@ impl Line {
         Self::new(text, Vec::new())
     }
 
-    /// Makes what is to be one line one line.
+    /// Replaces line breaks with spaces.
     pub fn flatten(&mut self) {
         if self.text.contains('\n') {
             self.text = self.text.replace('\n', " ");
         }
     }
 
-    /// Returns the line as one that leads somewhere.
+    /// Returns the line with this link.
     #[must_use]
     pub fn linked(mut self, link: Link) -> Self {
         self.link = Some(link);
@@ -62,20 +63,21 @@ impl Line {
     }
 }
 
-/// Where a line of a transcript leads to. Lines are cloned and compared often: so is this.
+/// The target of a transcript's line. Cheap to clone and compare, because lines are cloned and
+/// compared often.
 ///
-/// Every line of a tool call has one, and its first line has [`Link::Call`]: going up from line
-/// to line, one comes to the call a line belongs to.
+/// Every line of a tool call has a link, and its first line has [`Link::Call`]; to find a line's
+/// call, search upwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
-    /// The first line of a tool call, and the first place the call names.
+    /// The first line of a tool call, with the first location the call names.
     Call {
-        /// The number of the entry in its transcript.
+        /// The index of the entry in its transcript.
         entry: u32,
         path: Option<Arc<Path>>,
         row: Option<u32>,
     },
-    /// A line of this tool call that leads nowhere by itself.
+    /// A line of a tool call without a target.
     Part {
         entry: u32,
     },
@@ -83,35 +85,35 @@ pub enum Link {
         path: Arc<Path>,
         row: Option<u32>,
     },
-    /// What is not a file: the system knows who opens it.
+    /// Not a file; opened by the system's handler.
     Url(Arc<str>),
     Terminal(TerminalKey),
-    /// Something that is cut in the transcript, in full.
+    /// The full version of something truncated in the transcript.
     Whole(Whole),
 }
 
-/// Something of an entry that can be opened in full, in a buffer of its own.
+/// A part of an entry that can be opened in full, in its own buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole {
-    /// The number of the entry in its transcript.
+    /// The index of the entry in its transcript.
     pub entry: u32,
     pub piece: Piece,
 }
 
-/// What of an entry is meant.
+/// A part of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// All that is known of it, as JSON.
+    /// The whole entry, as JSON.
     Raw,
-    /// What a tool call was given.
+    /// The input of a tool call.
     Input,
-    /// What it gave back.
+    /// The output of a tool call.
     Output,
-    /// The item of a tool call's content at this place.
+    /// The item of a tool call's content with this index.
     Content(u32),
 }
 
-/// All that changed on the screen since the last frame: one patch per dirty view.
+/// All changes of the screen since the last frame: one patch per dirty view.
 #[derive(Debug, Default)]
 pub struct Frame {
     pub patches: Vec<Patch>,
@@ -119,34 +121,34 @@ pub struct Frame {
 
 #[derive(Debug)]
 pub enum Patch {
-    /// Changes of a transcript, to be made in this order.
+    /// Changes of a transcript, to be applied in this order.
     Chat {
         session: SessionKey,
         ops: Vec<ChatOp>,
     },
-    /// What the chat's window bar says.
+    /// The text of the chat's window bar.
     ChatTitle {
         session: SessionKey,
         title: Vec<(String, Group)>,
     },
-    /// What goes along with the session's next prompt, by name.
+    /// The labels of the attachments of the session's next prompt.
     Attached {
         session: SessionKey,
         labels: Vec<String>,
     },
-    /// The plan an agent works off, or none: the one before is finished, or its turn has ended.
+    /// The agent's current plan; `None` once it is finished or its turn has ended.
     Plan {
         session: SessionKey,
         view: Option<PlanView>,
     },
-    /// The prompts that wait, or none.
+    /// The queued prompts, if any.
     Queue {
         session: SessionKey,
         view: QueueView,
     },
-    /// The permission at the head of the queue, or none.
+    /// The first permission request in the queue, if any.
     Permission(Option<PermissionView>),
-    /// The form or page at the head of the queue, or none.
+    /// The first form or page in the queue, if any.
     Elicitation(Option<ElicitationView>),
     /// All hunks of one buffer.
     Review {
@@ -154,41 +156,41 @@ pub enum Patch {
         tick: u64,
         hunks: Vec<HunkView>,
     },
-    /// Where a session's agent is.
+    /// The place of a session's agent.
     Follow {
         session: SessionKey,
         view: FollowView,
     },
-    /// More output of a terminal that is shown.
+    /// More output of a terminal shown in a window.
     Terminal {
         terminal: TerminalKey,
-        /// What was shown before is over: this is all there is.
+        /// Clears the window first.
         is_anew: bool,
-        /// As the command has printed it, escape codes and all.
+        /// Raw output of the command, with escape codes.
         bytes: Vec<u8>,
     },
     /// All lines of the review list.
     ReviewList(ListView),
-    /// What the item under the cursor of the review list changes.
+    /// The preview of the item under the cursor of the review list.
     ReviewPreview(PreviewView),
 }
 
 /// A change of a transcript's lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatOp {
-    /// Replaces `removed` lines from row `start` by `lines`.
+    /// Replaces `removed` lines from row `start` with `lines`.
     Splice {
         start: usize,
         removed: usize,
         lines: Vec<Line>,
     },
-    /// Lets rows `start..end` be a fold; its first row stays visible. Folds lie in folds.
+    /// Creates a fold of rows `start..end`; its first row stays visible. Folds can be nested.
     Fold {
         start: usize,
         end: usize,
         state: FoldState,
     },
-    /// Opens or closes the fold of rows `start..end`; none is closed that the user is reading in.
+    /// Opens or closes the fold of rows `start..end`; does not close a fold the user is reading.
     TurnFold {
         start: usize,
         end: usize,
@@ -196,54 +198,54 @@ pub enum ChatOp {
     },
 }
 
-/// How a fold is from the start; from then on it is the user's.
+/// The initial state of a fold; later the user controls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FoldState {
     Closed,
     Open,
 }
 
-/// A plan under way: a line for each entry.
+/// The current plan: a line for each entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanView {
     pub lines: Vec<Line>,
-    /// The row of what is in progress, or next.
+    /// The row of the entry in progress, or the next one.
     pub current: usize,
 }
 
-/// The prompts that wait: a line for each.
+/// The queued prompts: a line for each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueueView {
     pub lines: Vec<Line>,
-    /// By row.
+    /// The prompts' ids, by row.
     pub ids: Vec<QueueId>,
 }
 
-/// A permission request, ready to be shown.
+/// A permission request, ready for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionView {
     pub id: PermissionId,
     pub session: SessionKey,
     pub title: String,
-    /// The kind, the command or the diff in full.
+    /// The kind, and the command or diff in full.
     pub lines: Vec<Line>,
     pub options: Vec<OptionView>,
-    /// Where it would change files, in the order of its diffs.
+    /// The places in files it would change, in the order of its diffs.
     pub places: Vec<PlaceView>,
-    /// How many more wait behind this one.
+    /// Number of requests queued behind this one.
     pub waiting: usize,
 }
 
-/// What an agent asks the user for, ready to be shown.
+/// An agent's question to the user, ready for display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationView {
     pub id: ElicitationId,
     pub session: SessionKey,
     pub title: String,
-    /// What it is for, and the agent's words.
+    /// The reason for the question, and the agent's message.
     pub head: Vec<Line>,
     pub ask: Ask,
-    /// How many more questions wait behind this one.
+    /// Number of questions queued behind this one.
     pub waiting: usize,
 }
 
@@ -258,50 +260,50 @@ pub struct PlaceView {
 pub struct OptionView {
     pub option: String,
     pub name: String,
-    /// The mnemonic key, next to the option's number; unique within the request.
+    /// The mnemonic key, besides the option's number; unique within the request.
     pub key: Option<char>,
     pub group: Group,
 }
 
-/// A hunk of a review as it lies in a buffer.
+/// A hunk of a review in a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkView {
     pub row: usize,
-    /// Lines of the buffer in the hunk; 0 for a pure deletion, which lies above `row`.
+    /// Number of the buffer's lines in the hunk; 0 for a pure deletion, which is above `row`.
     pub count: usize,
     /// The removed lines with their changed words marked.
     pub removed: Vec<Line>,
-    /// The changed words of the added lines: row, bytes.
+    /// The changed words of the added lines: row and bytes.
     pub words: Vec<(usize, std::ops::Range<u32>)>,
-    /// The user's text and the agent's clash here; the agent's text is offered in `removed`'s place.
+    /// The user's and the agent's edits conflict; `removed` contains the agent's text.
     pub conflict: bool,
-    /// Nothing is written yet: the buffer's lines would go, those in `removed` would come, and
-    /// `words` are those that would change.
+    /// Set if nothing is written yet: the buffer's lines would be replaced with those in `removed`,
+    /// and `words` would change.
     pub proposed: Option<ProposedView>,
 }
 
-/// What is shown of a proposal beside its lines.
+/// A proposal's label and state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedView {
     /// `proposed 1/3`
     pub label: String,
-    /// What the user has chosen; the question waits for the others.
+    /// The user's choice; the request waits for the other proposals.
     pub choice: Option<ReviewAction>,
-    /// Another proposal stands at the same row, and is what the keys mean.
+    /// Another proposal at the same row comes first, and gets the keys.
     pub is_second: bool,
 }
 
-/// The review list: its lines, and what each of them is for.
+/// The review list: its lines and their items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListView {
-    /// What the window bar says.
+    /// The text of the window bar.
     pub title: Vec<(String, Group)>,
     pub lines: Vec<Line>,
-    /// One for each line; `None` for a line that stands for nothing.
+    /// The item of each line, or `None`.
     pub items: Vec<Option<ListItem>>,
-    /// The files there are, those that have no line among them.
+    /// Number of files, including those without a line.
     pub files: usize,
-    /// There are more of them than lines.
+    /// Some files are not listed.
     pub is_cut: bool,
 }
 
@@ -312,25 +314,25 @@ pub struct ListItem {
     pub path: PathBuf,
     /// The hunk's first row; `None` for a file.
     pub row: Option<usize>,
-    /// There is no such file any more.
+    /// The file no longer exists.
     pub is_gone: bool,
 }
 
-/// Something of a transcript in full.
+/// A part of a transcript in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeView {
-    /// What its buffer is called.
+    /// The name of its buffer.
     pub name: String,
     pub language: WholeLanguage,
     pub text: String,
 }
 
-/// What a text is written in.
+/// The language of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WholeLanguage {
     /// A filetype.
     Named(&'static str),
-    /// That of the file with this name.
+    /// The filetype of a file with this name.
     OfFile(String),
 }
 
@@ -341,20 +343,21 @@ pub struct PreviewView {
     pub lines: Vec<Line>,
 }
 
-/// Where a session's agent is, and where the editor shall go along.
+/// The place of a session's agent, and the place to follow it to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowView {
     pub mode: Follow,
-    /// `None` while the agent does nothing, and where no buffer has the file.
+    /// `None` while the agent is idle, or if the file is not in a buffer.
     pub mark: Option<AgentMark>,
     /// `None` while the agent is not followed.
     pub target: Option<FollowTarget>,
 }
 
-/// The place in a buffer at which an agent works.
+/// The agent's place in a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentMark {
-    /// Tells a new place from one that is only told again, and has moved with the text since.
+    /// Distinguishes a new place from an old one that is sent again, and has moved with the text
+    /// since.
     pub number: u64,
     pub buf: BufId,
     pub row: usize,
@@ -362,23 +365,23 @@ pub struct AgentMark {
     pub label: String,
 }
 
-/// A place that the editor shall go to once.
+/// A place the editor jumps to once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowTarget {
-    /// Higher than those of all places before.
+    /// Greater than the numbers of all earlier places.
     pub number: u64,
     pub path: PathBuf,
-    /// `None` where nobody knows: the file is shown as the user has left it.
+    /// `None` if unknown: the cursor keeps its last position in the file.
     pub row: Option<usize>,
-    /// The buffer that has the file.
+    /// The buffer with the file.
     pub buf: Option<BufId>,
-    /// The folders in which the file has to lie, links resolved.
+    /// The folders that must contain the file, with symbolic links resolved.
     pub roots: Vec<PathBuf>,
-    /// The turn is over: it is now or never.
+    /// The turn has ended: jump now or never.
     pub is_over: bool,
 }
 
-/// What undoing a turn comes to.
+/// The effects of undoing a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoView {
     pub title: String,

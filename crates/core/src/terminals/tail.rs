@@ -35,7 +35,7 @@ impl Tail {
         }
     }
 
-    /// Discards all but the last [`REST`] bytes.
+    /// Discards all but the last `REST` bytes.
     pub fn shrink(&mut self) {
         self.keep(REST);
         self.bytes.shrink_to_fit();

@@ -1,30 +1,30 @@
-//! Which lines belong together: the block structure of markdown, one line at a time.
+//! The block structure of markdown, one line at a time.
 //!
-//! Invariant: what is said of a line depends on it and the lines before it alone. So the cut
-//! between two leaves (paragraphs, headings, tables, quotes ...) never moves when more text
-//! comes, and each leaf can be parsed by itself, after [`Scanner::context`] has put it into the
-//! list items around it.
+//! Invariant: the step of a line depends only on this line and those before it. The boundary
+//! between two leaves (paragraphs, headings, tables, quotes ...) therefore never moves when more
+//! text arrives, and each leaf can be parsed separately, after [`Scanner::context`] for its
+//! enclosing list items.
 //!
-//! The rules are those of CommonMark; block quotes are one leaf, whatever is in them.
+//! The rules are those of CommonMark; a block quote is one leaf, including the blocks in it.
 
 use std::ops::Range;
 
 use super::html::{self, End};
 use super::line::{Cursor, Marker};
 
-/// Items and quotes nested deeper than this are text: a line of 4,000 marks is just that.
+/// Items and quotes nested deeper are text, so that a line of 4,000 marks stays cheap.
 const MAX_DEPTH: usize = 32;
 
-/// What a line is to the leaf before it.
+/// The relation of a line to the leaf before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It belongs to the leaf before it.
+    /// It continues the leaf.
     Join,
     /// It begins a leaf.
     Begin,
-    /// It begins a code fence; its info string is at these bytes.
+    /// It begins a code fence with an info string at these bytes.
     Open { info: Range<usize> },
-    /// It is code in a fence; so many columns of its indentation belong to the markdown.
+    /// It is code in a fence; this number of columns of its indentation belongs to the markdown.
     Body { indent: usize },
     /// It ends a code fence.
     Close,
@@ -35,12 +35,12 @@ pub(super) enum Step {
 /// The open list items and the leaf in them, after some lines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scanner {
-    /// The column at which the content of each open list item starts.
+    /// The column where the content of each open list item starts.
     items: Vec<usize>,
-    /// How many of them were open before the line that began the leaf.
+    /// Number of items open before the line that began the leaf.
     outer: usize,
     leaf: Leaf,
-    /// The number of quotes around all this.
+    /// Number of enclosing quotes.
     depth: usize,
 }
 
@@ -49,15 +49,16 @@ enum Leaf {
     /// The next line begins a leaf.
     #[default]
     None,
-    /// So it does, in a list item that is empty so far; a blank line ends that.
+    /// The same, in a list item that is still empty; a blank line ends the item.
     EmptyItem,
-    /// What is no block of its own goes on with it.
+    /// Lines that do not begin a block continue it.
     Paragraph {
-        /// The number of cells in its last line, should that be the head of a table.
+        /// Number of cells in its last line, in case that is the head of a table.
         cells: usize,
     },
     Table,
-    /// What the quote's lines are without its marks: a paragraph in it may go on without them.
+    /// The state of the quote's lines without its marks: a paragraph in it may continue without
+    /// them.
     Quote(Box<Scanner>),
     Indented,
     Fence(Fence),
@@ -72,7 +73,7 @@ struct Fence {
 }
 
 impl Scanner {
-    /// Takes the next line, which has no line end.
+    /// Applies the next line, given without its line end.
     pub fn step(&mut self, line: &str) -> Step {
         let cursor = Cursor::new(line);
         if cursor.is_blank() {
@@ -110,14 +111,14 @@ impl Scanner {
         self.begin(cursor)
     }
 
-    /// Ends the leaf, unless it is one that only a line of its own can end.
+    /// Ends the leaf, unless only a closing line can end it.
     pub fn cut(&mut self) {
         if !matches!(self.leaf, Leaf::Fence(_) | Leaf::Html(_)) {
             self.leaf = Leaf::None;
         }
     }
 
-    /// Makes all items that are open the context of the leaf's next part.
+    /// Makes all open items the context of the leaf's next part.
     pub fn split(&mut self) {
         self.outer = self.items.len();
     }
@@ -127,7 +128,7 @@ impl Scanner {
         matches!(self.leaf, Leaf::Fence(_))
     }
 
-    /// Returns whether the lines so far end in a table, its delimiter row included.
+    /// Returns whether the lines so far end in a table, including its delimiter row.
     pub fn in_table(&self) -> bool {
         matches!(self.leaf, Leaf::Table)
     }
@@ -140,11 +141,11 @@ impl Scanner {
         }
     }
 
-    /// Returns markdown that, put before the leaf, opens the list items around it.
+    /// Returns markdown that opens the leaf's enclosing list items when put before it.
     pub fn context(&self) -> String {
         let mut text = String::new();
         for &content in self.items.iter().take(self.outer) {
-            // A marker is followed by at most four spaces, so a wide one needs digits.
+            // At most four spaces can follow a marker, so a wide one needs digits.
             let width = content.saturating_sub(text.len());
             if width <= 5 {
                 text.push('-');
@@ -182,7 +183,7 @@ impl Scanner {
         }
     }
 
-    /// Returns whether a line goes on with the leaf; `open` items are around it.
+    /// Returns whether a line continues the leaf; it is inside `open` items.
     fn continues(&mut self, cursor: &Cursor, open: usize) -> bool {
         let inside = open == self.items.len();
         let indent = cursor.column() - self.content(open);
@@ -215,7 +216,7 @@ impl Scanner {
         }
     }
 
-    /// Takes a line that begins a leaf, maybe after the markers of list items.
+    /// Applies a line that begins a leaf, possibly after markers of list items.
     fn begin(&mut self, mut cursor: Cursor) -> Step {
         loop {
             let indent = cursor
@@ -272,14 +273,14 @@ impl Scanner {
         Step::Begin
     }
 
-    /// Returns the column at which the content of the innermost of `open` items starts.
+    /// Returns the column where the content of the innermost of `open` items starts.
     fn content(&self, open: usize) -> usize {
         let innermost = open.checked_sub(1).and_then(|last| self.items.get(last));
         innermost.copied().unwrap_or(0)
     }
 }
 
-/// Returns what follows the mark of a block quote.
+/// Returns the text after the mark of a block quote.
 fn quoted<'a>(cursor: &Cursor<'a>) -> &'a str {
     let rest = cursor.rest();
     let rest = rest.strip_prefix('>').unwrap_or(rest);
@@ -299,7 +300,7 @@ impl Fence {
 mod tests {
     use super::*;
 
-    /// One letter for each line: what [`Scanner::step`] says of it.
+    /// Checks the steps of a text: one letter for each line.
     fn check(text: &str, want: &str) {
         let mut scanner = Scanner::default();
         let got: String = text

@@ -1,7 +1,7 @@
-//! Code, highlighted line by line.
+//! Highlights code line by line.
 //!
-//! Invariant: the spans of a line depend on the lines before it alone, so a line that is done
-//! stays as it is, and a line costs the same wherever it stands.
+//! Invariant: the spans of a line depend only on the lines before it, so a highlighted line is
+//! final, and a line costs the same in every position.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,30 +15,30 @@ use super::languages::Found;
 use super::scopes;
 use crate::render::view::{Group, Span};
 
-/// Longer lines are not highlighted: minified code would cost milliseconds a line, and help
-/// nobody.
+/// Longer lines are not highlighted: minified code would cost milliseconds per line, for no
+/// benefit.
 const MAX_LINE: usize = 500;
 
-/// Code of one language, from its first line on.
+/// Code in one language, from its first line on.
 #[derive(Debug, Clone)]
 pub(super) enum Code {
-    /// It is in no language, or in one that is not known here.
+    /// Its language is missing or unknown.
     Unknown,
-    /// Its language is not there yet.
+    /// Its language is not loaded yet.
     Waiting,
     /// A shell session.
     Console(&'static SyntaxReference),
     Known(State),
 }
 
-/// What the syntax definition knows between two lines.
+/// The state of the syntax definition between two lines.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     parser: ParseState,
     scopes: ScopeStack,
     /// The group of each scope on the stack.
     groups: Vec<Option<Group>>,
-    /// The group of a word that stands in no scope of a group.
+    /// Groups of words in scopes without a group.
     words: Option<fn(&str) -> Option<Group>>,
 }
 
@@ -53,7 +53,7 @@ impl Code {
         }
     }
 
-    /// Returns whether lines cost what highlighting costs.
+    /// Returns whether lines have the cost of highlighting.
     pub fn is_highlighted(&self) -> bool {
         matches!(self, Self::Console(_) | Self::Known(_))
     }
@@ -62,11 +62,11 @@ impl Code {
         matches!(self, Self::Waiting)
     }
 
-    /// Returns the spans of the next line, which has no line end.
+    /// Returns the spans of the next line, given without its line end.
     ///
-    /// Code in no known language has one span, `AcpCodeBlock`; plain words of known languages have
-    /// none, so that they look as they do in a buffer, and so has code whose language is not
-    /// there yet.
+    /// Code in an unknown language has one span, `AcpCodeBlock`. Plain words of known languages
+    /// have none, so that they look as in a buffer; neither has code whose language is not loaded
+    /// yet.
     pub fn line(&mut self, line: &str) -> Vec<Span> {
         match self {
             Self::Unknown => plain(line),
@@ -78,11 +78,11 @@ impl Code {
     }
 }
 
-/// Loads what highlighting `language` needs: an info string, or a language's name.
+/// Loads everything needed to highlight `language`, an info string or a language's name.
 ///
-/// It takes milliseconds, for some languages a hundred: not on the core thread.
+/// It takes milliseconds, for some languages a hundred: do not run it on the core thread.
 pub fn preload(language: &str) {
-    // Finding it loads the names, known or not.
+    // The lookup loads the names, even for an unknown language.
     if let Some(language) = language::find(language) {
         engine::compile(language.syntax());
         scopes::load();
@@ -113,7 +113,7 @@ impl State {
                 start = at;
             }
             let groups = &mut self.groups;
-            // An error means that a definition pops what it never pushed: the line stays plain.
+            // An error means that a definition pops more than it pushed: the line stays plain.
             let _ = self.scopes.apply_with_hook(&op, |op, _| match op {
                 BasicScopeStackOp::Push(scope) => {
                     let outer = groups.last().copied().flatten();
@@ -128,16 +128,15 @@ impl State {
         spans.0
     }
 
-    /// Returns what a line does to the scopes, by offset; nothing where the definition is at a
-    /// loss.
+    /// Returns a line's scope operations by offset; `None` if the definition fails.
     fn parse(&mut self, line: &str) -> Option<Vec<(usize, ScopeStackOp)>> {
-        // Patterns that quote the text are made only now, and the parser panics where one of them
-        // is none. It is whole all the same: it has not taken that match.
+        // Patterns that quote the text are compiled only now, and the parser panics if one is
+        // invalid. Its state is still consistent: that match was not applied.
         let parse = || self.parser.parse_line(line, engine::syntaxes());
         catch_unwind(AssertUnwindSafe(parse)).ok()?.ok()
     }
 
-    /// Adds the spans of a part of a line that lies in the scopes as they are now.
+    /// Adds the spans of a part of a line in the present scopes.
     fn text(&self, line: &str, range: Range<usize>, spans: &mut Spans) {
         let text = line.get(range.clone()).unwrap_or_default();
         if text.trim().is_empty() {
@@ -154,7 +153,7 @@ impl State {
     }
 }
 
-/// The spans of one line so far; neighbours of one group are one span.
+/// The spans of a line so far; adjacent spans of one group are merged.
 #[derive(Default)]
 struct Spans(Vec<Span>);
 
@@ -168,7 +167,7 @@ impl Spans {
         }
     }
 
-    /// Adds the words of plain text that have a group all the same.
+    /// Adds the words of text without a scope's group that have a group themselves.
     fn push_words(&mut self, text: &str, start: usize, group: fn(&str) -> Option<Group>) {
         let mut at = 0;
         for word in text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -181,7 +180,7 @@ impl Spans {
     }
 }
 
-/// Returns the group of a word that the definition of Rust, which is old, takes for plain text.
+/// Returns the group of a word that the outdated definition of Rust treats as plain text.
 fn rust_word(word: &str) -> Option<Group> {
     let camel = word.starts_with(char::is_uppercase)
         && (word.len() == 1 || word.contains(char::is_lowercase));
@@ -191,7 +190,7 @@ fn rust_word(word: &str) -> Option<Group> {
     }
 }
 
-/// Returns the group of a keyword or type; many definitions have one scope for `let` and `u8`.
+/// Returns the group of a keyword or type; many definitions use one scope for `let` and `u8`.
 fn keyword_or_type(group: Group, word: &str) -> Group {
     let is_type = match word {
         "bool" | "byte" | "char" | "decimal" | "double" | "float" | "int" | "long" | "object"
@@ -207,9 +206,9 @@ fn keyword_or_type(group: Group, word: &str) -> Group {
     if is_type { g::SYN_TYPE } else { g::SYN_KEYWORD }
 }
 
-/// Highlights a line of a shell session: the command after a prompt, nothing else.
+/// Highlights a line of a shell session: only the command after a prompt.
 ///
-/// Each command is read by itself, since what the one before it printed is no shell.
+/// Each command is parsed separately, because the output before it is not shell.
 fn console(shell: &SyntaxReference, line: &str) -> Vec<Span> {
     let command = ["$ ", "# ", "% ", "> "]
         .iter()
@@ -224,7 +223,7 @@ fn console(shell: &SyntaxReference, line: &str) -> Vec<Span> {
     spans
 }
 
-/// Returns the spans of a line of code in no known language.
+/// Returns the spans of a line of code in an unknown language.
 fn plain(line: &str) -> Vec<Span> {
     let end = line.trim_end().len();
     let start = line.len() - line.trim_start().len();
@@ -235,7 +234,7 @@ fn plain(line: &str) -> Vec<Span> {
     }
 }
 
-/// Returns `spans`, `by` bytes further to the right.
+/// Returns `spans` moved right by `by` bytes.
 pub(super) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
     spans.into_iter().map(move |span| Span {
         start: span.start + by as u32,
@@ -244,7 +243,7 @@ pub(super) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
     })
 }
 
-/// Returns a span; columns fit, since the lines highlighted here are a few KiB long at most.
+/// Returns a span; columns fit, because lines highlighted here have at most a few KiB.
 pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
     Span {
         start: start as u32,
@@ -269,7 +268,7 @@ mod tests {
         text.lines().map(line).collect()
     }
 
-    /// Renders with the language there.
+    /// Highlights a text after loading its language.
     fn all(language: &str, text: &str) -> Vec<Line> {
         let mut languages = Languages::default();
         preload(language);

@@ -1,9 +1,8 @@
-//! The engine of regular expressions behind the syntax definitions: its limits, and what it
-//! compiles ahead of time.
+//! The regular expression engine of the syntax definitions: its limits, and compilation in advance.
 //!
-//! Invariants: no definition is used before the limits are set; what a language can reach is
-//! compiled by [`compile`] alone, wherever that is called, and never while code is highlighted
-//! (but for patterns that quote the text itself, such as the end of a here-document).
+//! Invariants: the limits are set before any definition is used; all patterns a language can reach
+//! are compiled by [`compile`], never during highlighting (except patterns that quote the text
+//! itself, such as the end of a here-document).
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -14,13 +13,13 @@ use syntect::parsing::syntax_definition::{
 };
 use syntect::parsing::{SyntaxReference, SyntaxSet};
 
-/// How often one search may go back and try another way, after which it counts as no match.
+/// Maximum number of times a search may backtrack; beyond, it counts as no match.
 ///
 /// Ordinary code stays far below. Without a limit a line of 500 braces takes minutes in some
 /// definitions; with it the worst lines take a few milliseconds.
 const RETRIES: u32 = 10_000;
 
-/// Returns all syntax definitions, loaded when first asked for: that takes milliseconds.
+/// Returns all syntax definitions; the first call loads them, which takes milliseconds.
 pub(super) fn syntaxes() -> &'static SyntaxSet {
     static SET: OnceLock<SyntaxSet> = OnceLock::new();
     SET.get_or_init(|| {
@@ -29,9 +28,10 @@ pub(super) fn syntaxes() -> &'static SyntaxSet {
     })
 }
 
-/// Compiles every pattern that highlighting `syntax` can reach, those of languages in it too.
+/// Compiles every pattern that highlighting `syntax` can reach, including those of embedded
+/// languages.
 ///
-/// It takes up to 30 ms, 150 ms for markdown with all the languages of its fences.
+/// It takes up to 30 ms, or 150 ms for markdown with all the languages of its fences.
 pub(super) fn compile(syntax: &SyntaxReference) {
     let set = syntaxes();
     let mut seen = HashSet::new();
@@ -62,7 +62,7 @@ fn contexts(set: &SyntaxSet, syntax: &SyntaxReference) -> Vec<ContextReference> 
     let Some(index) = set.syntaxes().iter().position(is_it) else {
         return Vec::new();
     };
-    // A context's id has no constructor, but it can be read like the rest of a stored set.
+    // A context's id has no constructor, but can be deserialized like the rest of a stored set.
     let id = |context| json!({ "Direct": { "syntax_index": index, "context_index": context } });
     (0..)
         .map_while(|context: usize| serde_json::from_value(id(context)).ok())
@@ -80,7 +80,7 @@ fn targets(pattern: &MatchPattern) -> impl Iterator<Item = &ContextReference> {
 }
 
 fn compile_pattern(pattern: &MatchPattern) {
-    // One that quotes what another matched is none yet.
+    // A pattern that quotes another match is incomplete until then.
     if !pattern.has_captures {
         // The first use compiles it.
         pattern.regex().search("", 0, 0, None);
@@ -89,8 +89,8 @@ fn compile_pattern(pattern: &MatchPattern) {
 
 fn limit(retries: u32) {
     let retries = retries.into();
-    // SAFETY: each call stores a number that searches begin with; the engine is linked into this
-    // library alone, and nothing searches yet.
+    // SAFETY: each call stores a number that later searches start with; the engine is linked only
+    // into this library, and no search is running yet.
     unsafe {
         onig_sys::onig_set_retry_limit_in_match(retries);
         onig_sys::onig_set_retry_limit_in_search(retries);
@@ -116,7 +116,7 @@ mod tests {
         check("JSON", 20);
     }
 
-    /// The second way would match, but the first one takes more tries than there are.
+    /// The second alternative would match, but the first one exceeds the number of tries.
     #[test]
     fn a_search_that_tries_too_often_is_no_match() {
         syntaxes();
@@ -129,7 +129,7 @@ mod tests {
         assert!(!matches(18));
     }
 
-    /// The names are what languages are told apart by.
+    /// Languages are identified by their names.
     #[test]
     fn no_two_languages_have_one_name() {
         let mut names = HashSet::new();

@@ -1,6 +1,6 @@
 //! The highlight groups of rendered markdown and code.
 //!
-//! Invariant: every group a span of this room names is in [`GROUPS`], with its default link.
+//! Invariant: every group used in spans here is in [`GROUPS`], with its default link.
 
 use crate::render::view::Group;
 
@@ -40,10 +40,10 @@ pub(super) const SYN_TAG: Group = "AcpSynTag";
 pub(super) const SYN_TYPE: Group = "AcpSynType";
 pub(super) const SYN_VARIABLE: Group = "AcpSynVariable";
 
-/// Every group with the one it links to by default.
+/// All groups and their default links.
 ///
-/// The links are tree-sitter captures: colour schemes define them, and where one does not,
-/// Neovim falls back along the dots (`@markup.link.url` to `@markup.link`) and to its own.
+/// The links are tree-sitter captures, which colour schemes define. For an undefined one, Neovim
+/// falls back along the dots (`@markup.link.url` to `@markup.link`) and to its own defaults.
 pub const GROUPS: &[(Group, &str)] = &[
     (HEADING, "@markup.heading"),
     (BOLD, "@markup.strong"),

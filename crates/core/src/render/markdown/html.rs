@@ -1,17 +1,17 @@
-//! HTML blocks: where they start, and what ends them.
+//! HTML blocks: their start and end conditions.
 //!
-//! Invariant: the seven kinds of CommonMark, section 4.6, no others.
+//! Invariant: only the seven kinds of CommonMark, section 4.6.
 
-/// What ends an HTML block.
+/// The end of an HTML block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The end tag of an element whose text is taken as it is.
+    /// The end tag of an element with raw text.
     Raw,
-    /// One of these characters in a row.
+    /// This text.
     Text(&'static str),
     /// A blank line.
     Blank,
-    /// A blank line; and such a block does not interrupt a paragraph.
+    /// A blank line; such a block does not interrupt a paragraph.
     Tag,
 }
 
@@ -29,7 +29,7 @@ impl End {
     }
 }
 
-/// Returns what will end the HTML block that starts with `line`, if one does.
+/// Returns the end condition of the HTML block that starts with `line`, if one does.
 pub(super) fn start(line: &str) -> Option<End> {
     let tag = line.strip_prefix('<')?;
     if tag.starts_with("!--") {
@@ -63,7 +63,7 @@ pub(super) fn start(line: &str) -> Option<End> {
     is_whole_tag(&name, rest, tag.starts_with('/')).then_some(End::Tag)
 }
 
-/// Returns whether a tag, of which `rest` follows the name, is all there is in the line.
+/// Returns whether a tag, whose name `rest` follows, is alone on its line.
 fn is_whole_tag(name: &str, rest: &str, closing: bool) -> bool {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return false;
@@ -75,7 +75,7 @@ fn is_whole_tag(name: &str, rest: &str, closing: bool) -> bool {
     if closing {
         return attributes.trim().is_empty();
     }
-    // Between quotes anything goes; elsewhere a `<` or `>` means that this is more than one tag.
+    // Inside quotes all characters are valid; outside, a `<` or `>` means more than one tag.
     let mut quote = None;
     for c in attributes.chars() {
         match quote {

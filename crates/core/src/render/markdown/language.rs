@@ -1,6 +1,6 @@
-//! Which language a fence's info string, a file name or a path means.
+//! Finds the language of a fence's info string, a file name or a path.
 //!
-//! Invariant: an unknown name is no language, never a wrong one by guess.
+//! Invariant: an unknown name has no language; languages are not guessed.
 
 use syntect::parsing::SyntaxReference;
 
@@ -10,12 +10,12 @@ use super::engine::syntaxes;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Language {
     Syntax(&'static SyntaxReference),
-    /// A shell session: prompts with commands, and what they printed.
+    /// A shell session: prompts with commands, and their output.
     Console(&'static SyntaxReference),
 }
 
 impl Language {
-    /// Returns the name that tells it from all others, and by which [`find`] finds it.
+    /// Returns the unique name, which [`find`] accepts.
     pub fn name(self) -> &'static str {
         &self.syntax().name
     }
@@ -27,11 +27,11 @@ impl Language {
     }
 }
 
-/// Returns the language of an info string as agents write them.
+/// Returns the language of an info string as written by agents.
 ///
 /// Known forms: `rust`, `rust,ignore`, `{.python .numbers}`, `python:src/a.py`, `12:15:src/a.rs`,
-/// `src/main.rs`, `Dockerfile`, `ts title="src/a.ts"`, and a `title`, `file` or `filename` alone.
-/// A language's own name is understood, too.
+/// `src/main.rs`, `Dockerfile`, `ts title="src/a.ts"`, and a `title`, `file` or `filename` alone. A
+/// language's own name is accepted, too.
 pub(super) fn find(info: &str) -> Option<Language> {
     if let Some(syntax) = syntaxes().find_syntax_by_name(info)
         && !is_plain(syntax)
@@ -58,13 +58,13 @@ pub(super) fn find(info: &str) -> Option<Language> {
     })
 }
 
-/// Returns the language of a word: a name, a path, or several of them between colons.
+/// Returns the language of a word: a name, a path, or several of them separated by colons.
 fn word(word: &str) -> Option<Language> {
     named(word).or_else(|| word.split(':').find_map(named))
 }
 
 fn named(name: &str) -> Option<Language> {
-    // Manual pages have sections for extensions; in an info string a number is a line.
+    // Manual pages have sections as extensions, but a number in an info string is a line.
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -80,7 +80,7 @@ fn named(name: &str) -> Option<Language> {
         "text" | "txt" | "plain" | "plaintext" | "output" | "none" => return None,
         _ => {}
     }
-    // The name of a file counts more than its extension: `CMakeLists.txt` is no plain text.
+    // A known file name precedes its extension: `CMakeLists.txt` is not plain text.
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let known = |extension: &str| set.find_syntax_by_extension(extension);
     let by_path = file.rsplit_once('.').and_then(|(_, extension)| {
@@ -96,7 +96,7 @@ fn is_plain(syntax: &SyntaxReference) -> bool {
     syntax.name == "Plain Text"
 }
 
-/// Returns the token the syntaxes know for a name they do not.
+/// Returns the syntaxes' token for a name they do not have.
 fn alias(name: &str) -> Option<&'static str> {
     Some(match name {
         "javascript" | "jsx" | "mjs" | "cjs" | "node" => "js",

@@ -1,51 +1,51 @@
-//! Which languages can be highlighted by now.
+//! The languages loaded so far.
 //!
-//! Loading a language takes up to a hundred milliseconds, so it is asked for and happens
-//! elsewhere; until it is reported, code in it is plain.
+//! Loading a language takes up to a hundred milliseconds and happens on another thread; until it is
+//! reported, its code has no highlights.
 //!
-//! Invariant: what is answered here depends on what was asked and reported alone, and an answer
-//! loads nothing: not even names are looked up before a first language, and with it the table of
-//! names, has been reported as loaded.
+//! Invariant: answers depend only on requests and reports, and never load anything: even names are
+//! not looked up before the first language, and with it the table of names, was reported as loaded.
 
 use std::collections::BTreeSet;
 
 use super::language::{self, Language};
 
-/// The languages that were asked for, and those that are there.
+/// The requested and the loaded languages.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
-    /// The names are there.
+    /// The table of names is loaded.
     named: bool,
     ready: BTreeSet<&'static str>,
-    /// Names as they were asked for: each is asked for once.
+    /// The requested names; each is requested once.
     asked: BTreeSet<String>,
-    /// Those nobody was told of yet.
+    /// Requests not yet taken by [`Languages::take_wanted`].
     wanted: Vec<String>,
-    /// How often something was reported.
+    /// Number of reports.
     reports: u64,
 }
 
-/// What is known of a language by its info string.
+/// The result of looking up an info string.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// It is none, or none that can be highlighted.
+    /// Unknown, or not a language that can be highlighted.
     None,
-    /// It is not there yet.
+    /// Not loaded yet.
     Waiting,
     Ready(Language),
 }
 
 impl Languages {
-    /// Returns the languages to be loaded that nobody was told of yet.
+    /// Takes the new requests for languages.
     ///
-    /// Each is to be handed to [`super::preload`], away from the core thread, and then reported.
+    /// Run [`super::preload`] for each of them, outside the core thread, and report it to
+    /// [`Languages::loaded`].
     pub fn take_wanted(&mut self) -> Vec<String> {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Takes the report that [`super::preload`] has run for `name`.
+    /// Records that [`super::preload`] has run for `name`.
     ///
-    /// One that failed is not reported: code in it stays plain.
+    /// Failures are not reported: the language's code stays plain.
     pub fn loaded(&mut self, name: &str) {
         self.reports += 1;
         self.named = true;
@@ -74,7 +74,7 @@ impl Languages {
         }
     }
 
-    /// Asks for the language of an info string that is waited for.
+    /// Requests the language of an info string, unless it was requested before.
     pub(super) fn want(&mut self, info: &str) {
         let language = self.named.then(|| language::find(info)).flatten();
         let name = language.map_or(info, |language| language.name());

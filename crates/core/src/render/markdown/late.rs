@@ -1,25 +1,25 @@
-//! Code whose language comes late: its lines are rendered plainly first, and again when the
-//! language is there.
+//! Code whose language is loaded late: its lines are rendered without highlights first, and again
+//! once the language is loaded.
 //!
-//! Invariant: the lines of a fence keep their rows, so a change here replaces lines one by one;
-//! before anything new is rendered, an open fence has caught up.
+//! Invariant: the lines of a fence keep their rows, so a change here replaces lines one by one; an
+//! open fence catches up before new text is rendered.
 
 use super::code::Code;
 use super::languages::Languages;
 use super::state::{Out, Piece, State};
 use super::{Change, Markdown};
 
-/// A fence whose lines are plain.
+/// A fence with lines not yet highlighted.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
-    /// What is known at the first of its lines that are still plain.
+    /// The state at the first of those lines.
     state: State,
     /// The row of that line.
     row: usize,
 }
 
 impl Late {
-    /// Returns where the fence's first line starts.
+    /// Returns the start of the fence's first line.
     fn at(&self) -> Option<usize> {
         self.state.fence.as_ref().map(|fence| fence.at)
     }
@@ -29,7 +29,7 @@ impl Late {
         fence.is_some_and(|fence| fence.code.is_waiting())
     }
 
-    /// Looks whether the language is there.
+    /// Checks whether the language is loaded.
     fn look(&mut self, languages: &Languages) {
         if let Some(fence) = &mut self.state.fence
             && fence.code.is_waiting()
@@ -40,7 +40,7 @@ impl Late {
 }
 
 impl Markdown {
-    /// Asks for the language of the fence that was opened last, if it is not there.
+    /// Requests the language of the last opened fence, if it is not loaded.
     pub(super) fn note_late(&mut self, row: usize, languages: &mut Languages) {
         let Some(fence) = &self.state.fence else {
             return;
@@ -55,7 +55,7 @@ impl Markdown {
         }
     }
 
-    /// Renders again what was plain and need not be, up to the limit, fence by fence.
+    /// Highlights late fences whose language is loaded, up to the limit.
     pub(super) fn render_late(
         &mut self,
         limit: usize,
@@ -85,8 +85,8 @@ impl Markdown {
         None
     }
 
-    /// Renders lines of the fence up to its end or to where the rest of the text has come;
-    /// `false` when the limit came first.
+    /// Renders lines of the fence up to its end or to the end of the rendered text; returns `false`
+    /// if the limit is reached first.
     fn catch_up(
         &self,
         late: &mut Late,
@@ -106,7 +106,7 @@ impl Markdown {
             let rows = out.lines.len();
             late.state.take(&self.text, piece, languages, out);
             if late.at() != fence {
-                // That line was none of the fence's.
+                // This line is not part of the fence.
                 out.lines.truncate(rows);
                 return true;
             }
@@ -115,7 +115,7 @@ impl Markdown {
     }
 }
 
-/// Returns the change that gives lines which were plain, from `row`, their spans.
+/// Returns the change that adds spans to plain lines, from `row`.
 fn recoloured(row: usize, out: &mut Out) -> Option<Change> {
     let mut lines = std::mem::take(&mut out.lines);
     let head = lines.iter().take_while(|line| line.spans.is_empty());

@@ -1,10 +1,10 @@
-//! One line of markdown: its indentation, and what it may begin.
+//! One line of markdown: its indentation, and the blocks it can begin.
 //!
 //! Invariant: columns count tabs to the next multiple of four, offsets count bytes.
 
 use super::html;
 
-/// A place in a line, behind the white space there.
+/// A position in a line, after any white space there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     line: &'a str,
@@ -15,14 +15,14 @@ pub(super) struct Cursor<'a> {
 /// The marker of a list item.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marker<'a> {
-    /// The column at which the item's content starts.
+    /// The column where the item's content starts.
     pub content: usize,
-    /// What follows the marker, unless that is nothing.
+    /// The text after the marker, if any.
     pub rest: Option<Cursor<'a>>,
 }
 
 impl<'a> Cursor<'a> {
-    /// Returns the place of the first character of `line` that is no white space.
+    /// Returns the position of the first character of `line` that is not white space.
     pub fn new(line: &'a str) -> Self {
         Self {
             line,
@@ -56,10 +56,10 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(c)
     }
 
-    /// Returns whether the line begins a block that is no paragraph.
+    /// Returns whether the line begins a block other than a paragraph.
     ///
-    /// `interrupting` means that it would cut a paragraph short which it could continue; then
-    /// fewer list items count, for a number at a line's start is most often just that.
+    /// If `interrupting`, the line could also continue a paragraph; fewer list markers count then,
+    /// because a number at a line's start is usually just a number.
     pub fn begins_block(&self, interrupting: bool) -> bool {
         self.starts_with('>')
             || self.is_heading()
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         !rest.is_empty() && (rest.bytes().all(|b| b == b'=') || rest.bytes().all(|b| b == b'-'))
     }
 
-    /// Returns the number of cells the line would have as a row of a table.
+    /// Returns the number of cells the line would have as a table row.
     pub fn cells(&self) -> usize {
         let row = self.rest().trim_end();
         let mut escaped = false;
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
         cells - usize::from(row.starts_with('|')) - usize::from(ends)
     }
 
-    /// Returns whether the line is the second one of a table.
+    /// Returns whether the line can be the delimiter row of a table.
     pub fn is_delimiter_row(&self) -> bool {
         let rest = self.rest();
         rest.contains('-')
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
                 .all(|c| matches!(c, '-' | '|' | ':' | ' ' | '\t'))
     }
 
-    /// Returns the mark and its count if the line opens a code fence.
+    /// Returns the mark and its length if the line opens a code fence.
     pub fn fence(&self) -> Option<(u8, usize)> {
         let mark = *self.rest().as_bytes().first()?;
         let info = match mark {
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
         (len >= 3 && !(mark == b'`' && info.contains('`'))).then_some((mark, len))
     }
 
-    /// Returns the list marker here, if there is one and the line is no rule.
+    /// Returns the list marker here, unless there is none or the line is a rule.
     pub fn marker(&self) -> Option<Marker<'a>> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -182,7 +182,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns how many bytes of `line`'s indentation make up its first `columns` columns, at most.
+/// Returns the number of bytes of `line`'s indentation within its first `columns` columns.
 pub(super) fn dedent(line: &str, columns: usize) -> usize {
     let mut column = 0;
     line.bytes()

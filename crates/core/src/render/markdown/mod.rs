@@ -1,15 +1,15 @@
 //! Markdown that streams in, as lines with highlight spans.
 //!
 //! Invariants:
-//! - The lines are the source's own, byte for byte; only spans are added. So what is copied from
-//!   a chat is markdown again, and a line's row never changes.
-//! - The lines after a complete [`Markdown::render`] depend on the text and the languages that
-//!   are there alone, not on how it was cut into chunks, when it was rendered or when a language
-//!   came.
-//! - A leaf (paragraph, heading, table, line of code ...) that is done is final, but for code
-//!   whose language is not there yet. Each render parses what is new and the one leaf that is
-//!   still open, whose size is limited, so the cost of a chunk does not grow with the message.
-//! - Nothing is loaded or compiled here but by [`preload`], which is not for the core thread.
+//! - The lines are the source's own, byte for byte; only spans are added. Text copied from a chat
+//!   is therefore markdown again, and a line's row never changes.
+//! - The lines after a complete [`Markdown::render`] depend only on the text and the loaded
+//!   languages, not on the chunks, or on when it was rendered or a language was loaded.
+//! - A complete leaf (paragraph, heading, table, line of code ...) is final, except code whose
+//!   language is not loaded. Each render parses new text and the one open leaf, whose size is
+//!   limited, so the cost of a chunk does not grow with the message.
+//! - Nothing is loaded or compiled here except by [`preload`], which must not run on the core
+//!   thread.
 
 mod blocks;
 mod code;
@@ -44,24 +44,24 @@ pub struct Markdown {
     text: String,
     finished: bool,
     dirty: bool,
-    /// What is known at the end of the last whole line that was read.
+    /// The state at the end of the last complete line that was parsed.
     state: State,
-    /// Up to here the text was searched for the end of the line at `state.at`.
+    /// The text up to here was searched for the end of the line at `state.at`.
     searched: usize,
-    /// The number of lines that are final.
+    /// Number of final lines.
     done: usize,
-    /// The lines shown after those, which the next chunk may still change.
+    /// The lines after those, which the next chunk may change.
     tail: Vec<Line>,
-    /// Fences that were rendered plainly so far, since their languages were not there.
+    /// Fences rendered without highlights, because their languages are not loaded.
     late: Vec<Late>,
-    /// The reports of languages that are known here.
+    /// The reports of languages already applied.
     reports: u64,
-    /// What all renders cost so far.
+    /// Total cost of all renders.
     #[cfg(test)]
     spent: usize,
 }
 
-/// A change of the list of lines: `removed` lines from `start` give way to `lines`.
+/// A change of the list of lines: `removed` lines from `start` are replaced with `lines`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub start: usize,
@@ -69,7 +69,7 @@ pub struct Change {
     pub lines: Vec<Line>,
 }
 
-/// Returns the lines of a text without any spans, broken as [`Markdown`] breaks them.
+/// Returns the lines of a text without spans, broken like those of [`Markdown`].
 pub fn plain(text: &str) -> Vec<Line> {
     let line = |range: Range<usize>| Line::plain(text.get(range).unwrap_or_default());
     let (mut at, mut searched) = (0, 0);
@@ -89,7 +89,7 @@ impl Markdown {
         Self::default()
     }
 
-    /// Takes a chunk; it may start and end anywhere.
+    /// Appends a chunk; it can start and end anywhere.
     pub fn push(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -99,10 +99,10 @@ impl Markdown {
         self.dirty = true;
     }
 
-    /// Says that the text is complete; a later [`Markdown::push`] goes on with it all the same.
+    /// Marks the text as complete; a later [`Markdown::push`] still continues it.
     ///
-    /// Until then the marks at the very end are shown plainly, since the next chunk may give them
-    /// another meaning: `**a*` is not italic if one more star comes.
+    /// Until then, marks at the very end have no spans, because the next chunk can change their
+    /// meaning: `**a*` is not italic if another star follows.
     pub fn finish(&mut self) {
         if !self.finished {
             self.finished = true;
@@ -110,7 +110,7 @@ impl Markdown {
         }
     }
 
-    /// Forgets what was rendered: the next renders bring all lines again.
+    /// Discards the rendered lines; the next renders return all lines again.
     pub fn restart(&mut self) {
         *self = Self {
             dirty: self.finished || !self.text.is_empty(),
@@ -125,32 +125,32 @@ impl Markdown {
         &self.text
     }
 
-    /// Returns whether there is something to render.
+    /// Returns whether anything is left to render.
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }
 
-    /// Returns the number of lines that are final, and the text of those that are not.
+    /// Returns the number of final lines, and the text of the others.
     pub fn left(&self) -> (usize, &str) {
         let left = self.text.get(self.state.leaf..).unwrap_or_default();
         (self.done, left)
     }
 
-    /// Says that a language was reported; it is dirty then if it waits for one.
+    /// Marks the text dirty after a language was reported, if code waits for one.
     pub fn language_came(&mut self) {
         self.dirty |= !self.late.is_empty();
     }
 
-    /// Renders what is new and returns what it changes in the list of lines, if anything.
+    /// Renders new text and returns the change of the list of lines, if any.
     ///
-    /// It stops after `budget` units of work and is dirty then; the lines it did not come to are
-    /// as they were, or not there yet. A unit is a byte of highlighted code (0.1 to 3 µs) or 128
-    /// bytes of other text. One leaf is the least that is rendered: 4 KiB, if it is no code.
+    /// It stops after `budget` units of work and is dirty then; lines beyond are unchanged or
+    /// missing. A unit is a byte of highlighted code (0.1 to 3 µs) or 128 bytes of other text. At
+    /// least one leaf is rendered: up to 4 KiB, if it is not code.
     ///
-    /// Code whose language is not there is plain, and the language is asked for.
+    /// Code whose language is not loaded has no spans, and the language is requested.
     ///
-    /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it.
-    /// A `\r` at the end is held back until it is clear whether a `\n` comes.
+    /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it. A
+    /// `\r` at the end is held back until the next character is known.
     pub fn render(&mut self, budget: usize, languages: &mut Languages) -> Option<Change> {
         if !self.dirty {
             return None;
@@ -165,7 +165,7 @@ impl Markdown {
         change
     }
 
-    /// Renders what is new, up to the limit, and then what is open.
+    /// Renders new text up to the limit, and then the open leaf.
     fn render_new(
         &mut self,
         limit: usize,
@@ -193,7 +193,7 @@ impl Markdown {
         self.replace_tail(out.lines, done)
     }
 
-    /// Counts what was done, for tests.
+    /// Adds up the cost, for tests.
     fn spend(&mut self, _out: &Out) {
         #[cfg(test)]
         {
@@ -210,12 +210,12 @@ impl Markdown {
         self.state.at..end.max(self.state.at)
     }
 
-    /// Takes `lines` in place of the tail, `done` of them final, and returns what that changes.
+    /// Replaces the tail with `lines`, `done` of them final, and returns the change.
     fn replace_tail(&mut self, mut lines: Vec<Line>, done: usize) -> Option<Change> {
         let same = |(a, b): &(&Line, &Line)| a == b;
         let old = &self.tail;
         let head = old.iter().zip(&lines).take_while(same).count();
-        // Lines at the end stay only if their rows do.
+        // Lines at the end are unchanged only if their rows are.
         let most = match old.len() == lines.len() {
             true => old.len() - head,
             false => 0,

@@ -13,11 +13,11 @@ use crate::render::view::{Group, Line, Span};
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
     pub lines: Vec<Line>,
-    /// The head of the table that the source ends in: a row cut off from it needs this before it.
+    /// The head of the table at the end of the source: later rows of it are parsed after this.
     pub table: Option<String>,
 }
 
-/// Renders `source`, which stands after `context`; of the context itself nothing is rendered.
+/// Renders `source` as the text after `context`; the context itself is not rendered.
 pub(super) fn render(context: &str, source: &str) -> Leaf {
     if context.is_empty() {
         return Mapper::new(source, 0).leaf();
@@ -30,24 +30,24 @@ pub(super) fn render(context: &str, source: &str) -> Leaf {
 struct Mark {
     range: Range<usize>,
     group: Group,
-    /// It lies in a block quote, whose marks stand at the start of each line.
+    /// It is in a block quote, whose marks are at the start of each line.
     quoted: bool,
 }
 
 struct Mapper<'a> {
     text: &'a str,
-    /// Where the source starts; what lies before it is context.
+    /// The start of the source, after the context.
     skip: usize,
     spans: Vec<Mark>,
     quotes: usize,
-    /// The open links, and where what is shown of each ends.
+    /// The open links, and the end of each link's text.
     links: Vec<(LinkType, usize)>,
     /// The end of the open code block's opening line and of its code.
     code: Option<usize>,
     cells: Vec<Range<usize>>,
     in_head: bool,
     table: Option<Range<usize>>,
-    /// A run of plain text: the parser breaks it at each character that might be a mark.
+    /// A run of plain text: the parser splits it at each character that could be a mark.
     plain: Range<usize>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Mapper<'a> {
             self.event(event, range);
         }
         self.flush_plain();
-        // Stable: an outer span was pushed before the inner one that starts at the same place.
+        // A stable sort: an outer span was pushed before the inner one with the same start.
         self.spans.sort_by_key(|mark| mark.range.start);
         let table = self.table.take().filter(|table| {
             self.text
@@ -173,7 +173,7 @@ impl<'a> Mapper<'a> {
                         self.push(shown + at + 2..range.end - 1, g::URL);
                     }
                 }
-                // The link itself is part of what is shown of a link around it.
+                // The link itself is part of the text of an enclosing link.
                 if let Some((_, end)) = self.links.last_mut() {
                     *end = range.end;
                 }
@@ -198,7 +198,7 @@ impl<'a> Mapper<'a> {
         }
     }
 
-    /// Marks all of a table that is in no cell.
+    /// Marks the parts of a table outside its cells.
     fn end_table(&mut self, range: &Range<usize>) {
         let mut start = range.start;
         for cell in std::mem::take(&mut self.cells) {
@@ -208,7 +208,7 @@ impl<'a> Mapper<'a> {
         self.push_borders(start..range.end);
     }
 
-    /// Marks what is between two cells, which is text too where a row has more than its head.
+    /// Marks the text between two cells, which has words too if a row has more cells than its head.
     fn push_borders(&mut self, range: Range<usize>) {
         let text = self.text.get(range.clone()).unwrap_or_default();
         let is_border = |c: char| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '>');
@@ -249,7 +249,7 @@ impl<'a> Mapper<'a> {
         }
     }
 
-    /// Cuts the source into lines and gives each its part of the spans.
+    /// Splits the source into lines, and the spans with them.
     fn lines(&self) -> Vec<Line> {
         let mut at = self.skip;
         let mut lines = Vec::new();
@@ -282,7 +282,7 @@ impl<'a> Mapper<'a> {
     }
 }
 
-/// Returns the part of a span that lies in the line at `start`, without white space around it.
+/// Returns the part of a span in the line at `start`, without white space around it.
 fn part(line: &str, start: usize, mark: &Mark) -> Option<Span> {
     let from = mark.range.start.saturating_sub(start);
     let to = (mark.range.end - start).min(line.len());
@@ -296,7 +296,7 @@ fn part(line: &str, start: usize, mark: &Mark) -> Option<Span> {
     (from < to).then(|| super::code::span(from, to, mark.group))
 }
 
-/// Returns the web address that `text` starts with, without the punctuation of the sentence.
+/// Returns the web address that `text` starts with, without punctuation after it.
 fn address(text: &str) -> &str {
     let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|');
     let url = text.split(ends).next().unwrap_or_default();
@@ -321,7 +321,7 @@ fn head(text: &str, table: &Range<usize>) -> String {
     format!("{}\n", text.get(start..end).unwrap_or_default())
 }
 
-/// Returns where the line at `at` ends, its `\n` not counted.
+/// Returns the end of the line at `at`, before its `\n`.
 fn line_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     rest.find('\n').map_or(text.len(), |len| at + len)

@@ -1,6 +1,6 @@
-//! From the scopes of a syntax definition to the groups of this room.
+//! Maps the scopes of syntax definitions to highlight groups.
 //!
-//! Invariant: a scope that the table does not name keeps the group of the scope around it.
+//! Invariant: a scope that is not in the table keeps the group of the enclosing scope.
 
 use std::sync::OnceLock;
 
@@ -9,26 +9,26 @@ use syntect::parsing::Scope;
 use super::groups as g;
 use crate::render::view::Group;
 
-/// What a scope does to the group of the text in it.
+/// The effect of a scope on the group of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Set(Group),
-    /// Plain again: code inside a string, for example.
+    /// Plain again, for example code inside a string.
     Clear,
 }
 
-/// Returns the group of text in `scope`, which stands inside text of group `outer`.
+/// Returns the group of text in `scope`, inside text of group `outer`.
 pub(super) fn group(scope: Scope, outer: Option<Group>) -> Option<Group> {
     match rule(scope) {
         None => outer,
         Some(Rule::Clear) => None,
-        // A key of a mapping is a property, though written as a string.
+        // A mapping's key is a property, even if written as a string.
         Some(Rule::Set(g::SYN_STRING)) if outer == Some(g::SYN_PROPERTY) => outer,
         Some(Rule::Set(group)) => Some(group),
     }
 }
 
-/// Makes the table ready to be used.
+/// Builds the table.
 pub(super) fn load() {
     table();
 }
@@ -54,8 +54,8 @@ fn table() -> &'static [(Scope, Rule)] {
     })
 }
 
-/// Brackets and separators are left plain on purpose: they are a third of all tokens, most
-/// colour schemes show them as plain text, and each span costs the main thread an extmark.
+/// Brackets and separators have no group on purpose: they are a third of all tokens, most colour
+/// schemes show them as plain text, and each span costs the main thread an extmark.
 const RULES: &[(&str, Rule)] = &[
     ("comment", Rule::Set(g::SYN_COMMENT)),
     ("constant", Rule::Set(g::SYN_CONSTANT)),

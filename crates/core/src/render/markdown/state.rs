@@ -1,6 +1,6 @@
-//! Rendering, leaf by leaf: what is known between two lines, and what a line adds to it.
+//! Renders leaf by leaf: the state between two lines, and the effect of a line on it.
 //!
-//! Invariant: a state depends on the text before `at` alone.
+//! Invariant: a state depends only on the text before `at`.
 
 use std::ops::Range;
 
@@ -10,30 +10,30 @@ use super::languages::Languages;
 use super::{groups, line, prose};
 use crate::render::view::{Line, Span};
 
-/// What a byte of highlighted code costs, measured against one of other text, which costs 1.
+/// The cost of a byte of highlighted code; a byte of other text costs 1.
 pub(super) const UNIT: usize = 128;
 
-/// A leaf that is longer is cut at a line's end: its inline marks do not reach across.
+/// A longer leaf is split at a line's end: its inline marks do not reach across.
 const MAX_LEAF: usize = 4 * 1024;
 
-/// A longer line is broken into several, without inline marks: Neovim draws a line as a whole,
-/// and one of a megabyte makes it slow at each key.
+/// A longer line is split into several, without inline marks: Neovim draws a line as a whole, and a
+/// line of a megabyte makes each key slow.
 pub(super) const MAX_LINE: usize = 8 * 1024;
 
 /// A line, or a piece of one that is too long.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// Its bytes, without the line's end.
+    /// Its bytes, without the line end.
     pub text: Range<usize>,
-    /// Where the next piece starts.
+    /// The start of the next piece.
     pub next: usize,
     pub ends_line: bool,
 }
 
 impl Piece {
-    /// Returns the next whole line at `start`, or a piece of one that is too long.
+    /// Returns the next complete line from `start`, or a piece of one that is too long.
     ///
-    /// Up to `searched` the text was searched for the line's end before.
+    /// The text up to `searched` was searched for the line end before.
     pub fn next(text: &str, start: usize, searched: &mut usize) -> Option<Self> {
         let from = start.max(*searched);
         let found = text.get(from..).unwrap_or_default().find('\n');
@@ -58,13 +58,13 @@ impl Piece {
     }
 }
 
-/// Returns where the content of a line ends whose end is at `end`: before a `\r` there.
+/// Returns the end of a line's content: `end`, or before a `\r` there.
 pub(super) fn content_end(text: &str, end: usize) -> usize {
     let content = text.get(..end).unwrap_or_default();
     content.strip_suffix('\r').unwrap_or(content).len()
 }
 
-/// What was rendered, and what that cost.
+/// The rendered lines and their cost.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     pub lines: Vec<Line>,
@@ -73,15 +73,15 @@ pub(super) struct Out {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    /// Where the next line starts.
+    /// The start of the next line.
     pub at: usize,
-    /// Where the open leaf starts; it is rendered when it is done.
+    /// The start of the open leaf, which is rendered once it is complete.
     pub leaf: usize,
-    /// What the leaf has to be parsed after.
+    /// The text the leaf must be parsed after.
     context: String,
     scanner: Scanner,
     pub fence: Option<Fence>,
-    /// `at` is within a line that is too long.
+    /// `at` is inside a line that is too long.
     in_long_line: bool,
 }
 
@@ -89,13 +89,13 @@ pub(super) struct State {
 #[derive(Debug, Clone)]
 pub(super) struct Fence {
     pub info: String,
-    /// Where its first line starts: that tells it from every other.
+    /// The start of its first line, which identifies it.
     pub at: usize,
     pub code: Code,
 }
 
 impl State {
-    /// Takes the next piece of `text` and renders what is final by it.
+    /// Applies the next piece of `text` and renders the leaves it completes.
     pub fn take(&mut self, text: &str, piece: Piece, languages: &Languages, out: &mut Out) {
         if self.in_long_line || !piece.ends_line {
             self.long_line(text, piece, out);
@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// Renders what is open, with `rest` as the last line.
+    /// Renders the open leaf, with `rest` as the last line.
     pub fn finish(
         mut self,
         text: &str,
@@ -127,8 +127,8 @@ impl State {
             _ => "",
         };
         if held.len() == line.len() {
-            // It could yet make the line above a heading or a table: better a moment late than
-            // for a moment only.
+            // It could still make the line above a heading or a table: wait instead of drawing it
+            // twice.
             self.flush(text, rest.start, out);
             out.push(line, Vec::new());
             return;
@@ -151,7 +151,7 @@ impl State {
     ) {
         let line = text.get(range.clone()).unwrap_or_default();
         self.at = next;
-        // A row needs nothing of the rows above it but the head of their table.
+        // A row needs only its table's head, not the rows above it.
         let in_table = self.scanner.in_table();
         let step = self.scanner.step(line);
         if step == Step::Join {
@@ -198,7 +198,8 @@ impl State {
         }
     }
 
-    /// Takes a piece of a line that is too long: it is plain, and counts by what it starts with.
+    /// Applies a piece of a line that is too long: it has no spans, and its first piece decides
+    /// about the block structure.
     fn long_line(&mut self, text: &str, piece: Piece, out: &mut Out) {
         let line = text.get(piece.text.clone()).unwrap_or_default();
         if !self.in_long_line {
@@ -254,7 +255,7 @@ impl Out {
     }
 }
 
-/// Returns the marks at the end of an unfinished line whose meaning is not settled yet.
+/// Returns the marks at the end of an incomplete line whose meaning can still change.
 fn held_marks(line: &str) -> &str {
     let is_mark = |c| matches!(c, '*' | '_' | '~' | '`');
     let is_block_mark = |c| is_mark(c) || "-=|:+>#. \t".contains(c);
