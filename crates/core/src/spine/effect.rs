@@ -97,8 +97,8 @@ pub enum HostEffect {
         from: PathBuf,
         to: PathBuf,
     },
-    /// Runs a command in its own terminal; answered by `TerminalEvent`s: `Started` or `Failed`, later
-    /// `Output`s and one `Exited`.
+    /// Runs a command in its own terminal; answered by `TerminalEvent`s: `Started` or `Failed`,
+    /// later `Output`s and one `Exited`.
     StartTerminal {
         terminal: TerminalKey,
         spec: TerminalSpec,
@@ -166,7 +166,7 @@ pub enum EditorEffect {
         edits: Vec<LineEdit>,
         save: Save,
     },
-    /// Suppresses Neovim's warning about a buffer's file that the user had deleted.
+    /// Makes Neovim notice, without a message, that a buffer's file was deleted on request.
     Deleted { buf: BufId },
     /// Renames a buffer after its file was moved.
     Moved { buf: BufId, path: PathBuf },
@@ -333,7 +333,7 @@ pub enum Announcement {
         title: String,
         #[serde(flatten)]
         exit: TerminalExit,
-        /// Why it could not be started.
+        /// The reason, if it could not be started.
         why: Option<String>,
     },
     #[serde(rename = "AcpReviewChanged")]

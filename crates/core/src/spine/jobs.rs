@@ -56,7 +56,7 @@ pub struct CheckpointJob {
 pub enum TimerJob {
     /// The time limit of a control request.
     Control { agent: AgentKey, id: u64 },
-    /// Time for the user to choose further options.
+    /// The debounce of cycling through the modes.
     OptionChosen(SessionKey),
     /// Time limit for agents to list their sessions.
     Listing(u32),

@@ -27,7 +27,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Returns how much output a frame may contain now; for [`Output::Held`], also when that
+    /// Returns the output a frame may contain now; for [`Output::Held`], also the time at which that
     /// changes.
     pub fn at(self, now: Duration) -> (Output, Duration) {
         let is_typing = |key: &Duration| now.saturating_sub(*key) < TYPING;
