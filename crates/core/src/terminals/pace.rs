@@ -27,8 +27,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Returns the output a frame may contain now; for [`Output::Held`], also the time at which that
-    /// changes.
+    /// Returns the output a frame may contain now; for [`Output::Held`], also the time at which
+    /// that changes.
     pub fn at(self, now: Duration) -> (Output, Duration) {
         let is_typing = |key: &Duration| now.saturating_sub(*key) < TYPING;
         let Some(key) = self.key.filter(is_typing) else {
