@@ -55,7 +55,7 @@ fn hidden(nvim: &Nvim) -> Vec<usize> {
 }
 
 #[test]
-fn everything_an_agent_says_has_its_place() {
+fn every_kind_of_update_is_shown() {
     let nvim = alone(
         r#"{"think":"Let me see.\nTwo lines."}
 {"say":"Hello "}
@@ -161,7 +161,7 @@ fn the_end_is_followed_while_the_cursor_is_there() {
 }
 
 #[test]
-fn the_end_of_a_line_higher_than_the_window_is_seen() {
+fn the_end_of_a_line_higher_than_the_window_is_visible() {
     let nvim = talk::start(&[r#"{"repeat":400,"do":[{"say":"word${i} "}]}"#]);
     talk::talk(&nvim, "hi");
     nvim.wait_text("word399");
@@ -169,7 +169,7 @@ fn the_end_of_a_line_higher_than_the_window_is_seen() {
 }
 
 #[test]
-fn a_selection_is_not_moved_by_what_streams_in() {
+fn a_selection_is_not_moved_by_streamed_text() {
     let nvim = talk::start(&[
         r#"{"say":"first"}"#,
         r#"{"repeat":30,"do":[{"say":"more ${i}\n\n"}]}"#,
@@ -212,7 +212,7 @@ fn thoughts_are_folded_in_a_window_that_is_opened_again() {
 }
 
 #[test]
-fn a_transcript_that_was_deleted_comes_back_whole() {
+fn a_deleted_transcript_is_restored_in_full() {
     let nvim = talk::start(&[THOUGHT, r#"{"say":"more"}"#]);
     talk::talk(&nvim, "hi");
     go(&nvim, "acp-chat");
@@ -227,7 +227,7 @@ fn a_transcript_that_was_deleted_comes_back_whole() {
 }
 
 #[test]
-fn what_the_user_unfolds_stays_open_when_it_changes() {
+fn an_entry_the_user_unfolds_stays_open_when_it_changes() {
     let nvim = talk::start(&[
         r#"{"tool":{"id":"t1","title":"build","kind":"search","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
 {"tool":{"id":"t2","title":"other","kind":"read","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"other"}}]}}
@@ -268,7 +268,7 @@ fn what_the_user_unfolds_stays_open_when_it_changes() {
 }
 
 #[test]
-fn an_update_nobody_knows_is_shown_whole() {
+fn an_unknown_update_is_shown_in_full() {
     let nvim = talk::start(&[r#"{"update":{"sessionUpdate":"hologram","colour":"blue"}}"#]);
     talk::talk(&nvim, "hi");
     wait_said(&nvim, "? update of an unknown kind: hologram");
@@ -277,7 +277,7 @@ fn an_update_nobody_knows_is_shown_whole() {
 }
 
 #[test]
-fn updates_before_the_sessions_own_name_are_kept() {
+fn updates_before_the_sessions_id_are_kept() {
     let script = r#"{"expect":"session/new","as":"n"}
 {"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Welcome!"}},"session":"early"}
 {"reply":"n","result":{"sessionId":"early"}}"#;
@@ -304,7 +304,7 @@ fn updates_after_the_end_of_a_turn_are_shown() {
 }
 
 #[test]
-fn a_prompt_that_comes_back_is_not_shown_twice() {
+fn an_echoed_prompt_is_not_shown_twice() {
     let nvim = talk::start(&[r#"{"echo":"tell me "}
 {"echo":"a story"}
 {"say":"Once."}"#]);
@@ -314,7 +314,7 @@ fn a_prompt_that_comes_back_is_not_shown_twice() {
 }
 
 #[test]
-fn the_last_word_of_a_line_that_grows_at_the_bottom_is_seen() {
+fn the_last_word_of_a_line_growing_at_the_bottom_is_visible() {
     const TURN: &str = r#"{"tool":{"id":"tN","title":"Write","kind":"edit","status":"completed","content":[{"type":"diff","path":"${cwd}/a","newText":"1\n2\n3\n4\n5\n6\n7\n8\n9\n"}]}}
 {"repeat":COUNT,"every_us":17000,"do":[{"say":"word${i} "}]}
 {"say":"endN"}"#;

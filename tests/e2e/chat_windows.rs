@@ -63,7 +63,7 @@ fn a_bang_opens_a_new_session() {
 }
 
 #[test]
-fn the_lines_of_a_range_go_along() {
+fn the_lines_of_a_range_are_attached() {
     let nvim = talk::project(&[])
         .file("a.txt", "one\ntwo\nthree\n")
         .agent(
@@ -141,7 +141,7 @@ fn a_draft_outlives_its_window() {
 }
 
 #[test]
-fn what_was_sent_can_be_brought_back_by_undo() {
+fn undo_restores_a_sent_prompt() {
     let nvim = talk::start(&[""]);
     nvim.keys("isome words<CR><Esc>");
     nvim.wait("an empty input", || nvim.buf_lines(0) == [""]);
@@ -163,7 +163,7 @@ fn the_chat_opens_in_a_restored_session_in_place_of_its_old_windows() {
 }
 
 #[test]
-fn what_was_typed_into_the_old_window_of_a_restored_session_stays() {
+fn text_typed_into_the_old_window_of_a_restored_session_stays() {
     let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
     nvim.cmd("split acp://scripted/1/input");
     nvim.keys("ia draft<Esc>");
@@ -203,42 +203,42 @@ fn check_reopens(close: &str) {
 }
 
 #[test]
-fn the_chat_comes_back_after_the_input_was_closed() {
+fn the_chat_reopens_after_the_input_was_closed() {
     check_reopens(":q<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_the_transcript_was_closed() {
+fn the_chat_reopens_after_the_transcript_was_closed() {
     check_reopens("<C-w>k:q<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_only_in_the_file() {
+fn the_chat_reopens_after_only_in_the_file() {
     check_reopens("<C-w>t:only<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_only_in_the_input() {
+fn the_chat_reopens_after_only_in_the_input() {
     check_reopens(":only<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_only_in_the_transcript() {
+fn the_chat_reopens_after_only_in_the_transcript() {
     check_reopens("<C-w>k:only<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_its_tab_was_closed() {
+fn the_chat_reopens_after_its_tab_was_closed() {
     check_reopens(":tab split<CR>:tabfirst<CR>:tabclose<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_bdelete() {
+fn the_chat_reopens_after_bdelete() {
     check_reopens("<C-w>k:bdelete<CR>");
 }
 
 #[test]
-fn the_chat_comes_back_after_both_are_all_there_is() {
+fn the_chat_reopens_after_its_windows_were_the_last() {
     check_reopens("<C-w>t:q<CR>q");
 }
 
@@ -255,7 +255,7 @@ fn closing_the_last_windows_leaves_an_empty_buffer() {
 }
 
 #[test]
-fn closing_a_session_takes_its_windows_and_its_agent_along() {
+fn closing_a_session_closes_its_windows_and_ends_its_agent() {
     let nvim = talk::start(&[r#"{"expect_eof":true}"#]);
     nvim.lua("require('acp').close()", ());
     check_windows(&nvim, &[""]);
@@ -307,7 +307,7 @@ fn the_chat_opens_where_the_layout_says() {
 }
 
 #[test]
-fn half_of_a_small_screen_is_the_chat() {
+fn the_chat_takes_half_of_a_small_screen() {
     let want = json!({ "file": [1, 1, 39, 22], "acp-chat": [1, 41, 40, 14], "acp-input": [17, 41, 40, 6] });
     check_layout("right", (80, 24), want);
     let want =
@@ -316,7 +316,7 @@ fn half_of_a_small_screen_is_the_chat() {
 }
 
 #[test]
-fn a_chat_in_a_tab_page_of_its_own_is_found_again() {
+fn a_chat_in_its_own_tab_page_is_found_again() {
     let nvim = talk::project(&[])
         .config("chat", json!({ "layout": "tab" }))
         .start();
@@ -333,7 +333,7 @@ fn a_chat_in_a_tab_page_of_its_own_is_found_again() {
 }
 
 #[test]
-fn the_chat_goes_along_with_the_screen() {
+fn the_chat_resizes_with_the_screen() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");
     nvim.resize(160, 40);
@@ -352,7 +352,7 @@ fn the_chat_goes_along_with_the_screen() {
 }
 
 #[test]
-fn a_width_the_user_has_given_the_chat_stays_unless_the_screen_is_too_small() {
+fn a_width_set_by_the_user_stays_unless_the_screen_is_too_small() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     nvim.resize(160, 40);
     nvim.wait("the new size", || nvim.screen().width == 160);
@@ -370,7 +370,7 @@ fn a_width_the_user_has_given_the_chat_stays_unless_the_screen_is_too_small() {
 }
 
 #[test]
-fn a_prompt_from_elsewhere_opens_the_chat_and_does_not_go_there() {
+fn a_prompt_from_elsewhere_opens_the_chat_without_focusing_it() {
     let nvim = talk::project(&[r#"{"say":"hello"}"#]).start();
     let here = "return vim.api.nvim_get_current_win()";
     let win = nvim.lua(here, ());
@@ -382,7 +382,7 @@ fn a_prompt_from_elsewhere_opens_the_chat_and_does_not_go_there() {
 }
 
 #[test]
-fn an_empty_input_says_how_to_go_on() {
+fn an_empty_input_shows_the_next_keys() {
     let nvim = talk::start(&[""]);
     nvim.wait_text("Press i to write a prompt");
     nvim.keys("i");
@@ -397,7 +397,7 @@ fn an_empty_input_says_how_to_go_on() {
 }
 
 #[test]
-fn the_command_line_window_is_no_place_for_a_chat() {
+fn no_chat_opens_in_the_command_line_window() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     nvim.cmd("Acp stop");
     nvim.keys("<Esc>:<C-f>");
@@ -415,7 +415,7 @@ fn the_command_line_window_is_no_place_for_a_chat() {
 }
 
 #[test]
-fn a_screen_that_gets_low_with_other_windows_of_a_fixed_height_ends_nothing() {
+fn a_low_screen_with_other_windows_of_a_fixed_height_is_survived() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");
     nvim.resize(150, 45);

@@ -3,7 +3,7 @@
 use super::talk;
 
 #[test]
-fn calls_collect_no_garbage_of_the_editor() {
+fn api_calls_do_not_collect_the_editors_garbage() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");
     let collected = nvim.lua(

@@ -16,7 +16,7 @@ fn told(nvim: &Nvim, names: &[&str]) -> Vec<Json> {
 }
 
 #[test]
-fn tool_calls_and_plans_are_told_with_the_state_of_that_moment() {
+fn events_of_tool_calls_and_plans_see_the_state_of_that_moment() {
     let steps = r#"{"tool":{"id":"t","title":"Read a.txt","kind":"read","status":"in_progress","locations":[{"path":"${cwd}/a.txt","line":3}]}}
 {"update":{"sessionUpdate":"plan","entries":[{"content":"One","priority":"low","status":"completed"},{"content":"Two","priority":"low","status":"pending"}]}}
 {"wait_file":"${cwd}/../on"}
@@ -72,7 +72,7 @@ fn tool_calls_and_plans_are_told_with_the_state_of_that_moment() {
 }
 
 #[test]
-fn a_listener_that_comes_in_the_middle_hears_the_rest() {
+fn a_listener_added_during_a_turn_gets_the_remaining_events() {
     let steps = r#"{"tool":{"id":"t","title":"One","status":"in_progress"}}
 {"say":"begun"}
 {"wait_file":"${cwd}/../on"}
@@ -95,7 +95,7 @@ fn a_listener_that_comes_in_the_middle_hears_the_rest() {
 }
 
 #[test]
-fn terminals_are_told_with_how_they_ended() {
+fn terminal_events_carry_the_exit_code() {
     let steps = r#"{"request":"terminal/create","params":{"sessionId":"${sid}","command":"sh","args":["-c","exit 3"]},"as":"c"}
 {"await":"c","save":{"t":"/result/terminalId"}}
 {"request":"terminal/wait_for_exit","params":{"sessionId":"${sid}","terminalId":"${t}"},"as":"w"}

@@ -227,7 +227,7 @@ fn arguments_and_results_are_the_same_on_both_sides() {
 }
 
 #[test]
-fn whatever_a_handler_does_the_agent_is_told_and_neovim_lives() {
+fn a_failing_handler_is_reported_to_the_agent_and_neovim_survives() {
     let nvim = start();
     let mut caller = Caller::start(&nvim);
     caller.check(
@@ -382,7 +382,7 @@ fn a_handler_reads_writes_and_asks_as_an_agent_does() {
 }
 
 #[test]
-fn a_call_that_is_given_up_ends_its_handler_and_its_question() {
+fn a_cancelled_call_ends_its_handler_and_its_question() {
     let nvim = start();
     let mut caller = Caller::start(&nvim);
     handler(
@@ -412,7 +412,7 @@ fn a_call_that_is_given_up_ends_its_handler_and_its_question() {
 }
 
 #[test]
-fn a_schema_that_is_none_is_told_with_the_tools_name() {
+fn an_invalid_schema_is_reported_with_the_tools_name() {
     let nvim = start();
     let wrong = "require('acp').tool({ name = 'wrong', description = 'x', handler = print,
       parameters = { type = 'object', properties = { a = { type = 'strin' } } } })";

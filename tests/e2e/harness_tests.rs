@@ -26,7 +26,7 @@ fn check_rows(nvim: &Nvim, rows: &[&str]) {
 }
 
 #[test]
-fn what_is_typed_stands_on_the_screen() {
+fn typed_text_is_on_the_screen() {
     let nvim = Project::new().start();
     nvim.keys("ihello<CR>");
     nvim.type_text("a <b>\nc");
@@ -58,7 +58,7 @@ fn a_flush_shows_when_a_key_was_drawn() {
 }
 
 #[test]
-fn keys_are_processed_before_the_next_question() {
+fn keys_are_processed_before_the_next_request() {
     let nvim = Project::new().start();
     nvim.keys(&format!("i{}<Esc>", "x".repeat(5_000)));
     assert_eq!(nvim.buf_lines(0), ["x".repeat(5_000)]);
@@ -90,7 +90,7 @@ fn wide_characters_fill_two_cells() {
 }
 
 #[test]
-fn highlights_are_known_by_their_groups() {
+fn highlights_are_identified_by_their_groups() {
     let nvim = Project::new().size(40, 5).start();
     nvim.type_text("iplain added word end");
     nvim.lua(
@@ -110,7 +110,7 @@ fn highlights_are_known_by_their_groups() {
 }
 
 #[test]
-fn a_prompt_blocks_and_the_harness_knows() {
+fn a_prompt_blocks_and_the_harness_detects_it() {
     let nvim = Project::new().start();
     assert!(!nvim.blocked());
     nvim.keys(":echomsg 'one' | echomsg 'two'<CR>");
@@ -130,7 +130,7 @@ fn a_neovim_at_a_prompt_can_be_quit() {
 }
 
 #[test]
-fn a_wait_in_vain_fails_with_all_that_is_known() {
+fn a_wait_that_times_out_fails_with_a_dump() {
     let nvim = Project::new().start();
     nvim.keys("ion the screen<Esc>:echomsg 'said before'<CR>");
     nvim.lua(
@@ -204,7 +204,7 @@ fn user_autocommands_are_recorded_with_their_data() {
 }
 
 #[test]
-fn nothing_of_the_user_gets_in() {
+fn nothing_of_the_users_leaks_in() {
     let nvim = Project::new().start();
     let root = nvim.project.root().canonicalize().unwrap();
     for what in ["config", "data", "state", "cache", "log", "run"] {
@@ -227,7 +227,7 @@ fn nothing_of_the_user_gets_in() {
 }
 
 #[test]
-fn the_project_is_there() {
+fn the_project_is_set_up_before_neovim_starts() {
     let nvim = Project::new()
         .file("src/a.txt", "a\n")
         .agent("first", "{}")
@@ -280,7 +280,7 @@ fn a_script_that_fails_fails_the_test() {
 }
 
 #[test]
-fn children_and_what_they_leave_behind_are_found() {
+fn children_and_their_orphans_are_found() {
     let mut nvim = Project::new().start();
     nvim.lua(
         "vim.fn.jobstart({ 'sh', '-c', 'sleep 60 & wait' }, { detach = true })",
@@ -335,7 +335,7 @@ fn two_neovims_share_a_project() {
 }
 
 #[test]
-fn the_picture_shows_what_the_screen_shows() {
+fn the_picture_matches_the_screen() {
     let nvim = Project::new().size(30, 4).start();
     nvim.type_text("iif a < b │漢字│ end");
     nvim.cmd("highlight Error guifg=#ff0000 guibg=#00ff00 gui=bold,italic");

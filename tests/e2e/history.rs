@@ -100,7 +100,7 @@ fn a_session_is_chosen_in_the_next_neovim_and_shown_as_it_was() {
 }
 
 #[test]
-fn an_agent_that_forgets_goes_on_in_a_new_session_with_what_was_said() {
+fn an_agent_that_cannot_load_continues_in_a_new_session_with_the_conversation() {
     let goes_on = r#"{"expect":"session/prompt","params":{"prompt":[{"text":"And on"},{"resource":{"text":{"$contains":"Count, please"}}}]},"as":"q"}
 {"say":"Three."}
 {"end":"q"}"#;
@@ -123,7 +123,7 @@ fn an_agent_that_forgets_goes_on_in_a_new_session_with_what_was_said() {
 }
 
 #[test]
-fn a_session_of_an_agent_that_is_gone_can_be_read() {
+fn a_session_of_a_missing_agent_can_be_read() {
     let (project, _) = used(&json!({}), "");
     let nvim = Nvim::start(project);
     chooses(&nvim);
@@ -142,7 +142,7 @@ fn a_session_of_an_agent_that_is_gone_can_be_read() {
 }
 
 #[test]
-fn a_session_is_deleted_after_a_question() {
+fn a_session_is_deleted_after_confirmation() {
     let (project, _) = used(&json!({}), "");
     let records = project.root().join("state/nvim/acp.nvim/sessions");
     let nvim = Nvim::start(project);
@@ -198,7 +198,7 @@ fn a_conversation_is_exported_to_a_file_or_a_buffer() {
 }
 
 #[test]
-fn a_neovim_that_is_killed_leaves_what_was_said() {
+fn a_killed_neovim_leaves_the_conversation_behind() {
     let killed = r#"{"expect":"session/prompt","as":"p"}
 {"say":"I begin."}
 {"tool":{"id":"t","title":"Look","kind":"read","status":"completed"}}
@@ -228,7 +228,7 @@ fn a_neovim_that_is_killed_leaves_what_was_said() {
 }
 
 #[test]
-fn who_quits_in_the_midst_of_a_turn_finds_all_that_was_on_the_screen() {
+fn quitting_during_a_turn_keeps_everything_that_was_shown() {
     let running = r#"{"expect":"session/prompt","as":"p"}
 {"say":"I begin."}
 {"tool":{"id":"t","title":"Look","kind":"read","status":"in_progress"}}
@@ -251,7 +251,7 @@ fn who_quits_in_the_midst_of_a_turn_finds_all_that_was_on_the_screen() {
 }
 
 #[test]
-fn nothing_is_kept_where_the_user_wants_that() {
+fn nothing_is_kept_without_history() {
     let nvim = agent(&json!({}), &[COUNTS])
         .config("history", json!(false))
         .start();

@@ -190,7 +190,7 @@ fn nothing_is_lost_while_the_agent_writes() {
 }
 
 #[test]
-fn a_swap_file_needs_nothing_of_a_file_that_an_agent_replaces() {
+fn a_swap_file_can_be_recovered_after_an_agent_replaces_the_file() {
     for typed_first in [true, false] {
         let script = Script::new().pause("p").done();
         let project = Project::new().file("modified.txt", version(SMALL, "0"));
@@ -233,14 +233,14 @@ fn a_swap_file_is_complete_after_a_merge() {
 }
 
 #[test]
-fn nothing_is_lost_while_others_text_is_merged() {
+fn nothing_is_lost_during_a_merge() {
     let steps = FILES.map(|(name, lines)| changes(name, lines, "${i}"));
     let steps = [json!({ "repeat": 50, "do": steps.concat() })];
     check(&steps, go, Duration::from_millis(250));
 }
 
 #[test]
-fn nothing_is_lost_while_a_reject_is_carried_out() {
+fn nothing_is_lost_during_a_reject() {
     let at_work = |nvim: &Nvim| {
         prompt(nvim);
         nvim.wait_script("agent");

@@ -80,7 +80,7 @@ fn loading(steps: &str, after: &str) -> Project {
 }
 
 #[test]
-fn two_opens_of_one_session_are_one_session() {
+fn opening_a_session_twice_gives_one_session() {
     let nvim = loading(
         r#"{"echo":"Once"}"#,
         r#"{"expect":"session/prompt","as":"p"}
@@ -113,7 +113,7 @@ fn two_opens_of_one_session_are_one_session() {
 }
 
 #[test]
-fn an_agent_that_dies_in_a_turn_goes_on_where_it_was() {
+fn an_agent_that_dies_during_a_turn_continues_its_session() {
     let script = r#"{"defaults":{"initialize":{"agentCapabilities":{"loadSession":true}}}}
 {"life":1}
 {"expect":"session/prompt","as":"p"}
@@ -166,7 +166,7 @@ fn an_agent_that_dies_in_a_turn_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_session_the_agent_does_not_know_says_what_to_do_and_a_prompt_begins_anew() {
+fn an_unknown_session_names_the_next_step_and_a_prompt_starts_a_new_one() {
     let script = r#"{"defaults":{"initialize":{"agentCapabilities":{"loadSession":true}}}}
 {"life":1}
 {"expect":"session/load","as":"l"}
@@ -190,7 +190,7 @@ fn a_session_the_agent_does_not_know_says_what_to_do_and_a_prompt_begins_anew() 
 }
 
 #[test]
-fn a_load_of_many_megabytes_leaves_the_user_alone() {
+fn a_load_of_many_megabytes_does_not_disturb_the_user() {
     let nvim = loading(
         r#"{"repeat":200,"do":[{"echo":"ask ${i}"},{"big_say":{"bytes":65536,"chunk":65536}}]}
 {"signal_file":"${cwd}/told"}

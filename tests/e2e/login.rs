@@ -58,7 +58,7 @@ fn start(script: &str) -> Nvim {
 }
 
 #[test]
-fn what_was_written_before_the_log_in_goes_out_after_it() {
+fn a_prompt_written_before_the_log_in_is_sent_after_it() {
     let script = format!(
         r#"{REFUSED}
 {REFUSED}
@@ -128,7 +128,7 @@ fn the_agents_own_command_logs_in_in_a_terminal() {
 }
 
 #[test]
-fn a_key_that_is_typed_reaches_the_agent_and_nobody_else() {
+fn a_typed_key_reaches_only_the_agent() {
     let script = format!(
         r#"{{"life":1}}
 {REFUSED}
@@ -175,7 +175,7 @@ fn a_key_that_is_typed_reaches_the_agent_and_nobody_else() {
 }
 
 #[test]
-fn a_command_that_is_named_beside_the_protocol_is_run_as_it_is() {
+fn a_log_in_command_in_the_metadata_is_run_unchanged() {
     let script = format!(
         r#"{REFUSED}
 {{"expect":"session/new","as":"n"}}
@@ -217,7 +217,7 @@ fn a_key_for_the_agent_to_keep_is_in_no_log() {
 }
 
 #[test]
-fn ways_to_log_in_that_are_not_there_are_named() {
+fn an_unknown_log_in_method_is_answered_with_the_known_ones() {
     let nvim = start(REFUSED);
     nvim.keys("<Esc>:Acp login fax<CR>");
     nvim.wait("the message", || {

@@ -74,7 +74,7 @@ fn asks(answers: &[&str]) -> String {
 }
 
 #[test]
-fn two_agents_three_sessions_two_tabs_and_a_question_in_each_arrive_where_they_belong() {
+fn answers_and_text_of_several_sessions_reach_the_right_one() {
     let nvim = Project::new()
         .agent("first", &asks(&["allow_once", "reject_once"]))
         .agent("second", &asks(&["allow_always"]))

@@ -27,7 +27,7 @@ fn check(nvim: &Nvim, want: &str) {
 }
 
 #[test]
-fn the_end_of_a_turn_is_told_of_what_is_not_on_the_screen() {
+fn the_end_of_a_turn_is_announced_unless_its_chat_is_visible() {
     let nvim = start(json!({}), r#"{"say":"Two."}"#);
     talk::talk(&nvim, "one");
     assert_eq!(nvim.messages(), "");
@@ -46,7 +46,7 @@ fn the_end_of_a_turn_is_told_of_what_is_not_on_the_screen() {
 }
 
 #[test]
-fn who_is_in_another_program_hears_of_everything() {
+fn everything_is_announced_while_neovim_has_no_focus() {
     let nvim = start(json!({}), CANCEL);
     nvim.cmd("doautocmd FocusLost");
     talk::talk(&nvim, "one");
@@ -65,7 +65,7 @@ fn who_is_in_another_program_hears_of_everything() {
 }
 
 #[test]
-fn a_form_that_waits_is_told_of_as_well() {
+fn a_pending_form_is_announced() {
     let form = r#"{"request":"elicitation/create","as":"q","params":{"sessionId":"${sid}","mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}
 {"await":"q"}
 {"expect":"session/cancel"}"#;

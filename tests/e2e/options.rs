@@ -52,7 +52,7 @@ fn wait_bar(nvim: &Nvim, text: &str) {
 }
 
 #[test]
-fn a_mode_is_chosen_by_key_by_name_and_of_a_list() {
+fn a_mode_is_chosen_by_key_by_name_and_from_a_list() {
     let set = |mode: &str| json!({ "expect": "session/set_mode", "params": { "modeId": mode }, "as": mode });
     let nvim = start(&[
         set("plan"),
@@ -85,7 +85,7 @@ fn a_mode_is_chosen_by_key_by_name_and_of_a_list() {
 }
 
 #[test]
-fn an_option_is_set_and_goes_back_if_it_is_refused() {
+fn an_option_is_set_and_reset_if_it_is_refused() {
     let set = |id: &str, value: Json, name: &str| {
         let params = json!({ "configId": id, "value": value });
         json!({ "expect": "session/set_config_option", "params": params, "as": name })
@@ -114,7 +114,7 @@ fn an_option_is_set_and_goes_back_if_it_is_refused() {
 }
 
 #[test]
-fn what_the_agent_changes_is_on_the_screen() {
+fn the_agents_changes_are_on_the_screen() {
     let nvim = start(&[
         json!({ "expect": "session/prompt", "as": "p" }),
         json!({ "say": "I have a plan." }),
@@ -147,7 +147,7 @@ fn what_the_agent_changes_is_on_the_screen() {
 }
 
 #[test]
-fn what_is_wished_while_the_agent_starts_holds_for_the_first_prompt() {
+fn options_set_while_the_agent_starts_apply_to_the_first_prompt() {
     let script = [
         offered(),
         json!({ "expect": "session/set_mode", "params": { "modeId": "plan" }, "as": "m" })

@@ -89,7 +89,7 @@ macro_rules! check {
 }
 
 #[test]
-fn a_plan_under_way_stands_between_transcript_and_input() {
+fn a_plan_in_progress_is_shown_between_transcript_and_input() {
     let nvim = begin(
         |project| project.size(90, 20),
         &[
@@ -131,7 +131,7 @@ fn a_plan_under_way_stands_between_transcript_and_input() {
 }
 
 #[test]
-fn what_is_left_of_a_plan_stays_when_its_turn_ends() {
+fn an_unfinished_plan_stays_in_the_transcript_when_its_turn_ends() {
     let nvim = begin(
         |project| project,
         &[plan(&["x One", "> Two"]), json!({ "say": "I stop." })],
@@ -153,7 +153,7 @@ fn what_is_left_of_a_plan_stays_when_its_turn_ends() {
 }
 
 #[test]
-fn a_plan_that_is_taken_back_leaves_nothing() {
+fn a_withdrawn_plan_leaves_nothing() {
     let nvim = begin(
         |project| project,
         &[plan(&["> One"]), plan(&[]), plan(&["> Two"])],
@@ -215,7 +215,7 @@ fn the_panel_never_has_the_focus() {
 }
 
 #[test]
-fn a_long_plan_takes_a_third_and_shows_what_is_in_progress() {
+fn a_long_plan_takes_a_third_and_shows_the_entry_in_progress() {
     let mut entries: Vec<String> = (1..=200).map(|n| format!("- Step {n}")).collect();
     entries[119] =
         "> Step 120 is one of which more can be said than a window like this one holds".into();
@@ -273,7 +273,7 @@ fn the_panel_fits_every_layout() {
 }
 
 #[test]
-fn a_chat_without_room_shows_the_plan_in_its_title_alone() {
+fn a_chat_without_room_shows_the_plan_only_in_its_title() {
     let steps = [plan(&["> One"]), json!({ "say": "." })];
     let nvim = begin(
         |project| {
@@ -292,7 +292,7 @@ fn a_chat_without_room_shows_the_plan_in_its_title_alone() {
 }
 
 #[test]
-fn the_transcript_goes_along_under_the_panel() {
+fn the_transcript_keeps_its_end_visible_as_the_panel_opens_and_closes() {
     let long: String = (1..60).map(|n| format!("line {n}\n\n")).collect();
     let steps = [
         json!({ "say": long }),
@@ -313,7 +313,7 @@ fn the_transcript_goes_along_under_the_panel() {
 }
 
 #[test]
-fn closing_the_chat_closes_the_panel_and_opening_it_brings_it_back() {
+fn closing_the_chat_closes_the_panel_and_reopening_it_restores_it() {
     let nvim = begin(
         |project| project,
         &[

@@ -82,7 +82,7 @@ fn input(nvim: &Nvim) -> String {
 }
 
 #[test]
-fn prompts_that_wait_stand_above_the_input_and_go_out_one_by_one() {
+fn queued_prompts_are_shown_above_the_input_and_sent_one_by_one() {
     let nvim = busy(&[turn("one"), turn("two"), turn("three")]);
     assert_eq!(windows(&nvim), ALL);
     assert_eq!(here(&nvim), "acp-input");
@@ -108,7 +108,7 @@ fn prompts_that_wait_stand_above_the_input_and_go_out_one_by_one() {
 }
 
 #[test]
-fn a_prompt_that_waits_is_edited_and_taken_out_by_keys() {
+fn a_queued_prompt_is_edited_and_removed_by_keys() {
     let nvim = busy(&[turn("one"), turn("two, corrected")]);
     nvim.keys("<Esc>:Acp queue<CR>");
     nvim.wait("the panel", || here(&nvim) == "acp-queue");
@@ -128,7 +128,7 @@ fn a_prompt_that_waits_is_edited_and_taken_out_by_keys() {
 }
 
 #[test]
-fn keys_that_come_too_late_for_the_panel_leave_what_is_being_written() {
+fn keys_too_late_for_the_panel_leave_the_draft_alone() {
     let nvim = busy(&[turn("one")]);
     go(&nvim, "acp-input");
     nvim.keys("ia draft<Esc>:Acp queue<CR>");
@@ -144,7 +144,7 @@ fn keys_that_come_too_late_for_the_panel_leave_what_is_being_written() {
 }
 
 #[test]
-fn what_is_being_written_stays_when_a_prompt_is_taken_back() {
+fn the_draft_stays_when_a_queued_prompt_is_edited() {
     let nvim = busy(&[turn("one")]);
     go(&nvim, "acp-input");
     nvim.keys("ia draft<Esc>");
@@ -159,7 +159,7 @@ fn what_is_being_written_stays_when_a_prompt_is_taken_back() {
 }
 
 #[test]
-fn a_prompt_is_sent_before_others_and_the_turn_is_cancelled_for_it() {
+fn a_prompt_sent_before_others_cancels_the_turn() {
     let nvim = busy(&[
         cancelled("one"),
         cancelled("three"),
@@ -186,7 +186,7 @@ fn a_prompt_is_sent_before_others_and_the_turn_is_cancelled_for_it() {
 }
 
 #[test]
-fn prompts_outlive_their_agent_and_go_out_when_it_runs_again() {
+fn queued_prompts_outlive_their_agent_and_are_sent_when_it_runs_again() {
     let nvim = Project::new()
         .agent(
             "scripted",

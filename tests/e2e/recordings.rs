@@ -241,12 +241,12 @@ fn a_recording_of_cline() {
 }
 
 #[test]
-fn a_recording_of_claude_that_tells_what_a_terminal_shows() {
+fn a_recording_of_claude_with_terminal_output() {
     insta::assert_snapshot!(replay("claude.metaterm"));
 }
 
 #[test]
-fn a_recording_of_codex_that_tells_what_a_terminal_shows() {
+fn a_recording_of_codex_with_terminal_output() {
     insta::assert_snapshot!(replay("codex.metaterm"));
 }
 

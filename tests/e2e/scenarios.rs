@@ -112,7 +112,7 @@ fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_
 }
 
 #[test]
-fn a_cancelled_turn_and_the_one_behind_it_do_not_mix() {
+fn a_cancelled_turn_and_the_next_one_do_not_mix() {
     let script = r#"{"expect":"session/prompt","as":"p1","save":{"first":"/id"}}
 {"tool":{"id":"t","title":"long work","kind":"execute","status":"in_progress"}}
 {"expect":"session/cancel"}
@@ -183,7 +183,7 @@ fn tool_calls_begin_in_any_way_and_never_go_back() {
 }
 
 #[test]
-fn what_comes_after_the_end_of_a_turn_is_shown_and_can_be_answered() {
+fn updates_after_the_end_of_a_turn_are_shown_and_can_be_answered() {
     let script = r#"{"say":"Welcome!"}
 {"expect":"session/prompt","as":"p"}
 {"tool":{"id":"t","title":"slow","status":"in_progress"}}
@@ -255,7 +255,7 @@ fn a_rejection_may_end_the_turn_in_any_way() {
 }
 
 #[test]
-fn an_id_that_is_used_for_every_question_shows_each_one_as_it_is() {
+fn questions_that_share_an_id_are_each_shown() {
     let ask = |title: &str, text: &str, name: &str| {
         json!({
             "permission": {

@@ -102,7 +102,7 @@ fn wait_bar(nvim: &Nvim, text: &str) {
 }
 
 #[test]
-fn a_command_is_seen_as_it_prints_with_its_colours() {
+fn output_is_shown_in_colour_while_the_command_runs() {
     let command = format!(
         "printf '\\033[31mred\\033[0m plain\\n'; {}; printf '\\033[1;32mgreen\\033[0m\\nend\\n'; exit 3",
         gate("more")
@@ -131,7 +131,7 @@ fn a_command_is_seen_as_it_prints_with_its_colours() {
 }
 
 #[test]
-fn without_a_terminal_it_is_said_and_several_are_a_list() {
+fn without_a_terminal_there_is_a_message_and_several_are_a_list() {
     let second = runs("echo two; sleep 1000");
     let [wait, awaited] = ended();
     let nvim = project(&[
@@ -198,7 +198,7 @@ fn without_a_terminal_it_is_said_and_several_are_a_list() {
 }
 
 #[test]
-fn the_window_follows_the_end_and_stays_where_one_reads() {
+fn the_window_follows_the_end_unless_the_user_reads_elsewhere() {
     let command = format!(
         "seq -f n%g 1 300; {}; seq -f n%g 301 600; {}; echo l''ast",
         gate("more"),
@@ -233,7 +233,7 @@ fn the_window_follows_the_end_and_stays_where_one_reads() {
 }
 
 #[test]
-fn a_flood_waits_for_who_reads_and_is_shown_whole_at_the_end() {
+fn a_flood_waits_for_the_reader_and_is_shown_in_full_at_the_end() {
     let command = format!(
         "seq -f n%g 1 50; {}; yes 'a line of many that nobody can read' | head -n 120000; echo l''ast",
         gate("more")
@@ -264,7 +264,7 @@ fn a_flood_waits_for_who_reads_and_is_shown_whole_at_the_end() {
 }
 
 #[test]
-fn what_is_hidden_is_shown_whole_again() {
+fn a_hidden_terminal_is_shown_in_full_again() {
     let command = format!(
         "seq -f n%g 1 200; {}; seq -f n%g 201 400; touch ../agents/printed; {}",
         gate("more"),
@@ -302,7 +302,7 @@ fn what_is_hidden_is_shown_whole_again() {
 }
 
 #[test]
-fn what_is_typed_reaches_the_command() {
+fn typed_keys_reach_the_command() {
     let nvim = running(
         |project| project,
         "printf 'name? '; read name; echo \"hello $name\"; exit 3",
@@ -330,7 +330,7 @@ fn what_is_typed_reaches_the_command() {
 }
 
 #[test]
-fn a_key_ends_what_runs() {
+fn a_key_ends_the_command() {
     let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
@@ -375,7 +375,7 @@ fn the_command_is_as_large_as_its_window() {
 }
 
 #[test]
-fn looking_does_not_change_what_is_in_it() {
+fn looking_at_a_terminal_does_not_change_it() {
     // The command asks for the cursor's position; an answer from the window would be echoed.
     let command = format!(
         "{}; printf 'before\\033[6n\\033[c'; {}; echo after",
@@ -415,7 +415,7 @@ fn quitting_asks_nothing() {
 }
 
 #[test]
-fn a_restored_session_is_no_terminal_and_opens_one_again() {
+fn a_restored_vim_session_can_open_the_terminal_again() {
     let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
@@ -431,7 +431,7 @@ fn a_restored_session_is_no_terminal_and_opens_one_again() {
 }
 
 #[test]
-fn the_windows_have_their_sizes_again_when_it_closes() {
+fn closing_the_terminal_restores_the_sizes_of_the_windows() {
     let nvim = running(|project| project, "echo begin; exec sleep 1000");
     let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
     let before = sizes();
@@ -445,7 +445,7 @@ fn the_windows_have_their_sizes_again_when_it_closes() {
 }
 
 #[test]
-fn a_terminal_goes_with_its_session() {
+fn a_terminal_closes_with_its_session() {
     let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");

@@ -61,7 +61,7 @@ fn running(nvim: &Nvim, words: &str) -> Vec<Process> {
 }
 
 #[test]
-fn a_command_is_seen_while_it_runs_and_its_end_afterwards() {
+fn a_command_is_shown_while_it_runs_and_after_it_ends() {
     let script = "mkfifo gate; printf '\\033[32mstep-%s\\033[0m\\n' 1; cat gate; \
                   echo step-$((1 + 1)); exit 3";
     let turn = [
@@ -95,7 +95,7 @@ fn a_command_is_seen_while_it_runs_and_its_end_afterwards() {
 }
 
 #[test]
-fn what_is_told_before_a_terminal_is_announced_is_shown() {
+fn output_from_before_a_terminal_is_announced_is_shown() {
     let meta = |meta: Json| json!({ "tool_update": { "id": "t1", "_meta": meta } }).to_string();
     let turn = [
         meta(json!({ "terminal_output": { "terminal_id": "x", "data": "one\n\u{1b}[1mtw" } })),
@@ -121,7 +121,7 @@ fn what_is_told_before_a_terminal_is_announced_is_shown() {
 }
 
 #[test]
-fn a_command_that_is_killed_ends_with_all_it_has_started_and_who_waits_is_answered() {
+fn killing_a_command_ends_its_children_and_answers_the_pending_wait() {
     let killed = json!({ "signal": { "$any": true } });
     let turn = [
         run("sleep 1000 & echo started; sleep 1000"),
@@ -149,7 +149,7 @@ fn a_command_that_is_killed_ends_with_all_it_has_started_and_who_waits_is_answer
 }
 
 #[test]
-fn a_limit_cuts_the_beginning_off_and_no_character_in_two() {
+fn the_output_limit_drops_the_beginning_and_splits_no_character() {
     let output = |limit: u64, output: &str, truncated| {
         let params = json!({ "command": "printf 'äöü€'", "outputByteLimit": limit });
         let exit = json!({ "exitCode": 0 });
@@ -174,7 +174,7 @@ fn a_limit_cuts_the_beginning_off_and_no_character_in_two() {
 }
 
 #[test]
-fn what_cannot_be_run_is_an_error_that_names_it() {
+fn a_command_that_cannot_run_is_named_in_the_error() {
     let refused = |params: Json, code: i64, part: &str| {
         let mut params = params;
         params["sessionId"] = json!("${sid}");
@@ -216,7 +216,7 @@ fn what_cannot_be_run_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_cancel_ends_what_the_turn_has_left_running() {
+fn a_cancel_ends_the_turns_running_commands() {
     let steps = run("echo started; exec sleep 1000");
     let turn = json!({ "expect": "session/prompt", "as": "p1" });
     let cancel = json!({ "expect": "session/cancel" });
@@ -281,7 +281,7 @@ fn commands_end_with_their_chat() {
 }
 
 #[test]
-fn a_flood_of_output_leaves_the_chat_small_and_its_end_on_the_screen() {
+fn a_flood_of_output_keeps_the_chat_small_and_shows_its_end() {
     let script = "yes 'a line of output, not a short one' | head -n 200000; echo the-$((0))-end";
     let turn = [
         run(script),

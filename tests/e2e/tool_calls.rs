@@ -121,7 +121,7 @@ fn gf_goes_to_the_first_place_of_a_call_from_any_of_its_lines() {
 }
 
 #[test]
-fn a_file_opens_in_the_window_used_last_also_when_the_chat_is_all_there_is() {
+fn a_file_opens_in_a_new_window_beside_a_chat_without_other_windows() {
     let nvim = told(&[edit()]);
     go(&nvim, "text");
     nvim.cmd("only");
@@ -139,7 +139,7 @@ fn a_file_opens_in_the_window_used_last_also_when_the_chat_is_all_there_is() {
 }
 
 #[test]
-fn a_resource_and_another_place_are_gone_to_as_well() {
+fn enter_goes_to_resources_and_other_locations() {
     let nvim = told(&[tool(json!({
         "toolCallId": "s", "title": "Search", "kind": "search", "status": "completed",
         "locations": [
@@ -177,7 +177,7 @@ fn a_url_is_opened_by_the_system() {
 }
 
 #[test]
-fn all_that_is_known_of_a_call_is_shown_as_json() {
+fn a_whole_call_can_be_shown_as_json() {
     let nvim = told(&[
         tool(json!({
             "toolCallId": "x", "title": "Do it", "kind": "execute", "status": "pending",
@@ -205,7 +205,7 @@ fn all_that_is_known_of_a_call_is_shown_as_json() {
 }
 
 #[test]
-fn ten_megabytes_of_content_are_cut_and_open_whole_without_a_stall() {
+fn ten_megabytes_of_content_are_cut_and_open_in_full_without_a_stall() {
     let line = "a line of output, forty bytes long, yes\n";
     let nvim = told(&[tool(json!({
         "toolCallId": "b", "title": "Print", "kind": "execute", "status": "completed",
@@ -280,7 +280,7 @@ fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
 }
 
 #[test]
-fn a_sub_agents_work_is_folded_with_its_call_and_in_it() {
+fn a_sub_agents_calls_are_folded_inside_its_own() {
     let below = |id: &str, status: &str, text: &Json| {
         tool(json!({
             "toolCallId": id, "title": format!("Read {id}"), "kind": "read", "status": status,
@@ -358,7 +358,7 @@ fn a_diff_looks_like_a_diff() {
 }
 
 #[test]
-fn content_that_is_taken_back_leaves_no_line() {
+fn withdrawn_content_leaves_no_line() {
     let nvim = project(&[
         tool(json!({ "toolCallId": "x", "title": "Run", "content": text("a reason") })),
         json!({ "wait_file": "${cwd}/../go" }),
@@ -385,7 +385,7 @@ fn content_that_is_taken_back_leaves_no_line() {
 }
 
 #[test]
-fn another_file_opens_where_the_user_has_worked_last() {
+fn another_file_opens_in_the_window_used_last() {
     let nvim = project(&[tool(json!({
         "toolCallId": "r", "title": "Look", "kind": "read", "status": "completed",
         "locations": [{ "path": "${cwd}/src/b.txt", "line": 2 }],

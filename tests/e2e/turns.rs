@@ -27,7 +27,7 @@ fn check_end(steps: &str, reason: &str, last: &[&str]) {
 }
 
 #[test]
-fn an_end_of_turn_needs_no_word() {
+fn an_ordinary_end_of_turn_adds_no_line() {
     check_end(
         r#"{"say":"Hello."}
 {"end":"p"}"#,
@@ -193,7 +193,7 @@ fn the_command_cancels_from_anywhere() {
 }
 
 #[test]
-fn cancelling_drops_no_prompt_that_waits() {
+fn cancelling_drops_no_queued_prompt() {
     let script = r#"{"expect":"session/prompt","as":"p1"}
 {"say":"first"}
 {"expect":"session/cancel"}
@@ -229,7 +229,7 @@ fn an_error_that_answers_a_cancel_is_a_cancelled_turn() {
 }
 
 #[test]
-fn nothing_to_cancel_is_said() {
+fn a_cancel_without_a_turn_shows_a_message() {
     let nvim = talk::start(&[]);
     nvim.cmd("Acp cancel");
     nvim.wait("the message", || {
@@ -239,7 +239,7 @@ fn nothing_to_cancel_is_said() {
 }
 
 #[test]
-fn status_and_statusline_tell_every_phase() {
+fn status_and_statusline_show_every_phase() {
     let script = r#"{"expect":"session/new","as":"n"}
 {"wait_file":"${script_dir}/ready"}
 {"reply":"n","result":{"sessionId":"s","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"}]}}}
@@ -298,7 +298,7 @@ fn status_and_statusline_tell_every_phase() {
 }
 
 #[test]
-fn user_events_carry_what_they_announce_and_status_is_current_in_them() {
+fn user_events_carry_their_data_and_status_is_current_in_them() {
     let script = r#"{"expect":"session/prompt","as":"p"}
 {"wait_file":"${cwd}/../ask"}
 {"permission":{"toolCallId":"t","title":"May I?"},"as":"q"}
@@ -442,7 +442,7 @@ fn two_sessions_of_two_agents_do_not_mix() {
 }
 
 #[test]
-fn a_notify_of_the_users_that_fails_is_called_once_and_the_text_is_shown() {
+fn a_failing_notify_of_the_users_is_called_once_and_the_text_is_shown() {
     let nvim = talk::start(&[]);
     nvim.lua(
         "vim.g.calls = 0 vim.notify = function() vim.g.calls = vim.g.calls + 1 error('mine') end",

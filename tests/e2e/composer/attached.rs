@@ -32,7 +32,7 @@ fn bar(nvim: &Nvim) -> String {
 }
 
 #[test]
-fn what_is_attached_stands_above_the_input_until_it_is_sent() {
+fn attachments_are_shown_above_the_input_until_sent() {
     let blocks = json!([
         text("look"),
         resource("/a.txt#L2:3", "two\nthree"),
@@ -66,7 +66,7 @@ fn what_is_attached_stands_above_the_input_until_it_is_sent() {
 }
 
 #[test]
-fn what_is_attached_is_taken_away_by_key_and_command() {
+fn attachments_are_removed_by_key_and_command() {
     let blocks = json!([text("go"), resource("/b", "b\n")]);
     let project = expecting(&[blocks]).file("a", "a\n").file("b", "b\n");
     let nvim = project.file("c", "c\n").start();
@@ -89,7 +89,7 @@ fn what_is_attached_is_taken_away_by_key_and_command() {
 }
 
 #[test]
-fn an_image_goes_along_with_a_prompt_that_needs_no_text() {
+fn an_image_can_be_sent_without_text() {
     let image = json!({ "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=" });
     let project = expecting(&[json!([image])]).file("shot.png", PNG);
     let nvim = project.start();
@@ -103,7 +103,7 @@ fn an_image_goes_along_with_a_prompt_that_needs_no_text() {
 }
 
 #[test]
-fn the_clipboards_image_goes_along() {
+fn the_clipboards_image_is_attached() {
     let image = json!({ "type": "image", "mimeType": "image/png", "data": "iVBORw==" });
     let project = expecting(&[json!([text("look"), image])]);
     let script = "#!/bin/sh\nprintf '\\211PNG'\n";
@@ -123,7 +123,7 @@ fn the_clipboards_image_goes_along() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_told() {
+fn a_failed_attachment_is_reported() {
     let project = agent(&json!({ "image": false }), &[]).file("shot.png", PNG);
     let nvim = project.start();
     open(&nvim);
@@ -140,7 +140,7 @@ fn what_cannot_be_attached_is_told() {
 }
 
 #[test]
-fn an_image_that_is_dropped_on_the_input_goes_along() {
+fn an_image_dropped_on_the_input_is_attached() {
     let project = expecting(&[]).file("my shot.png", PNG);
     let nvim = project.start();
     open(&nvim);
@@ -156,7 +156,7 @@ fn an_image_that_is_dropped_on_the_input_goes_along() {
 }
 
 #[test]
-fn the_path_of_an_image_is_text_where_the_agent_takes_no_images() {
+fn an_images_path_stays_text_if_the_agent_takes_no_images() {
     let project = agent(&json!({ "image": false }), &[]).file("shot.png", PNG);
     let nvim = project.start();
     open(&nvim);

@@ -40,7 +40,7 @@ fn files(blocks: Json) -> Project {
 }
 
 #[test]
-fn files_are_completed_by_some_of_their_letters_and_go_along() {
+fn files_are_completed_by_some_of_their_letters_and_attached() {
     let blocks = json!([
         text("see @src/main.rs"),
         resource("/src/main.rs", "fn main() {}\n")
@@ -63,7 +63,7 @@ fn files_are_completed_by_some_of_their_letters_and_go_along() {
 }
 
 #[test]
-fn what_is_not_selected_is_not_taken() {
+fn an_item_that_is_not_selected_is_not_inserted() {
     let nvim = files(json!([text("see @ma")])).start();
     open(&nvim);
     nvim.keys("isee @ma");
@@ -75,7 +75,7 @@ fn what_is_not_selected_is_not_taken() {
 }
 
 #[test]
-fn what_is_selected_is_taken_by_the_key_that_sends() {
+fn the_send_key_inserts_the_selected_item() {
     let blocks = json!([text("@src/main.rs"), resource("/main.rs", "fn main() {}\n")]);
     let nvim = files(blocks).start();
     open(&nvim);
@@ -90,7 +90,7 @@ fn what_is_selected_is_taken_by_the_key_that_sends() {
 }
 
 #[test]
-fn commands_are_completed_and_say_what_they_take() {
+fn commands_are_completed_and_show_their_argument() {
     let nvim = talk::start(&[COMMANDS, ""]);
     talk::talk(&nvim, "hi");
     nvim.keys("i/");
@@ -106,7 +106,7 @@ fn commands_are_completed_and_say_what_they_take() {
 }
 
 #[test]
-fn the_omnifunc_completes_where_the_menu_does_not_come_by_itself() {
+fn the_omnifunc_completes_where_the_menu_does_not_open_by_itself() {
     let project = files(json!([])).config("chat", json!({ "completion": "manual" }));
     let nvim = project.start();
     open(&nvim);
@@ -126,7 +126,7 @@ fn the_omnifunc_completes_where_the_menu_does_not_come_by_itself() {
 }
 
 #[test]
-fn the_users_completeopt_is_theirs() {
+fn the_users_completeopt_is_left_alone() {
     let nvim = files(json!([]))
         .before("set completeopt=menu,preview")
         .start();
@@ -141,7 +141,7 @@ fn the_users_completeopt_is_theirs() {
 }
 
 #[test]
-fn words_name_what_neovim_knows() {
+fn mention_words_attach_buffers_selections_and_diagnostics() {
     let text = text("@buffer @selection @diagnostics @https://x.org @nothing me@here");
     let blocks = json!([
         text,
@@ -169,7 +169,7 @@ fn words_name_what_neovim_knows() {
 }
 
 #[test]
-fn a_symbol_goes_along_with_its_lines() {
+fn a_symbol_is_attached_with_its_lines() {
     let code =
         "local function other()\n  return 1\nend\n\nlocal function wanted()\n  return 2\nend\n";
     let lines = "local function wanted()\n  return 2\nend";
@@ -186,7 +186,7 @@ fn a_symbol_goes_along_with_its_lines() {
 }
 
 #[test]
-fn what_has_changed_since_the_commit_goes_along() {
+fn the_changes_since_the_commit_are_attached() {
     let blocks = json!([text("@diff"), { "text": { "$contains": "-old\n+new" } }]);
     let nvim = expecting(&[blocks]).file("a.txt", "old\n").start();
     let run = "vim.fn.system({ 'sh', '-c', 'git init -q && git add . && git -c user.name=x -c user.email=x@example.org commit -qm x && echo new > a.txt' }) return vim.v.shell_error";

@@ -9,7 +9,7 @@ fn wait_input(nvim: &Nvim, want: &[&str]) {
 }
 
 #[test]
-fn prompts_of_before_come_back_and_so_does_the_draft() {
+fn earlier_prompts_and_the_draft_can_be_recalled() {
     let nvim = talk::start(&[r#"{"say":"1"}"#, r#"{"say":"2"}"#]);
     nvim.keys("ione<CR>");
     wait_said(&nvim, "1");

@@ -7,7 +7,7 @@ use super::{Door, check_silent, options, save};
 use crate::harness::Project;
 
 #[test]
-fn a_clean_buffer_gets_the_text_and_neovim_knows_the_file() {
+fn a_clean_buffer_gets_the_text_and_is_not_reloaded() {
     for autoread in ["set autoread", "set noautoread"] {
         let after = "one\nTWO\nthree\n";
         let door = Door::new(Project::new(), "one\ntwo\nthree\n");
@@ -46,7 +46,7 @@ fn a_modified_buffer_keeps_its_changes_and_is_saved_without_a_question() {
 }
 
 #[test]
-fn undo_after_a_merge_tells_that_the_file_is_another() {
+fn undo_after_a_merge_marks_the_buffer_as_modified() {
     let after = "one\nTWO\n";
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
@@ -66,7 +66,7 @@ fn undo_after_a_merge_tells_that_the_file_is_another() {
 }
 
 #[test]
-fn undo_through_a_merge_never_says_that_the_old_text_is_saved() {
+fn undo_past_a_merge_never_marks_the_old_text_as_saved() {
     let after = "one\nTWO\n";
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
@@ -80,7 +80,7 @@ fn undo_through_a_merge_never_says_that_the_old_text_is_saved() {
 }
 
 #[test]
-fn what_others_have_just_written_is_merged_before_the_user_saves() {
+fn changes_just_written_to_disk_are_merged_before_the_user_saves() {
     for command in ["write", "wall", "write!"] {
         let door = Door::of(Project::new(), "one\ntwo\nthree\n", "true");
         let nvim = &door.nvim;
@@ -106,7 +106,7 @@ fn what_others_have_just_written_is_merged_before_the_user_saves() {
 }
 
 #[test]
-fn a_file_that_others_write_to_after_the_session_is_asked_about() {
+fn neovim_asks_about_a_file_that_changes_after_the_session() {
     let door = Door::new(Project::new(), "one\n");
     let nvim = &door.nvim;
     door.merge("two\n");
@@ -129,7 +129,7 @@ fn a_file_that_others_write_to_after_the_session_is_asked_about() {
 }
 
 #[test]
-fn what_neovim_has_read_again_itself_is_the_agents_all_the_same() {
+fn a_change_that_neovim_reloads_is_still_attributed_to_the_agent() {
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
     touch(&nvim.project.root().join("after"), "one\nTWO\n");

@@ -31,7 +31,7 @@ fn wait_name(nvim: &Nvim, name: &str) {
 }
 
 #[test]
-fn a_deleted_file_leaves_no_complaint_and_write_brings_it_back() {
+fn a_deleted_file_causes_no_error_and_write_restores_it() {
     let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt");
     let nvim = &door.nvim;
     turn(nvim);
@@ -49,7 +49,7 @@ fn a_deleted_file_leaves_no_complaint_and_write_brings_it_back() {
 }
 
 #[test]
-fn a_deleted_file_leaves_what_the_user_has_typed() {
+fn a_deleted_file_leaves_the_users_lines_in_the_buffer() {
     let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt");
     let nvim = &door.nvim;
     nvim.keys("omine<Esc>");
@@ -65,7 +65,7 @@ fn a_deleted_file_leaves_what_the_user_has_typed() {
 }
 
 #[test]
-fn a_file_that_is_deleted_and_made_anew_is_followed() {
+fn a_file_that_is_deleted_and_recreated_is_followed() {
     let command = "rm a.txt; sleep 0.2; printf 'one\\nTWO\\n' > a.txt";
     let door = Door::of(Project::new(), "one\ntwo\n", command);
     let nvim = &door.nvim;
@@ -126,7 +126,7 @@ fn a_file_moved_by_git_keeps_its_buffer() {
 }
 
 #[test]
-fn what_was_changed_before_a_file_was_moved_can_be_rejected_with_it() {
+fn a_change_from_before_a_move_can_be_rejected_with_it() {
     let script = Script::new()
         .writes("a.txt", "one\nTWO\nthree\n")
         .turn()
@@ -176,7 +176,7 @@ fn a_file_moved_over_another_open_one_loses_neither_text() {
 }
 
 #[test]
-fn a_file_made_executable_is_not_read_again() {
+fn a_file_made_executable_is_not_reloaded() {
     for autoread in ["set autoread", "set noautoread"] {
         let door = Door::of(Project::new(), "one\n", "chmod +x a.txt");
         let nvim = &door.nvim;
@@ -227,7 +227,7 @@ fn check_one_line(before: &[u8], after: &[u8], hunk: serde_json::Value) {
 }
 
 #[test]
-fn one_line_changed_by_sed_is_one_line_of_the_review_and_of_the_file() {
+fn one_line_changed_by_sed_is_one_changed_line_in_review_and_file() {
     let hunk = json!([1, ["two"], ["2"], "pending"]);
     check_one_line(b"one\ntwo\nthree\n", b"one\n2\nthree\n", hunk.clone());
     check_one_line(b"one\ntwo\nthree", b"one\n2\nthree", hunk.clone());
@@ -262,7 +262,7 @@ fn an_empty_file_is_filled_and_a_full_one_emptied() {
 }
 
 #[test]
-fn a_symbolic_links_file_is_followed_by_the_links_buffer() {
+fn a_buffer_of_a_symbolic_link_follows_the_target() {
     let project = Project::new().file("real.txt", "one\ntwo\n");
     symlink("real.txt", project.path("link.txt")).expect("the link can be made");
     let door = Door::of(project, "", "sed -i 's/two/2/' real.txt");
@@ -279,7 +279,7 @@ fn a_symbolic_links_file_is_followed_by_the_links_buffer() {
 }
 
 #[test]
-fn a_file_in_a_new_folder_is_followed_by_the_buffer_that_waits_for_it() {
+fn a_buffer_in_a_missing_folder_follows_the_file_once_created() {
     let command = "mkdir -p new/folder && printf 'one\\n' > new/folder/b.txt";
     let door = Door::of(Project::new(), "", command);
     let nvim = &door.nvim;
@@ -309,7 +309,7 @@ fn a_read_only_file_that_changes_is_followed() {
 }
 
 #[test]
-fn one_line_of_100_000_is_one_line_and_marks_stay() {
+fn changing_one_line_of_100_000_keeps_the_marks() {
     let line = |n: usize| format!("line {n} of a file that is larger than any screen\n");
     let before: String = (1..=100_000).map(line).collect();
     let command = "sed -i '70000s/.*/changed/' a.txt";
@@ -331,7 +331,7 @@ fn one_line_of_100_000_is_one_line_and_marks_stay() {
 }
 
 #[test]
-fn typing_while_the_agent_changes_the_file_again_and_again_loses_nothing() {
+fn typing_while_the_agent_keeps_changing_the_file_loses_nothing() {
     let command = "for i in $(seq 1 30); do sed -i \"1s/.*/agent $i/\" a.txt; sleep 0.02; done";
     let door = Door::of(Project::new(), "agent 0\nb\nc\nd\n", command);
     let nvim = &door.nvim;

@@ -7,7 +7,7 @@ use super::{Door, check_silent};
 use crate::harness::Project;
 
 #[test]
-fn an_ignored_file_that_is_open_is_reviewed_and_one_that_is_not_is_left_alone() {
+fn ignored_files_are_reviewed_only_while_they_are_open() {
     let project = Project::new()
         .file(".gitignore", "a.txt\nb.txt\n")
         .file("b.txt", "b\n");

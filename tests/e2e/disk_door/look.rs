@@ -26,7 +26,7 @@ fn check_format(before: &[u8], after: &[u8], expected: [&str; 5], saved: &[u8]) 
 }
 
 #[test]
-fn line_ends_become_those_of_the_file() {
+fn the_buffer_adopts_the_line_ends_of_the_file() {
     check_format(
         b"a\nb\n",
         b"a\r\nB\r\n",
@@ -42,7 +42,7 @@ fn line_ends_become_those_of_the_file() {
 }
 
 #[test]
-fn a_byte_order_mark_comes_and_goes() {
+fn a_byte_order_mark_is_added_and_removed() {
     check_format(
         b"a\n",
         b"\xef\xbb\xbfA\n",
@@ -58,7 +58,7 @@ fn a_byte_order_mark_comes_and_goes() {
 }
 
 #[test]
-fn a_final_newline_that_is_gone_is_known() {
+fn a_missing_final_newline_is_detected() {
     check_format(
         b"a\n",
         b"A",
@@ -68,7 +68,7 @@ fn a_final_newline_that_is_gone_is_known() {
 }
 
 #[test]
-fn latin_1_stays_and_utf_8_comes() {
+fn latin_1_stays_until_the_file_becomes_utf_8() {
     check_format(
         b"caf\xe9\n",
         b"th\xe9\n",
@@ -112,7 +112,7 @@ fn marks_folds_extmarks_and_the_cursor_stay_with_their_lines() {
 }
 
 #[test]
-fn a_hidden_buffer_is_merged_where_it_is() {
+fn a_hidden_buffer_is_merged_without_being_shown() {
     for keys in ["", "GAmine<Esc>"] {
         let after = "one\nTWO\nthree\n";
         let door = Door::new(Project::new(), "one\ntwo\nthree\n");
@@ -154,7 +154,7 @@ fn a_protected_buffer_follows_its_file_and_stays_protected() {
 }
 
 #[test]
-fn a_buffer_that_a_plugin_writes_is_not_written_by_us() {
+fn a_merge_does_not_write_a_buffer_that_another_plugin_writes() {
     let after = "one\nTWO\n";
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
@@ -169,7 +169,7 @@ fn a_buffer_that_a_plugin_writes_is_not_written_by_us() {
 }
 
 #[test]
-fn a_merge_runs_while_an_autocommand_of_the_users_waits() {
+fn a_merge_runs_while_a_users_autocommand_waits() {
     let after = "one\nTWO\n";
     let door = Door::new(Project::new(), "one\ntwo\n");
     let nvim = &door.nvim;
@@ -190,7 +190,7 @@ fn a_merge_runs_while_an_autocommand_of_the_users_waits() {
 }
 
 #[test]
-fn neovim_goes_on_asking_about_files_of_no_session() {
+fn neovim_still_asks_about_files_outside_any_session() {
     let door = Door::new(Project::new(), "one\n");
     let nvim = &door.nvim;
     let outside = nvim.project.root().join("other.txt");

@@ -93,7 +93,7 @@ fn a_file_written_in_many_parts_is_merged_as_a_whole() {
 }
 
 #[test]
-fn a_write_of_the_agents_over_a_half_written_file_merges_with_the_whole() {
+fn an_agents_write_over_a_half_written_file_merges_with_the_whole() {
     let (old, new) = (version(0), version(1));
     let theirs = format!("above\n{old}");
     // A command that continues in the background while the agent writes through the client.
@@ -116,7 +116,7 @@ fn a_write_of_the_agents_over_a_half_written_file_merges_with_the_whole() {
 }
 
 #[test]
-fn a_file_that_is_written_without_end_is_followed_all_the_same() {
+fn a_file_that_is_written_continuously_is_still_followed() {
     let command =
         "(while [ ! -e ../stop ]; do echo more >> log.txt; sleep 0.01; done) >/dev/null 2>&1 &";
     let script = Script::new().step(json!({ "shell": command }));

@@ -28,7 +28,7 @@ fn written(project: Project, path: &str, content: &str) -> Nvim {
 }
 
 #[test]
-fn a_new_file_comes_with_its_folders() {
+fn a_new_file_is_created_with_its_folders() {
     let nvim = written(Project::new(), "some/new/folder/a.txt", "a\n");
     check_bytes(&nvim, "some/new/folder/a.txt", "a\n");
     nvim.quit();
@@ -47,7 +47,7 @@ fn a_buffer_for_a_new_file_is_saved_with_its_folders() {
 }
 
 #[test]
-fn line_ends_stay_whatever_the_agent_sends() {
+fn line_ends_stay_even_if_the_agent_sends_others() {
     check_content(b"a\r\nb\r\n", "a\nB\n", b"a\r\nB\r\n", b"a\r\nB\r\n");
     check_content(b"a\r\nb\r\n", "a\r\nB\r\n", b"a\r\nB\r\n", b"a\r\nB\r\n");
 }
@@ -68,7 +68,7 @@ fn latin_1_stays_latin_1() {
 }
 
 #[test]
-fn what_latin_1_has_no_byte_for_is_refused_and_nothing_is_written() {
+fn characters_outside_latin_1_are_refused_and_nothing_is_written() {
     let script = Script::new().writes_in_vain("a.txt", "\u{2192}\n", -32603, "latin-1");
     let project = Project::new().file("a.txt", b"caf\xe9\n");
     let nvim = start(project.agent("agent", &script.done()), "");
@@ -92,12 +92,12 @@ fn an_empty_file_stays_empty_or_is_filled() {
 }
 
 #[test]
-fn a_nul_is_written_as_it_is() {
+fn a_nul_is_written_unchanged() {
     check_content(b"a\0b\nc\n", "a\0b\nC\0\n", b"a\0b\nC\0\n", b"a\0b\nC\0\n");
 }
 
 #[test]
-fn bytes_that_are_no_text_stay_in_the_lines_the_agent_leaves_alone() {
+fn invalid_bytes_stay_in_the_lines_the_agent_leaves_alone() {
     let project = Project::new()
         .file("a.txt", b"\xff\xfe\x80\ntwo\n")
         .before("set fileencodings=utf-8");
@@ -156,7 +156,7 @@ fn modes_and_hard_links_stay() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said() {
+fn a_failed_write_is_reported() {
     let project = Project::new().file("a.txt", "a\n").file("src/b.txt", "b\n");
     let mode = std::fs::Permissions::from_mode(0o444);
     std::fs::set_permissions(project.path("a.txt"), mode).expect("the mode can be set");
@@ -171,7 +171,7 @@ fn what_cannot_be_written_is_said() {
 }
 
 #[test]
-fn nuls_come_into_a_buffer_by_every_kind_of_edit() {
+fn nuls_reach_a_buffer_through_every_kind_of_edit() {
     let before = "a\nb\nc\nd\n".to_owned();
     let many = "x\0y\n".repeat(400);
     for after in [

@@ -37,7 +37,7 @@ fn one_changed_line_of_100_000_is_one_hunk() {
 }
 
 #[test]
-fn what_is_typed_while_a_large_file_comes_in_is_read() {
+fn text_typed_while_a_large_file_loads_is_read() {
     let typed = ["first\n", "second\n", "last\n"];
     let old = text("old");
     let lines: Vec<&str> = old.split_inclusive('\n').collect();

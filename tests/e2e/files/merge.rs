@@ -9,7 +9,7 @@ use super::{
 use crate::harness::{Nvim, Project};
 
 #[test]
-fn a_write_keeps_the_lines_the_user_has_not_saved() {
+fn a_write_keeps_unsaved_lines() {
     let script = Script::new()
         .reads("a.txt", "one\ntwo\nthree\n")
         .pause("p")
@@ -43,7 +43,7 @@ fn a_write_without_a_read_keeps_unsaved_lines_too() {
 }
 
 #[test]
-fn two_writes_in_a_row_double_nothing() {
+fn two_writes_in_a_row_duplicate_nothing() {
     let script = Script::new()
         .reads("a.txt", "one\ntwo\n")
         .pause("p")
@@ -65,7 +65,7 @@ fn two_writes_in_a_row_double_nothing() {
 }
 
 #[test]
-fn writes_that_overlap_are_carried_out_one_after_another() {
+fn overlapping_writes_run_in_order() {
     let write = |name: &str, content: &str| json!({ "write": "${cwd}/a.txt", "content": content, "as": name });
     let done = |name: &str| json!({ "await": name, "result": { "$any": true } });
     let script = Script::new()
@@ -85,7 +85,7 @@ fn writes_that_overlap_are_carried_out_one_after_another() {
 }
 
 #[test]
-fn not_one_key_is_lost_while_the_agent_writes() {
+fn no_key_is_lost_while_the_agent_writes() {
     let mut script = Script::new().reads("a.txt", "top\n\nbottom\n").pause("p");
     for n in 0..30 {
         script = script.writes("a.txt", &format!("top {n}\n\nbottom {n}\n"));
@@ -228,17 +228,17 @@ fn check_foreign_change(commands: &str, is_modified: bool) {
 }
 
 #[test]
-fn a_file_that_others_have_changed_is_merged_without_a_question() {
+fn a_file_changed_by_others_is_merged_without_a_question() {
     check_foreign_change("set autoread", false);
 }
 
 #[test]
-fn a_file_that_others_have_changed_is_merged_without_autoread() {
+fn a_file_changed_by_others_is_merged_without_autoread() {
     check_foreign_change("set noautoread", false);
 }
 
 #[test]
-fn a_modified_buffer_is_merged_with_what_others_have_written() {
+fn a_modified_buffer_is_merged_with_changes_by_others() {
     check_foreign_change("set noautoread", true);
 }
 
@@ -416,7 +416,7 @@ fn two_sessions_merge_from_what_each_has_seen() {
 }
 
 #[test]
-fn undo_goes_through_what_both_have_written_in_insert_mode() {
+fn undo_covers_what_both_wrote_in_insert_mode() {
     let mut script = Script::new().reads("a.txt", "top\n\nbottom\n");
     for n in 1..4 {
         let content = format!("top\n{}\nbottom\n", "agent\n".repeat(n));
@@ -451,7 +451,7 @@ fn undo_goes_through_what_both_have_written_in_insert_mode() {
 }
 
 #[test]
-fn undo_takes_the_agents_write_back_and_what_was_typed_since_first() {
+fn undo_reverts_later_typing_first_and_then_the_agents_write() {
     let script = Script::new()
         .reads("a.txt", "top\nbottom\n")
         .pause("p")

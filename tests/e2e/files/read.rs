@@ -79,13 +79,13 @@ fn a_missing_file_is_not_found() {
 }
 
 #[test]
-fn a_folder_is_no_file() {
+fn a_folder_is_not_a_file() {
     let script = Script::new().reads_in_vain("src", json!({}), -32603, "folder");
     check(Project::new().file("src/a.txt", ""), "", script);
 }
 
 #[test]
-fn what_is_outside_the_folders_is_refused() {
+fn files_outside_the_folders_are_refused() {
     let project = Project::new().file("a.txt", "a\n");
     touch(&project.root().join("home/secret.txt"), "secret\n");
     std::os::unix::fs::symlink(project.root().join("home"), project.path("way-out"))
@@ -118,7 +118,7 @@ fn what_is_outside_the_folders_is_refused() {
 }
 
 #[test]
-fn what_is_outside_is_refused_also_when_a_buffer_has_it() {
+fn files_outside_are_refused_even_in_a_buffer() {
     let project = Project::new();
     touch(&project.root().join("home/secret.txt"), "secret\n");
     std::os::unix::fs::symlink("../home/secret.txt", project.path("link.txt"))
@@ -186,7 +186,7 @@ fn latin_1_is_read_as_text() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_text() {
+fn a_byte_order_mark_is_not_part_of_the_text() {
     check_content(b"\xef\xbb\xbfa\n", "a\n", "a\n");
 }
 
@@ -219,7 +219,7 @@ fn a_nul_is_a_character_like_any_other() {
 }
 
 #[test]
-fn the_agent_reads_what_the_format_was_changed_to() {
+fn the_agent_reads_a_changed_format() {
     let script = Script::new().reads("a.txt", "a\r\n").done();
     let project = Project::new().file("a.txt", "a\n");
     let nvim = start(project.agent("agent", &script), "a.txt");
@@ -229,7 +229,7 @@ fn the_agent_reads_what_the_format_was_changed_to() {
 }
 
 #[test]
-fn a_modeline_that_sets_the_format_is_heard() {
+fn a_format_set_by_a_modeline_is_respected() {
     let script = Script::new().reads("a.txt", "a\r\n# vim: set ff=dos :\r\n");
     let project = Project::new().file("a.txt", "a\n# vim: set ff=dos :\n");
     let project = project
@@ -244,7 +244,7 @@ fn a_modeline_that_sets_the_format_is_heard() {
 }
 
 #[test]
-fn buffers_that_come_after_the_plugin_was_started_are_read_too() {
+fn buffers_opened_after_the_plugin_started_are_read() {
     let script = Script::new()
         .reads("new.txt", "typed\n")
         .reads("renamed.txt", "in a buffer\n");

@@ -26,7 +26,7 @@ fn write_in_vain(part: &str) -> Script {
 }
 
 #[test]
-fn what_a_formatter_changes_is_the_agents() {
+fn a_formatters_changes_are_attributed_to_the_agent() {
     let format = "autocmd BufWritePre *.txt call setline(3, 'formatted') | call append(0, 'head')";
     let nvim = start_with(format, write());
     last_turn(&nvim);
@@ -48,7 +48,7 @@ fn what_a_formatter_changes_is_the_agents() {
 }
 
 #[test]
-fn a_second_write_does_not_take_the_formatters_work_back() {
+fn a_second_write_does_not_revert_the_formatter() {
     let format = "autocmd BufWritePre *.txt %s/;$//e";
     let script = Script::new()
         .reads("a.txt", "one\ntwo\nthree\n")
@@ -61,7 +61,7 @@ fn a_second_write_does_not_take_the_formatters_work_back() {
 }
 
 #[test]
-fn a_conflict_is_offered_where_it_is_after_the_formatter() {
+fn a_conflict_is_offered_at_the_line_the_formatter_moved_it_to() {
     let format = "autocmd BufWritePre *.txt call append(0, ['head', 'head'])";
     let script = Script::new()
         .reads("a.txt", "one\ntwo\nthree\n")
@@ -81,7 +81,7 @@ fn a_conflict_is_offered_where_it_is_after_the_formatter() {
 }
 
 #[test]
-fn a_save_hook_that_fails_is_told_to_the_agent_and_nothing_is_lost() {
+fn a_failing_save_hook_is_reported_to_the_agent_and_nothing_is_lost() {
     let nvim = start_with(
         "autocmd BufWritePre *.txt throw 'no formatter'",
         write_in_vain("no formatter")
@@ -138,7 +138,7 @@ fn a_file_that_became_read_only_is_not_overwritten() {
 }
 
 #[test]
-fn a_buffer_that_bears_the_name_of_another_file_does_not_overwrite_it() {
+fn a_buffer_renamed_to_another_file_does_not_overwrite_it() {
     let script = Script::new().writes_in_vain("b.txt", "TWO\n", -32603, "E13");
     let project = Project::new().file("a.txt", "two\n").file("b.txt", "b\n");
     let nvim = start(project.agent("agent", &script.done()), "a.txt");
@@ -150,7 +150,7 @@ fn a_buffer_that_bears_the_name_of_another_file_does_not_overwrite_it() {
 }
 
 #[test]
-fn what_comes_to_disk_while_neovim_waits_at_a_prompt_is_merged() {
+fn changes_on_disk_while_neovim_waits_at_a_prompt_are_merged() {
     let script = Script::new()
         .reads("a.txt", "one\ntwo\nthree\n")
         .pause("p")
@@ -180,7 +180,7 @@ fn what_comes_to_disk_while_neovim_waits_at_a_prompt_is_merged() {
 }
 
 #[test]
-fn a_write_waits_for_a_locked_text() {
+fn a_write_waits_while_the_text_is_locked() {
     let script = Script::new()
         .pause("p")
         .writes("a.txt", "one\nTWO\nthree\n");
@@ -237,7 +237,7 @@ fn the_users_mode_stays_when_the_agent_writes() {
 }
 
 #[test]
-fn the_command_line_window_is_no_obstacle() {
+fn a_write_succeeds_while_the_command_line_window_is_open() {
     let script = Script::new()
         .pause("p")
         .writes("a.txt", "one\nTWO\nthree\n");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_mark_is_there_without_following_and_goes_with_the_turn() {
+fn the_mark_is_shown_without_following_and_removed_with_the_turn() {
     let script = Script::new()
         .step(at("t", "read", "a.txt", 4))
         .pause("read")
@@ -48,7 +48,7 @@ fn the_mark_moves_with_the_text_and_stays_there() {
 }
 
 #[test]
-fn a_file_that_is_opened_later_has_the_mark() {
+fn a_file_opened_later_shows_the_mark() {
     let script = Script::new().step(at("t", "read", "b.txt", 4)).pause("p");
     let nvim = start(project(script));
     files::prompt(&nvim);

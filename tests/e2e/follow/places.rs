@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_comes_back() {
+fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_goes_back() {
     let script = Script::new()
         .step(at("t", "read", "b.txt", 40))
         .pause("b")
@@ -39,7 +39,7 @@ fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_comes_back() {
 }
 
 #[test]
-fn within_a_file_ctrl_o_comes_back_too_and_what_is_in_sight_is_not_scrolled() {
+fn within_a_file_ctrl_o_goes_back_and_a_visible_line_is_not_scrolled() {
     let script = Script::new()
         .step(at("t", "read", "a.txt", 40))
         .pause("far")
@@ -80,7 +80,7 @@ fn a_fold_is_opened_at_the_line() {
 }
 
 #[test]
-fn locations_that_come_with_an_update_are_gone_to() {
+fn locations_in_an_update_are_followed() {
     let script = Script::new()
         .step(json!({ "tool": { "id": "t", "title": "Read", "kind": "read" } }))
         .pause("announced")
@@ -97,7 +97,7 @@ fn locations_that_come_with_an_update_are_gone_to() {
 }
 
 #[test]
-fn reads_and_writes_through_the_client_are_gone_to() {
+fn reads_and_writes_through_the_client_are_followed() {
     let script = Script::new()
         .reads_some("b.txt", json!({ "line": 60, "limit": 1 }), "b 60\n")
         .pause("read")
@@ -116,7 +116,7 @@ fn reads_and_writes_through_the_client_are_gone_to() {
 }
 
 #[test]
-fn files_that_a_shell_command_changes_are_gone_to() {
+fn files_changed_by_a_shell_command_are_followed() {
     let script = Script::new()
         .step(json!({ "tool": {
             "id": "t", "title": "Run", "kind": "execute", "rawInput": { "command": "sed b.txt" },
@@ -134,7 +134,7 @@ fn files_that_a_shell_command_changes_are_gone_to() {
 }
 
 #[test]
-fn edits_alone_can_be_followed() {
+fn following_can_be_limited_to_edits() {
     let script = Script::new()
         .step(at("t", "read", "b.txt", 40))
         .step(at("u", "edit", "b.txt", 20))
@@ -151,7 +151,7 @@ fn edits_alone_can_be_followed() {
 }
 
 #[test]
-fn the_configuration_says_how_sessions_begin_and_a_toggle_turns_it_round() {
+fn the_configuration_sets_the_first_mode_and_a_toggle_switches_it() {
     let nvim = start(project(Script::new()).config("follow", json!("edits")));
     nvim.wait("the mode", || status(&nvim)["follow"] == "edits");
     nvim.cmd("Acp follow");
@@ -164,7 +164,7 @@ fn the_configuration_says_how_sessions_begin_and_a_toggle_turns_it_round() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_not_opened() {
+fn files_that_cannot_be_shown_are_not_opened() {
     let script = Script::new()
         .step(at("t1", "read", "none.txt", 3))
         .step(at("t2", "read", "folder", 3))
@@ -200,7 +200,7 @@ fn what_cannot_be_shown_is_not_opened() {
 }
 
 #[test]
-fn a_file_with_a_swap_file_is_left_to_the_user_and_nothing_is_asked() {
+fn a_file_with_a_swap_file_is_not_opened_and_causes_no_prompt() {
     let script = Script::new()
         .step(at("t", "read", "b.txt", 40))
         .pause("swap")

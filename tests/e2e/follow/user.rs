@@ -91,7 +91,7 @@ fn a_macro_is_left_alone() {
 }
 
 #[test]
-fn who_types_on_is_never_disturbed() {
+fn a_typing_user_is_never_disturbed() {
     let each = json!({
         "repeat": 100, "every_us": 20_000, "do": [
             { "tool": {
@@ -172,7 +172,7 @@ fn a_window_is_left_alone_while_the_user_is_in_it_and_for_a_while_after() {
 }
 
 #[test]
-fn a_window_that_the_user_was_in_just_before_is_left_alone_as_well() {
+fn a_window_the_user_moved_in_shortly_before_is_left_alone() {
     let nvim = followed(waiting());
     nvim.wait_text("following");
     nvim.cmd("wincmd t");
@@ -200,7 +200,7 @@ fn check_rest(nvim: &Nvim, left: Instant, before: &str, after: &str) {
 }
 
 #[test]
-fn keys_that_are_typed_without_a_pause_all_arrive() {
+fn keys_typed_without_a_pause_all_arrive() {
     let each = json!({
         "repeat": 100, "every_us": 5_000, "do": [
             { "tool": {
@@ -244,7 +244,7 @@ fn the_input_says_why_nothing_moves() {
 }
 
 #[test]
-fn a_burst_of_places_is_one_move_or_two() {
+fn a_burst_of_places_causes_one_or_two_moves() {
     let mut script = Script::new().pause("ready");
     for line in 2..60 {
         script = script.step(at(&format!("t{line}"), "read", "b.txt", line));

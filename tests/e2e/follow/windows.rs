@@ -29,7 +29,7 @@ fn the_window_the_user_is_in_is_never_taken() {
 }
 
 #[test]
-fn a_window_that_the_user_puts_to_another_use_is_theirs() {
+fn a_window_in_which_the_user_opens_a_file_stops_following() {
     let nvim = followed(three());
     wait_shown(&nvim, &["b.txt:40"]);
     nvim.cmd("wincmd t");
@@ -65,7 +65,7 @@ fn a_buffer_with_unsaved_changes_is_not_left_without_hidden() {
 }
 
 #[test]
-fn windows_that_are_there_for_something_else_are_left_alone() {
+fn special_windows_are_left_alone() {
     let nvim = start(project(three()));
     nvim.cmd("wincmd t");
     nvim.cmd("set winfixbuf");
@@ -90,7 +90,7 @@ fn windows_that_are_there_for_something_else_are_left_alone() {
 }
 
 #[test]
-fn where_only_the_chat_is_a_window_is_made_beside_it() {
+fn a_window_is_opened_beside_a_chat_without_other_windows() {
     let nvim = start(project(three()));
     nvim.cmd("wincmd t | close");
     talk::go(&nvim, "acp-input");
@@ -106,7 +106,7 @@ fn where_only_the_chat_is_a_window_is_made_beside_it() {
 }
 
 #[test]
-fn where_there_is_no_room_nothing_moves() {
+fn without_room_nothing_moves() {
     let nvim = start(project(three()));
     nvim.resize(40, 12);
     nvim.cmd("wincmd t | close");

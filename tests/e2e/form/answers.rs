@@ -27,7 +27,7 @@ fn a_question_is_declined_or_dismissed() {
 }
 
 #[test]
-fn what_is_filled_in_is_dropped_by_a_second_press_only() {
+fn filled_in_values_are_dropped_only_by_a_second_press() {
     let nvim = start(&simple(&json!({ "action": "decline" })));
     ask(&nvim);
     wait_ready(&nvim);
@@ -47,7 +47,7 @@ fn what_is_filled_in_is_dropped_by_a_second_press_only() {
 }
 
 #[test]
-fn keys_that_edit_do_nothing_in_the_window() {
+fn editing_keys_do_nothing_in_the_window() {
     let nvim = start(&simple(&json!({ "action": "cancel" })));
     ask(&nvim);
     wait_ready(&nvim);
@@ -76,7 +76,7 @@ fn ctrl_c_cancels_the_turn() {
 }
 
 #[test]
-fn a_script_can_answer_and_is_told_what_is_wrong() {
+fn a_script_can_answer_and_gets_its_mistakes_reported() {
     let answer = json!({ "action": "accept", "content": {
         "name": "a", "licence": "mit", "extras": ["docs"], "count": 2,
     }});
@@ -124,7 +124,7 @@ fn a_script_can_answer_and_is_told_what_is_wrong() {
 }
 
 #[test]
-fn a_question_that_is_taken_back_while_one_writes_takes_no_key() {
+fn a_question_withdrawn_while_the_user_types_swallows_no_key() {
     let properties = json!({ "name": { "type": "string", "title": "Name" } });
     let steps = form(&properties, &["name"], &json!({}))
         .replace("\"as\":\"q\"", "\"id\":\"x-1\",\"as\":\"q\"");
@@ -149,7 +149,7 @@ fn a_question_that_is_taken_back_while_one_writes_takes_no_key() {
 }
 
 #[test]
-fn the_keyboard_is_taken_in_rest_alone() {
+fn the_focus_is_taken_only_while_the_user_rests() {
     let nvim = start(&simple(
         &json!({ "action": "accept", "content": { "name": "D" } }),
     ));
@@ -198,7 +198,7 @@ fn a_form_waits_behind_an_older_permission() {
 }
 
 #[test]
-fn the_window_goes_along_into_another_tab_page() {
+fn the_window_follows_the_user_into_another_tab_page() {
     let nvim = start(&simple(
         &json!({ "action": "accept", "content": { "name": "Ada" } }),
     ));

@@ -28,7 +28,7 @@ fn a_form_is_filled_in_by_keys_without_leaving_it() {
 }
 
 #[test]
-fn what_is_wrong_is_said_below_its_field_until_it_is_mended() {
+fn mistakes_are_shown_below_their_fields_until_corrected() {
     let answer =
         json!({ "action": "accept", "content": { "name": "a", "count": 8, "tests": true } });
     let nvim = start(&form(&some_fields(), &["name"], &answer));
@@ -57,7 +57,7 @@ fn what_is_wrong_is_said_below_its_field_until_it_is_mended() {
 }
 
 #[test]
-fn a_text_may_have_lines_and_is_kept_when_the_field_is_left() {
+fn a_text_may_have_several_lines_and_is_kept_when_the_field_is_left() {
     let answer = json!({ "action": "accept", "content": { "why": "one\ntwo" } });
     let properties = json!({ "why": { "type": "string", "title": "Why" } });
     let nvim = start(&form(&properties, &["why"], &answer));
@@ -81,7 +81,7 @@ fn a_text_may_have_lines_and_is_kept_when_the_field_is_left() {
 }
 
 #[test]
-fn a_form_that_asks_for_nothing_can_be_agreed_to() {
+fn a_form_without_fields_can_be_accepted() {
     let answer = json!({ "action": "accept" });
     let nvim = start(&form(&json!({}), &[], &answer));
     ask(&nvim);
@@ -92,7 +92,7 @@ fn a_form_that_asks_for_nothing_can_be_agreed_to() {
 }
 
 #[test]
-fn a_narrow_screen_has_room_for_a_form() {
+fn a_form_fits_on_a_narrow_screen() {
     let answer = json!({ "action": "accept", "content": { "name": "a", "tests": true } });
     let nvim = start(&form(&some_fields(), &["name"], &answer));
     nvim.resize(40, 14);
@@ -109,7 +109,7 @@ fn a_narrow_screen_has_room_for_a_form() {
 
 /// The Claude adapter's form for a question with choices: a choice, or a text instead.
 #[test]
-fn a_choice_can_be_made_or_said_in_other_words() {
+fn a_choice_can_be_selected_or_replaced_by_a_text() {
     let properties = json!({
         "question_0": { "type": "string", "title": "Database", "oneOf": [
             { "const": "SQLite", "title": "SQLite — one file", "_meta": { "x": {} } },

@@ -31,7 +31,7 @@ fn opened(nvim: &Nvim) -> Json {
 }
 
 #[test]
-fn a_page_is_opened_by_the_users_key_and_its_end_is_told() {
+fn a_page_is_opened_by_the_users_key_and_its_end_is_reported() {
     let url = "https://example.org/login?state=0123456789";
     let steps = page(url, &json!({ "action": "accept" }));
     let nvim = start(&format!(
@@ -55,7 +55,7 @@ fn a_page_is_opened_by_the_users_key_and_its_end_is_told() {
 }
 
 #[test]
-fn what_is_no_web_page_cannot_be_opened() {
+fn only_web_pages_can_be_opened() {
     let nvim = start(&page("file:///etc/passwd", &json!({ "action": "decline" })));
     watch(&nvim, None);
     ask(&nvim);
@@ -68,7 +68,7 @@ fn what_is_no_web_page_cannot_be_opened() {
 }
 
 #[test]
-fn a_page_that_cannot_be_opened_is_still_asked_for() {
+fn a_page_that_fails_to_open_stays_pending() {
     let url = "https://example.org/";
     let nvim = start(&page(url, &json!({ "action": "cancel" })));
     watch(&nvim, Some("no browser"));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
+fn a_killed_agent_leaves_its_last_words_and_can_be_restarted() {
     let script = r#"{"life":1}
 {"expect":"session/prompt","as":"p"}
 {"tool":{"id":"t","title":"work","kind":"edit","status":"in_progress"}}
@@ -48,7 +48,7 @@ fn an_agent_that_is_killed_leaves_its_last_words_and_comes_back() {
 }
 
 #[test]
-fn a_choice_goes_on_when_an_agent_dies() {
+fn an_open_choice_survives_the_death_of_an_agent() {
     let script = r#"{"wait_file":"${script_dir}/die"}
 {"exit":7}"#;
     let nvim = Project::new().agent("scripted", script).start();
@@ -82,7 +82,7 @@ fn a_choice_goes_on_when_an_agent_dies() {
 }
 
 #[test]
-fn an_agent_that_dies_when_idle_is_started_by_the_next_prompt() {
+fn an_agent_that_dies_while_idle_is_restarted_by_the_next_prompt() {
     let script = r#"{"life":1}
 {"wait_file":"${script_dir}/die"}
 {"exit":7}
@@ -125,7 +125,7 @@ fn a_command_that_cannot_run_is_named_with_the_next_step() {
 }
 
 #[test]
-fn a_program_that_is_gone_when_it_is_started_again_is_named() {
+fn a_program_missing_at_a_restart_is_named() {
     let nvim = Project::new().file("bin/agent", "#!/bin/sh\nexit 3\n");
     let path = nvim.path("bin/agent");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

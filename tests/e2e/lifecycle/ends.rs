@@ -21,7 +21,7 @@ fn quitting_in_the_middle_of_a_turn_leaves_nothing_behind() {
 }
 
 #[test]
-fn quitting_ends_an_agent_that_hears_nothing() {
+fn quitting_ends_an_agent_that_ignores_every_signal() {
     let script = r#"{"options":{"ignore_sigterm":true}}
 {"expect":"session/prompt"}
 {"say":"deaf"}
@@ -51,7 +51,7 @@ fn an_agent_is_usable_after_a_quit_that_was_refused() {
 }
 
 #[test]
-fn a_killed_neovim_takes_its_agents_along() {
+fn agents_end_with_a_killed_neovim() {
     let mut nvim = start(&[r#"{"say":"busy"}
 {"delay":60000}"#]);
     prompt(&nvim, "hi");
@@ -136,7 +136,7 @@ fn restart_gives_the_session_a_new_process() {
 }
 
 #[test]
-fn a_second_stop_is_said() {
+fn a_second_stop_shows_a_message() {
     let nvim = start(&[]);
     nvim.cmd("Acp stop");
     wait_phase(&nvim, "dead");
@@ -178,7 +178,7 @@ fn neovims_own_jobs_keep_their_exit_codes() {
 }
 
 #[test]
-fn two_neovims_have_agents_of_their_own() {
+fn two_neovims_have_separate_agents() {
     let first = start(&[r#"{"say":"one"}"#]);
     talk::talk(&first, "hi");
     let second = Nvim::start(std::rc::Rc::clone(&first.project));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn noise_is_passed_over_and_logged() {
+fn noise_is_skipped_and_logged() {
     let nvim = start(&[r#"{"raw":"Loading model ..."}
 {"raw_b64":"/////w=="}
 {"raw":"{\"jsonrpc\":\"2.0\""}
@@ -22,7 +22,7 @@ fn noise_is_passed_over_and_logged() {
 }
 
 #[test]
-fn requests_nobody_knows_are_refused() {
+fn unknown_requests_are_refused() {
     let nvim = start(&[r#"{"request":"fs/teleport","params":{},"as":"r1"}
 {"await":"r1","error":{"code":-32601}}
 {"request":"_acme/ask","params":{"anything":[1]},"as":"r4"}
@@ -63,7 +63,7 @@ fn slowest_key(nvim: &Nvim, mut busy: impl FnMut() -> bool) -> Duration {
 }
 
 #[test]
-fn eighty_megabytes_in_one_line_are_dropped_and_said() {
+fn eighty_megabytes_in_one_line_are_dropped_and_reported() {
     let nvim = start(&[r#"{"wait_file":"${cwd}/../go"}
 {"flood":{"bytes":83886080}}
 {"say":"and on it goes"}"#]);

@@ -61,7 +61,7 @@ fn a_key_meant_for_one_question_does_not_answer_the_next() {
 }
 
 #[test]
-fn an_agent_can_take_a_question_back() {
+fn an_agent_can_withdraw_a_question() {
     let nvim = start(
         r#"{"permission":{"toolCallId":"a","title":"First"},"id":"x-1","as":"q1"}
 {"permission":{"toolCallId":"b","title":"Second"},"as":"q2"}
@@ -80,7 +80,7 @@ fn an_agent_can_take_a_question_back() {
 }
 
 #[test]
-fn an_answer_nobody_can_give_is_refused_with_the_choices() {
+fn an_unknown_answer_is_refused_with_the_choices() {
     let nvim = start(RUN);
     ask(&nvim);
     answer(&nvim, 1, "maybe");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_focus_comes_after_rest_in_normal_mode_and_goes_back_after_the_answer() {
+fn the_window_takes_the_focus_after_a_rest_and_returns_it_after_the_answer() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
     ask(&nvim);
@@ -103,7 +103,7 @@ fn a_macro_records_what_the_user_types_and_nothing_else() {
 }
 
 #[test]
-fn keys_that_are_typed_as_it_appears_go_to_the_text() {
+fn keys_typed_as_the_window_appears_go_to_the_text() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
@@ -126,7 +126,7 @@ fn keys_that_are_typed_as_it_appears_go_to_the_text() {
 }
 
 #[test]
-fn a_key_right_after_the_focus_came_is_no_answer() {
+fn a_key_right_after_the_change_of_focus_is_not_an_answer() {
     let nvim = start(RUN);
     ask(&nvim);
     wait_focus(&nvim);
@@ -139,7 +139,7 @@ fn a_key_right_after_the_focus_came_is_no_answer() {
 }
 
 #[test]
-fn who_begins_to_write_in_the_window_writes_where_they_were() {
+fn typing_in_the_window_inserts_where_the_user_was_before() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
     ask(&nvim);
@@ -152,7 +152,7 @@ fn who_begins_to_write_in_the_window_writes_where_they_were() {
 }
 
 #[test]
-fn who_leaves_is_not_brought_back_but_may_come_back() {
+fn a_user_who_leaves_the_window_is_not_brought_back_but_can_return() {
     let nvim = start(RUN);
     nvim.cmd("wincmd t");
     ask(&nvim);
@@ -178,7 +178,7 @@ fn who_leaves_is_not_brought_back_but_may_come_back() {
 }
 
 #[test]
-fn no_question_is_said() {
+fn without_a_question_a_message_says_so() {
     let nvim = talk::start(&[]);
     nvim.cmd("Acp permission");
     nvim.wait("the message", || {

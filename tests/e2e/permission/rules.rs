@@ -30,7 +30,7 @@ fn events(nvim: &Nvim) -> Vec<Json> {
 const EDIT: &str = r#"{"toolCallId":"e","title":"Edit a.txt","kind":"edit","content":[{"type":"diff","path":"${cwd}/src/a.txt","oldText":"three","newText":"3"}]}"#;
 
 #[test]
-fn a_rule_answers_and_the_chat_the_log_and_an_event_say_so() {
+fn an_answer_by_a_rule_is_reported_in_chat_log_and_event() {
     let steps = format!(
         r#"{{"permission":{EDIT},"as":"q1"}}
 {{"await":"q1","choice":"allow_once"}}
@@ -63,7 +63,7 @@ fn a_rule_answers_and_the_chat_the_log_and_an_event_say_so() {
 }
 
 #[test]
-fn what_a_request_does_not_show_is_asked_until_it_shows_it() {
+fn a_request_without_its_command_is_asked_until_the_command_arrives() {
     let nvim = ruled(
         &json!([{ "action": "allow", "command": "cargo test *" }]),
         r#"{"permission":{"toolCallId":"t","title":"bash","kind":"execute","rawInput":{}},"as":"q"}
@@ -102,7 +102,7 @@ fn a_link_out_of_the_project_is_asked_about() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_is_named_and_everything_is_asked() {
+fn an_invalid_rule_is_named_and_everything_is_asked() {
     let steps = format!(
         "{{\"permission\":{EDIT},\"as\":\"q\"}}\n{{\"await\":\"q\",\"choice\":\"allow_once\"}}"
     );

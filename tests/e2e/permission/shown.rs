@@ -121,7 +121,7 @@ fn a_diff_of_five_thousand_lines_can_be_read_and_answered() {
 }
 
 #[test]
-fn an_input_that_comes_later_is_shown() {
+fn an_input_that_arrives_later_is_shown() {
     let nvim = start(
         r#"{"permission":{"toolCallId":"t","title":"bash","kind":"execute","rawInput":{}},"as":"q"}
 {"wait_file":"${cwd}/../more"}
@@ -155,7 +155,7 @@ fn options_of_any_kind_and_number_can_be_chosen() {
 }
 
 #[test]
-fn the_window_goes_along_into_another_tab_page() {
+fn the_window_follows_the_user_into_another_tab_page() {
     let nvim = start(RUN);
     ask(&nvim);
     wait_focus(&nvim);
@@ -171,7 +171,7 @@ fn the_window_goes_along_into_another_tab_page() {
 }
 
 #[test]
-fn a_window_the_user_closes_comes_back_when_asked_for() {
+fn a_closed_window_can_be_opened_again() {
     let nvim = start(RUN);
     ask(&nvim);
     wait_focus(&nvim);
@@ -185,7 +185,7 @@ fn a_window_the_user_closes_comes_back_when_asked_for() {
 }
 
 #[test]
-fn a_narrow_screen_has_room_for_the_question() {
+fn the_question_fits_on_a_narrow_screen() {
     let nvim = start(RUN);
     nvim.resize(40, 14);
     ask(&nvim);

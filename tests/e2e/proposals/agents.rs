@@ -69,7 +69,7 @@ fn codex_replaces_the_diff_by_a_reason_when_it_asks() {
 }
 
 #[test]
-fn opencode_asks_before_its_input_is_there() {
+fn opencode_asks_before_its_input_arrives() {
     let script = Script::new()
         .step(json!({ "tool": { "id": "t", "title": "edit", "kind": "edit", "status": "pending", "rawInput": {} } }))
         .step(json!({ "permission": { "toolCallId": "t", "title": "edit", "rawInput": {} }, "as": "t" }))

@@ -47,7 +47,7 @@ fn all_rejected_is_refused() {
 }
 
 #[test]
-fn a_choice_by_hunks_is_carried_out_on_what_is_written() {
+fn decisions_by_hunk_are_applied_to_the_agents_write() {
     check(|nvim| nvim.keys("2G\\a4G\\r\\A"), "allow_once", MIXED);
     let walk = |nvim: &Nvim| {
         nvim.keys("gg]a\\a]a\\r]a\\a");
@@ -65,7 +65,7 @@ fn a_decision_can_be_changed_until_the_last_one() {
 }
 
 #[test]
-fn the_users_edits_meanwhile_stay() {
+fn edits_the_user_makes_in_between_stay() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some(OLD), NEW)]))
         .step(answer("t", "allow_once"))
@@ -182,7 +182,7 @@ fn two_questions_on_one_file_are_answered_oldest_first() {
 }
 
 #[test]
-fn a_cancel_takes_the_preview_away() {
+fn a_cancel_removes_the_preview() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some(OLD), NEW)]))
         .step(json!({ "expect": "session/cancel", "any_order": true }))
@@ -199,7 +199,7 @@ fn a_cancel_takes_the_preview_away() {
 }
 
 #[test]
-fn a_pending_call_can_be_decided_about_before_it_is_carried_out() {
+fn a_pending_call_can_be_decided_before_it_runs() {
     let call = json!({ "tool": {
         "id": "t", "title": "Edit", "kind": "edit", "status": "pending",
         "content": [diff("a.txt", Some(OLD), NEW)],

@@ -30,7 +30,7 @@ fn wait_at(nvim: &Nvim, text: &str) {
 }
 
 #[test]
-fn what_is_proposed_is_in_the_list_with_a_preview() {
+fn proposals_are_in_the_list_with_a_preview() {
     let nvim = listed();
     assert!(!nvim.screen().has("No change"));
     nvim.keys("gg");
@@ -50,7 +50,7 @@ fn what_is_proposed_is_in_the_list_with_a_preview() {
 }
 
 #[test]
-fn it_is_visited_from_the_list() {
+fn a_proposal_is_visited_from_the_list() {
     let nvim = listed();
     nvim.keys("gg");
     wait_at(&nvim, "a.txt");
@@ -62,7 +62,7 @@ fn it_is_visited_from_the_list() {
 }
 
 #[test]
-fn it_is_decided_in_the_list_and_carried_out_once_it_is_written() {
+fn a_proposal_is_decided_in_the_list_and_applied_once_it_is_written() {
     let nvim = listed();
     nvim.keys("gg");
     wait_at(&nvim, "a.txt");

@@ -39,14 +39,14 @@ macro_rules! check {
 }
 
 #[test]
-fn lines_that_would_go_and_come_stand_below_each_other() {
+fn removed_and_added_lines_are_shown_below_each_other() {
     let nvim = alone(OLD, &[diff("a.txt", Some(OLD), NEW)]);
     check!(nvim, 0..10);
     nvim.quit();
 }
 
 #[test]
-fn the_question_stands_aside_for_the_file() {
+fn the_question_makes_room_for_the_file() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some("two"), "TWO")]))
         .step(json!({ "await": "t" }));
@@ -71,7 +71,7 @@ fn changed_words_are_marked_on_both_sides() {
 }
 
 #[test]
-fn lines_that_would_come_first_and_last_are_in_sight() {
+fn lines_added_at_the_start_and_at_the_end_are_visible() {
     let nvim = alone(
         OLD,
         &[
@@ -84,14 +84,14 @@ fn lines_that_would_come_first_and_last_are_in_sight() {
 }
 
 #[test]
-fn a_deletion_of_the_file_is_called_that() {
+fn a_deletion_of_the_file_is_named() {
     let nvim = alone("one\ntwo\n", &[diff("a.txt", Some("[file deleted]"), "")]);
     check!(nvim, 0..3);
     nvim.quit();
 }
 
 #[test]
-fn decided_hunks_say_what_was_decided() {
+fn decided_hunks_show_the_decision() {
     let nvim = alone(OLD, &[diff("a.txt", Some(OLD), NEW)]);
     nvim.keys("2G\\a4G\\r");
     nvim.wait_text("accepted 1/3");
@@ -123,7 +123,7 @@ fn the_preview_follows_what_the_user_types() {
 }
 
 #[test]
-fn nothing_is_previewed_where_that_is_switched_off() {
+fn nothing_is_previewed_if_switched_off() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some(OLD), NEW)]))
         .step(json!({ "await": "t" }));

@@ -77,7 +77,7 @@ fn a_chat_alone_gets_a_window_beside_it() {
 }
 
 #[test]
-fn a_file_is_opened_at_once_where_that_is_wanted() {
+fn a_file_is_opened_at_once_if_configured() {
     let project = project().config("review", json!({ "preview": "open" }));
     let nvim = asked_in(project, elsewhere());
     nvim.wait_text("b proposed 1/1");
@@ -96,7 +96,7 @@ fn a_file_is_opened_at_once_where_that_is_wanted() {
 }
 
 #[test]
-fn who_writes_is_not_disturbed_by_a_file_that_is_opened() {
+fn opening_a_file_does_not_disturb_a_typing_user() {
     let script = Script::new()
         .pause("typing")
         .step(permission("t", &[diff("b.txt", Some("b"), "B")]))
@@ -116,7 +116,7 @@ fn who_writes_is_not_disturbed_by_a_file_that_is_opened() {
 }
 
 #[test]
-fn a_diff_that_does_not_fit_is_said_and_shown_as_it_came() {
+fn a_diff_that_does_not_apply_is_reported_and_shown_unchanged() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some("nowhere"), "here")]))
         .step(answer("t", "allow_once"));

@@ -25,7 +25,7 @@ fn check_review(nvim: &Nvim) {
 }
 
 #[test]
-fn a_file_in_no_buffer_shows_its_hunks_when_it_is_opened() {
+fn a_file_without_a_buffer_shows_its_hunks_when_it_is_opened() {
     let script = Script::new().writes("a.txt", NEW).done();
     let project = Project::new().file("a.txt", OLD).agent("agent", &script);
     let nvim = start(project, "");
@@ -50,7 +50,7 @@ fn a_buffer_that_is_wiped_out_and_opened_again_keeps_its_review() {
 }
 
 #[test]
-fn a_buffer_that_is_read_again_keeps_its_review() {
+fn a_buffer_that_is_reloaded_keeps_its_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     nvim.keys("Gounsaved<Esc>");
@@ -63,7 +63,7 @@ fn a_buffer_that_is_read_again_keeps_its_review() {
 }
 
 #[test]
-fn a_buffer_that_is_read_again_without_autocommands_is_still_merged_with() {
+fn a_buffer_that_is_reloaded_without_autocommands_is_still_merged() {
     let script = Script::new()
         .writes("a.txt", NEW)
         .turn()
@@ -83,7 +83,7 @@ fn a_buffer_that_is_read_again_without_autocommands_is_still_merged_with() {
 }
 
 #[test]
-fn what_is_typed_after_a_reading_without_autocommands_is_merged_with() {
+fn text_typed_after_a_reload_without_autocommands_is_merged() {
     let script = Script::new()
         .writes("a.txt", NEW)
         .turn()
@@ -103,7 +103,7 @@ fn what_is_typed_after_a_reading_without_autocommands_is_merged_with() {
 }
 
 #[test]
-fn a_clean_buffer_that_is_read_again_by_autoread_keeps_its_review() {
+fn a_clean_buffer_that_is_reloaded_by_autoread_keeps_its_review() {
     let project = Project::new().config("log_level", json!("debug"));
     let nvim = reviewed_in(project, OLD, NEW);
     nvim.wait_text("4/4");
@@ -124,7 +124,7 @@ fn a_clean_buffer_that_is_read_again_by_autoread_keeps_its_review() {
 }
 
 #[test]
-fn a_buffer_that_gets_another_name_leaves_the_review_with_the_file() {
+fn a_renamed_buffer_leaves_the_review_with_the_file() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     nvim.cmd("file other.txt");
@@ -142,7 +142,7 @@ fn a_buffer_that_gets_another_name_leaves_the_review_with_the_file() {
 }
 
 #[test]
-fn a_buffer_that_is_saved_as_another_file_leaves_the_review_with_the_first() {
+fn a_buffer_saved_as_another_file_leaves_the_review_with_the_first() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     nvim.cmd("silent saveas other.txt");
@@ -167,7 +167,7 @@ fn another_format_changes_no_hunk() {
 }
 
 #[test]
-fn a_changedtick_that_moves_alone_keeps_nothing_from_being_written() {
+fn a_changedtick_without_a_change_prevents_no_write() {
     let script = Script::new()
         .writes("a.txt", NEW)
         .turn()
@@ -218,7 +218,7 @@ fn a_write_that_changes_every_other_line_of_a_large_file_is_shown_and_rejected()
 }
 
 #[test]
-fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
+fn a_reviews_keys_are_removed_with_it_even_after_a_change_of_configuration() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     // Neovim has global keymaps for the same keys.
@@ -236,7 +236,7 @@ fn keys_of_a_review_go_with_it_also_when_the_configuration_has_changed() {
 }
 
 #[test]
-fn the_users_own_mapping_comes_back_after_the_review() {
+fn the_users_own_mapping_is_restored_after_the_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     nvim.keys("\\A");

@@ -107,7 +107,7 @@ fn hunks_are_decided_by_command_and_function() {
 }
 
 #[test]
-fn plug_mappings_decide_where_the_keys_are_switched_off() {
+fn plug_mappings_work_while_the_default_keys_are_switched_off() {
     let project = Project::new().config("keymaps", json!({ "review": false }));
     let project =
         project.before("nmap ga <Plug>(acp-accept-hunk)| nmap gr <Plug>(acp-reject-hunk)");
@@ -122,7 +122,7 @@ fn plug_mappings_decide_where_the_keys_are_switched_off() {
 }
 
 #[test]
-fn where_there_is_nothing_it_is_said() {
+fn a_decision_where_no_hunk_is_shows_a_message() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("1G");
     nvim.cmd("Acp accept hunk");
@@ -253,7 +253,7 @@ fn a_created_file_that_the_user_edited_elsewhere_stays() {
 }
 
 #[test]
-fn rejecting_an_overwrite_brings_the_old_content_back() {
+fn rejecting_an_overwrite_restores_the_old_content() {
     for (before, file) in [(&b"old\r\nlast"[..], ""), (b"old\r\nlast\r\n", "a.txt")] {
         let script = Script::new().writes("a.txt", "all\nnew\n").done();
         let project = Project::new().file("a.txt", before).agent("agent", &script);
@@ -272,7 +272,7 @@ fn rejecting_an_overwrite_brings_the_old_content_back() {
 }
 
 #[test]
-fn an_emptied_file_comes_back_and_a_filled_one_is_empty_again() {
+fn rejecting_restores_an_emptied_file_and_empties_a_filled_one() {
     for file in ["", "a.txt"] {
         for (before, after) in [("a\nb\n", ""), ("", "a\nb\n")] {
             let script = Script::new().writes("a.txt", after).done();
@@ -289,7 +289,7 @@ fn an_emptied_file_comes_back_and_a_filled_one_is_empty_again() {
 }
 
 #[test]
-fn a_kept_version_is_what_a_reject_comes_back_to() {
+fn a_reject_restores_the_last_accepted_version() {
     for file in ["", "b.txt"] {
         let script = Script::new()
             .writes("b.txt", "v1\n")
@@ -308,7 +308,7 @@ fn a_kept_version_is_what_a_reject_comes_back_to() {
 }
 
 #[test]
-fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
+fn changes_by_others_on_disk_survive_a_reject() {
     let script = Script::new().writes("a.txt", NEW).done();
     let project = Project::new().file("a.txt", OLD).agent("agent", &script);
     let nvim = start(project.config("log_level", json!("debug")), "");
@@ -321,7 +321,7 @@ fn what_others_write_to_a_reviewed_file_on_disk_outlives_a_reject() {
 }
 
 #[test]
-fn a_reject_does_not_overwrite_what_others_wrote_under_the_buffer() {
+fn a_reject_does_not_overwrite_changes_by_others_under_the_buffer() {
     let nvim = reviewed(OLD, NEW);
     // While the file is held open for writing, it is not merged.
     let path = nvim.project.path("a.txt");
@@ -359,7 +359,7 @@ fn all_means_every_file() {
 }
 
 #[test]
-fn what_the_api_tells_is_current_when_a_change_is_announced() {
+fn the_api_is_current_when_a_change_is_announced() {
     let script = Script::new()
         .writes("a.txt", NEW)
         .writes("b.txt", "B\n")
@@ -408,7 +408,7 @@ fn what_the_api_tells_is_current_when_a_change_is_announced() {
 }
 
 #[test]
-fn the_hunks_of_a_buffer_are_told_apart_from_the_others() {
+fn the_hunks_of_one_buffer_can_be_listed() {
     let script = Script::new()
         .writes("a.txt", NEW)
         .writes("b.txt", "B\n")
@@ -437,7 +437,7 @@ fn the_hunks_of_a_buffer_are_told_apart_from_the_others() {
 const BLOCK: &str = "one\nA\nB\nC\nfive\nsix\nseven\n";
 
 #[test]
-fn lines_of_a_hunk_are_accepted_alone() {
+fn single_lines_of_a_hunk_can_be_accepted() {
     let nvim = reviewed(OLD, BLOCK);
     nvim.keys("3GV\\a");
     wait_hunks(
@@ -457,7 +457,7 @@ fn lines_of_a_hunk_are_accepted_alone() {
 }
 
 #[test]
-fn lines_of_a_hunk_are_rejected_alone_and_one_undo_brings_them_back() {
+fn single_lines_of_a_hunk_can_be_rejected_and_one_undo_restores_them() {
     let nvim = reviewed(OLD, BLOCK);
     // Select upwards, with the ends in different columns.
     nvim.keys("4Gvk\\r");
@@ -473,7 +473,7 @@ fn lines_of_a_hunk_are_rejected_alone_and_one_undo_brings_them_back() {
 }
 
 #[test]
-fn a_range_decides_by_command_function_and_plug_mapping() {
+fn a_range_is_decided_by_command_function_and_plug_mapping() {
     let project = Project::new().config("keymaps", json!({ "review": false }));
     let project =
         project.before("xmap ga <Plug>(acp-accept-hunk)| xmap gr <Plug>(acp-reject-hunk)");

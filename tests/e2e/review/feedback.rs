@@ -31,7 +31,7 @@ fn rejected(project: Project, blocks: serde_json::Value) -> Nvim {
 }
 
 #[test]
-fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
+fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
     let text = json!({ "type": "text", "text": { "$contains": "-two\n+TWO\n" } });
     let blocks = json!([{ "type": "text", "text": "go" }, text]);
     let nvim = rejected(Project::new(), blocks);
@@ -59,7 +59,7 @@ fn it_is_shown_folded_then_sent_and_stays_in_the_chat() {
 }
 
 #[test]
-fn it_can_be_dropped() {
+fn feedback_can_be_dropped() {
     let nvim = rejected(Project::new(), json!([{ "type": "text", "text": "go" }]));
     nvim.wait_text("1 rejected hunk in a.txt: told with the");
     nvim.cmd("Acp drop-feedback");
@@ -70,7 +70,7 @@ fn it_can_be_dropped() {
 }
 
 #[test]
-fn it_can_be_switched_off() {
+fn feedback_can_be_switched_off() {
     let project = Project::new().config("review", json!({ "feedback": false }));
     let nvim = rejected(project, json!([{ "type": "text", "text": "go" }]));
     prompt(&nvim);

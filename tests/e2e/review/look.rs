@@ -86,7 +86,7 @@ fn without_wrap_long_removed_lines_end_at_the_window() {
 }
 
 #[test]
-fn tabs_stand_at_the_same_columns_in_removed_lines() {
+fn tabs_align_in_removed_lines() {
     let old = "\tif (x)\n\t\treturn\t1;\n漢\tx\n";
     let new = "\tif (y)\n\t\treturn\t2;\n漢\ty\n";
     let nvim = alone("set tabstop=4", old, new);
@@ -149,7 +149,7 @@ fn control_characters_are_shown_not_sent_to_the_terminal() {
 }
 
 #[test]
-fn removed_lines_above_the_first_come_into_sight_again() {
+fn removed_lines_above_the_first_scroll_back_into_view() {
     let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let nvim = alone("set nomore", &format!("gone 1\ngone 2\n{lines}"), &lines);
     assert!(nvim.screen().has("gone 1"));
@@ -168,7 +168,7 @@ fn removed_lines_above_the_first_come_into_sight_again() {
 }
 
 #[test]
-fn what_is_shown_stands_right_after_every_edit() {
+fn signs_are_on_their_hunks_after_every_edit() {
     let nvim = alone("set nomore", OLD, NEW);
     // Each sign, in screen order, is on its hunk's row.
     let expected = || {
@@ -230,7 +230,7 @@ fn what_is_shown_stands_right_after_every_edit() {
 }
 
 #[test]
-fn the_buffers_text_is_never_used_to_show_anything() {
+fn showing_hunks_never_changes_the_buffers_text() {
     let nvim = alone("set nomore", OLD, NEW);
     let tick = nvim.lua("return vim.b.changedtick", ());
     assert_eq!(nvim.buf_lines(0), NEW.lines().collect::<Vec<_>>());

@@ -42,7 +42,7 @@ fn the_last_turn_is_accepted_or_rejected() {
 }
 
 #[test]
-fn a_turn_is_undone_after_a_question_and_brought_back() {
+fn a_turn_is_undone_after_confirmation_and_restored() {
     let nvim = two_turns();
     nvim.cmd("Acp accept all");
     nvim.wait("the hunks to go", || !nvim.screen().has("\\a accept"));
@@ -83,7 +83,7 @@ fn a_turn_is_undone_after_a_question_and_brought_back() {
 }
 
 #[test]
-fn one_undo_takes_an_undone_turn_back_in_its_buffer() {
+fn one_undo_restores_an_undone_turn_in_its_buffer() {
     let nvim = two_turns();
     nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
     wait_lines(&nvim, &["ONE", "two", "three", "four"]);
@@ -101,7 +101,7 @@ fn one_undo_takes_an_undone_turn_back_in_its_buffer() {
 }
 
 #[test]
-fn what_a_shell_command_of_the_turn_did_is_undone() {
+fn changes_by_a_shell_command_of_the_turn_are_undone() {
     let sh = "mv a.txt moved.txt && rm gone.txt && chmod +x mode.sh && printf 'x\\0y' > bin.dat && echo more >> mode.sh";
     let script = Script::new().step(json!({ "shell": sh }));
     let project = Project::new()
@@ -141,7 +141,7 @@ fn what_a_shell_command_of_the_turn_did_is_undone() {
 }
 
 #[test]
-fn what_cannot_be_restored_is_told_before_and_left_alone() {
+fn files_that_cannot_be_restored_are_listed_first_and_left_alone() {
     let sh = "printf small > large.txt; chmod u+w fixed.txt; echo b > fixed.txt; \
               chmod a-w fixed.txt; echo b > a.txt";
     let script = Script::new().step(json!({ "shell": sh }));

@@ -19,7 +19,7 @@ fn wait_count(nvim: &Nvim, count: usize) {
 }
 
 #[test]
-fn undoing_a_reject_brings_text_and_hunk_back() {
+fn undoing_a_reject_restores_text_and_hunk() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("4G\\r");
     wait_count(&nvim, 3);
@@ -45,7 +45,7 @@ fn a_reject_of_all_is_one_undo_step() {
 }
 
 #[test]
-fn undoing_the_agents_write_drops_its_hunks_and_redo_brings_them_back() {
+fn undoing_the_agents_write_drops_its_hunks_and_redo_restores_them() {
     let nvim = reviewed(OLD, NEW);
     wait_count(&nvim, 4);
     nvim.keys("u");
@@ -59,7 +59,7 @@ fn undoing_the_agents_write_drops_its_hunks_and_redo_brings_them_back() {
 }
 
 #[test]
-fn redoing_what_was_typed_brings_no_hunk() {
+fn redoing_the_users_typing_creates_no_hunk() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("1GAx<Esc>u<C-r>uu<C-r><C-r>");
     wait_lines(
@@ -71,7 +71,7 @@ fn redoing_what_was_typed_brings_no_hunk() {
 }
 
 #[test]
-fn bringing_an_agents_deletion_back_by_hand_drops_just_that_hunk() {
+fn restoring_lines_the_agent_deleted_by_hand_drops_only_that_hunk() {
     let nvim = reviewed(OLD, NEW);
     nvim.cmd("5put ='six'");
     wait_hunks(
@@ -86,7 +86,7 @@ fn bringing_an_agents_deletion_back_by_hand_drops_just_that_hunk() {
 }
 
 #[test]
-fn an_acceptance_outlives_the_undo_of_something_else() {
+fn an_acceptance_survives_an_unrelated_undo() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("1GAx<Esc>2G\\a");
     wait_count(&nvim, 3);

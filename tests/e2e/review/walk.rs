@@ -43,7 +43,7 @@ fn check_walk(nvim: &Nvim, steps: &[(&str, &str, usize)]) {
 }
 
 #[test]
-fn keys_go_through_the_hunks_of_a_file_and_around() {
+fn keys_go_through_the_hunks_of_a_file_and_wrap_around() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");
     check_walk(
@@ -85,7 +85,7 @@ fn keys_go_from_file_to_file() {
 }
 
 #[test]
-fn from_the_chat_one_goes_to_a_window_with_a_file() {
+fn next_goes_from_the_chat_to_a_window_with_a_file() {
     let nvim = three_files("set nomore");
     nvim.cmd("AcpChat");
     nvim.wait("the chat", || {
@@ -117,7 +117,7 @@ fn a_chat_alone_gets_a_window_beside_it() {
 }
 
 #[test]
-fn unsaved_text_does_not_stand_in_the_way() {
+fn unsaved_text_does_not_prevent_a_jump() {
     let nvim = three_files("set nohidden");
     nvim.wait_text("4/4");
     nvim.keys("Gounsaved<Esc>");
@@ -160,7 +160,7 @@ fn a_hunk_in_a_closed_fold_is_opened() {
 }
 
 #[test]
-fn where_there_is_nothing_it_is_said() {
+fn a_jump_without_hunks_shows_a_message() {
     let nvim = start(Project::new().agent("agent", &Script::new().done()), "");
     nvim.cmd("Acp next");
     nvim.wait_text("No change of the agent's to review.");

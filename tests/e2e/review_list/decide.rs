@@ -48,7 +48,7 @@ fn a_range_is_decided_at_once() {
 }
 
 #[test]
-fn everything_is_decided_after_a_question() {
+fn everything_is_decided_after_confirmation() {
     let nvim = listed(Project::new());
     nvim.keys("R");
     nvim.wait_text("Reject everything in 3 files?");
@@ -141,7 +141,7 @@ fn closing_the_list_closes_the_preview() {
 }
 
 #[test]
-fn the_last_decision_is_taken_back() {
+fn the_last_decision_can_be_undone() {
     let nvim = listed(Project::new());
     nvim.keys("gg");
     wait_at(&nvim, "a.txt");

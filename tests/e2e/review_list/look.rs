@@ -51,7 +51,7 @@ fn files_and_hunks_with_a_preview_of_the_one_under_the_cursor() {
 }
 
 #[test]
-fn without_any_change_it_says_so() {
+fn an_empty_list_says_so() {
     let project = small().agent("agent", &Script::new().done());
     let nvim = start(project, "");
     without_chat(&nvim);
@@ -79,7 +79,7 @@ fn the_keys_are_shown_on_demand() {
 }
 
 #[test]
-fn on_a_narrow_screen_the_preview_stands_above() {
+fn on_a_narrow_screen_the_preview_is_above() {
     let nvim = changed(
         Project::new()
             .size(70, 30)
@@ -95,7 +95,7 @@ fn on_a_narrow_screen_the_preview_stands_above() {
 }
 
 #[test]
-fn the_other_windows_have_their_sizes_again_when_it_closes() {
+fn closing_the_list_restores_the_sizes_of_the_other_windows() {
     let nvim = changed(small());
     let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
     let before = sizes();

@@ -61,7 +61,7 @@ fn stage_first(nvim: &Nvim) {
 }
 
 #[test]
-fn of_two_hunks_the_one_in_the_index_is_accepted() {
+fn of_two_hunks_only_the_staged_one_is_accepted() {
     let nvim = changed("true");
     wait_hunks(&nvim, both());
     wait_asked(&nvim, 1);
@@ -75,7 +75,7 @@ fn of_two_hunks_the_one_in_the_index_is_accepted() {
 }
 
 #[test]
-fn of_two_hunks_the_one_that_is_committed_is_accepted() {
+fn of_two_hunks_only_the_committed_one_is_accepted() {
     let nvim = changed("true");
     wait_hunks(&nvim, both());
     wait_asked(&nvim, 1);
@@ -91,7 +91,7 @@ fn of_two_hunks_the_one_that_is_committed_is_accepted() {
 }
 
 #[test]
-fn what_the_agent_commits_itself_is_not_accepted() {
+fn a_commit_by_the_agent_accepts_nothing() {
     let commit = "git -c user.name=A -c user.email=a@example.org commit --quiet --all -m agent";
     let nvim = changed(commit);
     wait_hunks(&nvim, both());

@@ -107,7 +107,7 @@ fn an_unsaved_line_and_the_agents_change_both_survive() {
 }
 
 #[test]
-fn two_writes_without_a_read_double_nothing() {
+fn two_writes_without_a_read_duplicate_nothing() {
     for door in DOORS {
         let last = NEW.replace("six\n", "SIX\nseven\n");
         let script = door.write(Script::new(), "a.txt", Some(OLD), NEW);
@@ -125,7 +125,7 @@ fn two_writes_without_a_read_double_nothing() {
 }
 
 #[test]
-fn what_was_changed_is_what_the_agent_reads_next() {
+fn the_agents_next_read_includes_its_change() {
     for door in DOORS {
         for open in ["a.txt", ""] {
             let mine = if open.is_empty() { "" } else { "mine\n" };
@@ -145,7 +145,7 @@ fn what_was_changed_is_what_the_agent_reads_next() {
 }
 
 #[test]
-fn one_of_two_hunks_is_kept_and_the_other_goes() {
+fn one_of_two_hunks_is_accepted_and_the_other_rejected() {
     for door in DOORS {
         let nvim = door.changed(OLD, NEW);
         wait_hunks(&nvim, two_hunks());
@@ -179,7 +179,7 @@ fn edits_beside_a_hunk_are_the_users_and_edits_inside_join_it() {
 }
 
 #[test]
-fn undo_of_a_deletion_by_the_agent_drops_just_that_hunk() {
+fn undo_of_a_deletion_by_the_agent_drops_only_that_hunk() {
     for door in DOORS {
         let old = format!("{OLD}seven\neight\nnine\n");
         let nvim = door.changed(&old, &format!("{NEW}seven\nnine\n"));
@@ -190,7 +190,7 @@ fn undo_of_a_deletion_by_the_agent_drops_just_that_hunk() {
 }
 
 #[test]
-fn undo_of_a_reject_brings_text_and_hunk_back() {
+fn undo_of_a_reject_restores_text_and_hunk() {
     for door in DOORS {
         let nvim = door.changed(OLD, NEW);
         nvim.keys("2G\\r");
@@ -233,7 +233,7 @@ fn a_created_file_that_is_rejected_is_deleted_unless_the_user_has_edited_it() {
 }
 
 #[test]
-fn a_kept_version_is_what_a_reject_comes_back_to() {
+fn a_reject_restores_the_last_accepted_version() {
     for door in DOORS {
         for open in ["", "b.txt"] {
             let script = door.write(Script::new(), "b.txt", None, "v1\n").turn();
@@ -253,7 +253,7 @@ fn a_kept_version_is_what_a_reject_comes_back_to() {
 }
 
 #[test]
-fn an_overwritten_and_a_deleted_file_come_back() {
+fn an_overwritten_and_a_deleted_file_are_restored() {
     for open in ["", "a.txt"] {
         for door in DOORS {
             let script = door.write(Script::new(), "a.txt", Some(OLD), "all\nnew\n");

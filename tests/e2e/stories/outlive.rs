@@ -103,7 +103,7 @@ fn check_all(nvim: Nvim) {
 }
 
 #[test]
-fn a_review_goes_on_after_quitting() {
+fn a_review_continues_after_quitting() {
     let nvim = changed();
     let project = Rc::clone(&nvim.project);
     nvim.quit();
@@ -111,7 +111,7 @@ fn a_review_goes_on_after_quitting() {
 }
 
 #[test]
-fn a_review_goes_on_after_a_kill() {
+fn a_review_continues_after_a_kill() {
     let nvim = changed();
     nvim.wait("the review to be kept", || {
         // Each review is stored a moment after its change.
@@ -121,7 +121,7 @@ fn a_review_goes_on_after_a_kill() {
 }
 
 #[test]
-fn what_was_decided_and_what_happened_meanwhile_is_known() {
+fn earlier_decisions_and_edits_made_in_between_are_respected() {
     let nvim = changed();
     let before = kept(&nvim);
     nvim.keys("2G\\a");
@@ -143,7 +143,7 @@ fn what_was_decided_and_what_happened_meanwhile_is_known() {
 }
 
 #[test]
-fn a_review_goes_on_more_than_once() {
+fn a_review_continues_more_than_once() {
     let nvim = changed();
     let project = Rc::clone(&nvim.project);
     nvim.quit();

@@ -91,7 +91,7 @@ fn wait_files(nvim: &Nvim, is_before: bool) {
 }
 
 #[test]
-fn all_it_did_is_listed() {
+fn every_change_is_listed() {
     let nvim = done();
     let expected = [
         "data.bin  binary",
@@ -116,7 +116,7 @@ fn all_it_did_is_listed() {
 }
 
 #[test]
-fn all_it_did_is_rejected_and_the_users_line_stays() {
+fn every_change_is_rejected_and_the_users_line_stays() {
     let nvim = done();
     nvim.cmd("Acp reject all");
     wait_review(&nvim, 0, 0);
@@ -131,7 +131,7 @@ fn all_it_did_is_rejected_and_the_users_line_stays() {
 }
 
 #[test]
-fn all_it_did_is_accepted_and_stays() {
+fn every_change_is_accepted_and_stays() {
     let nvim = done();
     nvim.cmd("Acp accept all");
     wait_review(&nvim, 0, 0);
@@ -140,7 +140,7 @@ fn all_it_did_is_accepted_and_stays() {
 }
 
 #[test]
-fn it_is_reviewed_as_what_comes_through_the_client() {
+fn shell_changes_are_reviewed_like_writes_through_the_client() {
     let nvim = done();
     let by_shell = list(&nvim);
     nvim.quit();

@@ -67,7 +67,7 @@ fn answer_form(nvim: &Nvim, keys: &str) {
 }
 
 #[test]
-fn an_edit_is_merged_into_unsaved_text_and_its_hunk_brings_back_what_was() {
+fn an_edit_is_merged_into_unsaved_text_and_rejecting_it_restores_the_text() {
     let (nvim, client) = begin(project());
     nvim.keys("GAhalf<Esc>");
     client.send(r#"call edit {"path":"a.txt","edits":[{"old_text":"one\n","new_text":"1\n"}]}"#);
@@ -108,7 +108,7 @@ fn an_edit_that_does_not_fit_or_is_rejected_changes_nothing() {
 }
 
 #[test]
-fn an_edit_creates_a_file_and_keeps_the_line_ends_of_one() {
+fn an_edit_creates_a_file_and_keeps_the_line_ends_of_an_existing_one() {
     let project = allowing(&["edit"]).file("dos.txt", "a\r\nb\r\n");
     let (nvim, client) = begin(project);
     let answer = client.call(
@@ -146,7 +146,7 @@ fn unsaved_text_is_listed_and_read() {
 }
 
 #[test]
-fn what_is_selected_is_told_while_it_is_and_afterwards() {
+fn a_selection_is_returned_while_active_and_afterwards() {
     let (nvim, client) = begin(project());
     nvim.keys("jvj");
     let answer = client.call(&nvim, "selection", &json!({}));
@@ -211,7 +211,7 @@ fn nothing_moves_while_the_user_types() {
 }
 
 #[test]
-fn a_list_is_given_to_the_user_who_stays_where_they_are() {
+fn a_list_is_set_and_the_focus_stays() {
     let (nvim, client) = begin(allowing(&["set_quickfix"]));
     let list = json!({
         "title": "Findings", "open": true,
@@ -235,7 +235,7 @@ fn a_list_is_given_to_the_user_who_stays_where_they_are() {
 }
 
 #[test]
-fn the_importance_of_an_action_is_on_the_screen_and_the_answer_decides() {
+fn the_importance_of_an_action_is_shown_and_the_answer_decides() {
     let (nvim, client) = begin(project());
     let question = r#"call confirm {"action":"Drop the table","importance":"critical","details":"It has 7 rows."}"#;
     for (keys, answer) in [("<C-s>", "yes"), ("D", "no"), ("X", "dismissed")] {
@@ -282,7 +282,7 @@ fn the_user_chooses_and_writes() {
 }
 
 #[test]
-fn help_and_diagnostics_are_told() {
+fn help_and_diagnostics_are_returned() {
     let (nvim, client) = begin(project());
     let answer = client.call(&nvim, "help", &json!({ "query": "nvim_buf_set_lines" }));
     let told = text(&answer);

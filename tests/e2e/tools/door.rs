@@ -124,7 +124,7 @@ fn told_in(socket: &PathBuf, hello: &str) -> String {
 }
 
 #[test]
-fn a_client_with_a_wrong_token_is_told_so_by_the_proxy() {
+fn the_proxy_reports_a_wrong_token_to_the_client() {
     let nvim = start(project());
     let mut wrong = server(&nvim);
     for variable in wrong["env"].as_array_mut().expect("a list") {

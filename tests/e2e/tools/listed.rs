@@ -216,7 +216,7 @@ fn every_built_in_tool_is_listed_and_called() {
 }
 
 #[test]
-fn bad_arguments_are_told_by_field_and_no_handler_runs() {
+fn invalid_arguments_are_reported_by_field_and_no_handler_runs() {
     let (nvim, client) = start_with_code();
     let mut called = BTreeSet::new();
     for (name, args, field) in bad_calls() {
@@ -246,7 +246,7 @@ fn bad_arguments_are_told_by_field_and_no_handler_runs() {
 }
 
 #[test]
-fn what_a_tool_says_of_itself_is_what_clients_need() {
+fn every_tool_describes_itself_and_its_arguments() {
     let (nvim, client) = start_with_code();
     let list = client.ask(&nvim, "list");
     for tool in list.as_array().expect("a list") {

@@ -62,7 +62,7 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
 }
 
 #[test]
-fn a_call_beyond_its_time_is_answered_with_an_error() {
+fn a_call_beyond_its_time_limit_is_answered_with_an_error() {
     let nvim = start(project().config("tools", json!({ "time_limit": 1 })));
     define(&nvim, &MINUTE.replace("time_limit = false,", ""));
     let client = Client::start(&nvim, &server(&nvim));

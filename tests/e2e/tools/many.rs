@@ -59,7 +59,7 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
 }
 
 #[test]
-fn an_argument_that_is_too_large_is_refused_and_the_connection_goes_on() {
+fn an_argument_that_is_too_large_is_refused_and_the_connection_stays_open() {
     let nvim = start(project());
     define(
         &nvim,

@@ -20,7 +20,7 @@ fn calls(nvim: &Nvim) -> Json {
 }
 
 #[test]
-fn a_tool_comes_and_goes_while_a_session_runs_and_the_client_is_told() {
+fn a_tool_is_added_and_removed_during_a_session_and_the_client_is_notified() {
     let nvim = start(project());
     let client = Client::start(&nvim, &server(&nvim));
     let before = client.names(&nvim);
@@ -48,7 +48,7 @@ fn a_tool_comes_and_goes_while_a_session_runs_and_the_client_is_told() {
 }
 
 #[test]
-fn what_changes_anything_is_asked_for_once_or_always() {
+fn a_tool_with_effects_is_allowed_once_or_always() {
     let nvim = start(project());
     define(&nvim, COUNT);
     let client = Client::start(&nvim, &server(&nvim));
@@ -77,7 +77,7 @@ fn what_changes_anything_is_asked_for_once_or_always() {
 }
 
 #[test]
-fn what_the_config_rejects_is_not_asked_and_what_it_allows_is_not_either() {
+fn tools_the_config_rejects_or_allows_are_not_asked_about() {
     let project = project().config(
         "tools",
         json!({ "permissions": { "count": "reject", "other": "allow" } }),
@@ -99,7 +99,7 @@ fn what_the_config_rejects_is_not_asked_and_what_it_allows_is_not_either() {
 }
 
 #[test]
-fn a_tool_that_is_disabled_is_told_and_refused() {
+fn a_disabled_tool_is_removed_from_the_list_and_refused() {
     let nvim = start(project());
     define(&nvim, ECHO);
     let client = Client::start(&nvim, &server(&nvim));
@@ -120,7 +120,7 @@ fn a_tool_that_is_disabled_is_told_and_refused() {
 }
 
 #[test]
-fn errors_and_what_is_no_text_reach_the_client() {
+fn errors_and_results_other_than_text_reach_the_client() {
     let nvim = start(project());
     define(
         &nvim,

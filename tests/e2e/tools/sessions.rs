@@ -63,7 +63,7 @@ fn the_tools_are_switched_off_for_one_agent_or_for_all() {
 }
 
 #[test]
-fn without_the_built_in_ones_only_the_users_own_are_offered() {
+fn without_the_built_in_tools_only_the_users_are_offered() {
     let define = format!(
         "lua require('acp').tool({{ {} }})",
         WHERE.replace('\n', " ")
@@ -76,7 +76,7 @@ fn without_the_built_in_ones_only_the_users_own_are_offered() {
 }
 
 #[test]
-fn an_agent_that_is_started_again_gets_a_new_token_and_the_tools() {
+fn a_restarted_agent_gets_a_new_token_and_the_tools() {
     let nvim = start(project());
     define(&nvim, WHERE);
     talk::talk(&nvim, "call where {}");

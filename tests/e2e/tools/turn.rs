@@ -79,7 +79,7 @@ fn a_cancel_closes_the_question_and_the_call_and_the_agent_lives_on() {
 }
 
 #[test]
-fn a_call_the_agent_tells_of_itself_is_shown_once() {
+fn a_call_the_agent_also_announces_is_shown_once() {
     let nvim = start(project());
     define(
         &nvim,
@@ -124,7 +124,7 @@ fn a_call_is_shown_with_its_arguments_its_state_and_its_result() {
 }
 
 #[test]
-fn calls_at_the_same_time_are_each_answered() {
+fn concurrent_calls_are_each_answered() {
     let nvim = start(project());
     define(
         &nvim,
