@@ -31,7 +31,7 @@ fn events_of_tool_calls_and_plans_see_the_state_of_that_moment() {
     talk::open(&nvim);
     talk::prompt(&nvim, "hi");
     let names = ["AcpToolCall", "AcpPlanChanged", "AcpTurnEnded"];
-    nvim.wait("what is seen of the plan", || {
+    nvim.wait("the first two events", || {
         nvim.lua("return #(_G.seen or {})", ()) == 2
     });
     std::fs::write(nvim.project.root().join("on"), "").unwrap();

@@ -114,7 +114,7 @@ fn type_and_rest(nvim: &Nvim, text: &str) {
 fn wait_swap(nvim: &Nvim, text: &str) {
     let swap = nvim.lua("return vim.fn.swapname('')", ());
     let swap = swap.as_str().expect("there is a swap file").to_owned();
-    nvim.wait("the swap file to have it", || {
+    nvim.wait("the text in the swap file", || {
         let there = std::fs::read(&swap).unwrap_or_default();
         String::from_utf8_lossy(&there).contains(text)
     });

@@ -203,7 +203,7 @@ fn a_load_of_many_megabytes_does_not_disturb_the_user() {
     nvim.keys("iwhat I write");
     nvim.wait_text("what I write");
     let told = nvim.project.path("told");
-    nvim.wait("all to be told", || told.exists());
+    nvim.wait("the whole replay to be sent", || told.exists());
     assert_eq!(status(&nvim)["phase"], "starting");
     assert_eq!(transcript(&nvim), [""], "nothing of it is shown yet");
     nvim.keys(" goes on");

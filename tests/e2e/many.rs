@@ -109,7 +109,7 @@ fn answers_and_text_of_several_sessions_reach_the_right_one() {
         end",
         (),
     );
-    nvim.wait("all ends", || ended(&nvim).len() == 3);
+    nvim.wait("all turns to end", || ended(&nvim).len() == 3);
     for (agent, session, answer) in [
         ("first", 1, "allow_once"),
         ("first", 2, "reject_once"),

@@ -386,7 +386,7 @@ fn other_windows_keep_their_sizes() {
     nvim.wait_text("◐ One");
     go_on(&nvim, 1);
     wait_said(&nvim, "Plan 1/1");
-    nvim.wait("the sizes before", || sizes() == before);
+    nvim.wait("the old sizes", || sizes() == before);
     nvim.quit();
 }
 

@@ -102,7 +102,7 @@ fn queued_prompts_are_shown_above_the_input_and_sent_one_by_one() {
     wait_said(&nvim, "at three");
     nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
     go_on(&nvim, "three");
-    nvim.wait("all ends", || ended(&nvim).len() == 3);
+    nvim.wait("all turns to end", || ended(&nvim).len() == 3);
     nvim.wait_script("scripted");
     nvim.quit();
 }
@@ -153,7 +153,9 @@ fn the_draft_stays_when_a_queued_prompt_is_edited() {
         (),
     );
     wait_waiting(&nvim, &["1 three"]);
-    nvim.wait("both", || input(&nvim) == "two||a draft");
+    nvim.wait("the prompt above the draft", || {
+        input(&nvim) == "two||a draft"
+    });
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }

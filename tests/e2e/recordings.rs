@@ -67,7 +67,7 @@ fn replay(name: &str) -> String {
     }
     assert_eq!(answers.count(), 0, "all questions were asked");
     check_answered(&nvim, &report);
-    nvim.wait("the last line, with which all recordings end", || {
+    nvim.wait("the last line of the recording", || {
         transcript(&nvim).last().is_some_and(|line| line == "```")
     });
     let chat = chat(&nvim);
@@ -96,7 +96,7 @@ fn replay_cancel(name: &str, shown: &str) -> String {
             .is_some_and(|line| line == "Cancelled.")
     });
     let is_open = |line: &String| line.contains("in progress") || line.contains("pending");
-    nvim.wait("each call to be over", || {
+    nvim.wait("all tool calls to end", || {
         !transcript(&nvim).iter().any(is_open)
     });
     let chat = chat(&nvim);
@@ -174,7 +174,7 @@ pub fn chat(nvim: &Nvim) -> String {
 #[track_caller]
 fn reviewed(nvim: &Nvim, turns: usize) -> String {
     let log = nvim.project.root().join("state/nvim/acp.log");
-    nvim.wait("the checkpoints behind the turns", || {
+    nvim.wait("the checkpoints after the turns", || {
         let log = fs::read_to_string(&log).unwrap_or_default();
         log.matches("is not the agent's").count() == turns
     });
@@ -202,10 +202,10 @@ fn answer<'a>(nvim: &Nvim, answers: &mut impl Iterator<Item = &'a String>) {
     let Some(id) = open["id"].as_u64() else {
         return;
     };
-    let option = answers.next().expect("no more questions than then");
+    let option = answers.next().expect("no more questions than recorded");
     let answered = talk::count(nvim, "AcpPermissionAnswered");
     nvim.lua("require('acp').permission.answer(...)", (id, option));
-    nvim.wait("the answer to be taken", || {
+    nvim.wait("the answer to be accepted", || {
         talk::count(nvim, "AcpPermissionAnswered") > answered
     });
 }

@@ -130,7 +130,7 @@ fn a_cancelled_turn_and_the_next_one_do_not_mix() {
     talk::prompt(&nvim, "first");
     wait_said(&nvim, "in progress");
     talk::prompt(&nvim, "second");
-    nvim.wait("the prompt that waits", || status(&nvim)["queued"] == 1);
+    nvim.wait("the queued prompt", || status(&nvim)["queued"] == 1);
     nvim.cmd("Acp cancel");
     wait_said(&nvim, "long work  cancelled");
     // The agent is slow to answer: the second prompt is sent only after that.

@@ -163,7 +163,7 @@ fn without_a_terminal_there_is_a_message_and_several_are_a_list() {
             (),
         )
     };
-    nvim.wait("the second to run", || {
+    nvim.wait("the second terminal to run", || {
         running()
             .as_str()
             .is_some_and(|label| label.contains("running"))
@@ -252,7 +252,7 @@ fn a_flood_waits_for_the_reader_and_is_shown_in_full_at_the_end() {
     nvim.wait_text("last");
     nvim.wait("the bar", || !nvim.screen().has("more below"));
     // All retained lines are shown, without a gap; they are inserted between the user's keys.
-    nvim.wait("all that is kept", || shown(&nvim).len() > 9000);
+    nvim.wait("all retained lines", || shown(&nvim).len() > 9000);
     let lines = shown(&nvim);
     assert!(
         lines[..lines.len() - 1]
@@ -282,7 +282,7 @@ fn a_hidden_terminal_is_shown_in_full_again() {
     };
     nvim.wait("the buffer to go", || buffers() == 0);
     go_on(&nvim, "more");
-    nvim.wait("all to be printed", || {
+    nvim.wait("the whole output", || {
         nvim.project.root().join("agents/printed").exists()
     });
     nvim.cmd("Acp terminal");
@@ -369,7 +369,7 @@ fn the_command_is_as_large_as_its_window() {
     nvim.lua("vim.cmd.redraw()", ());
     let first = shown(&nvim);
     go_on(&nvim, "two");
-    nvim.wait("the other size", || shown(&nvim).len() > first.len());
+    nvim.wait("the new size", || shown(&nvim).len() > first.len());
     wait_shown(&nvim, &size());
     nvim.quit();
 }
@@ -439,7 +439,7 @@ fn closing_the_terminal_restores_the_sizes_of_the_windows() {
         nvim.cmd("Acp terminal");
         nvim.wait_text("begin");
         nvim.keys(close);
-        nvim.wait("the sizes before", || sizes() == before);
+        nvim.wait("the old sizes", || sizes() == before);
     }
     nvim.quit();
 }

@@ -114,7 +114,7 @@ fn output_from_before_a_terminal_is_announced_is_shown() {
     ];
     let nvim = start(&[&turn.join("\n")]);
     talk(&nvim, "build");
-    nvim.wait("all of it", || {
+    nvim.wait("the whole output", || {
         entry(&nvim) == ["$ make all", "one", "two", "exit code 3"]
     });
     nvim.quit();
@@ -296,7 +296,7 @@ fn a_flood_of_output_keeps_the_chat_small_and_shows_its_end() {
     let nvim = start(&[&turn.join("\n")]);
     talk(&nvim, "build");
     nvim.wait_script("scripted");
-    nvim.wait("its end", || {
+    nvim.wait("the end of the output", || {
         entry(&nvim)
             .last()
             .is_some_and(|line| line == "exit code 0")

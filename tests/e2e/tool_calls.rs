@@ -50,7 +50,11 @@ fn text(text: &str) -> Json {
 fn on(nvim: &Nvim, text: &str) {
     wait_said(nvim, text);
     let row = transcript(nvim).iter().position(|line| line.contains(text));
-    nvim.cmd(&row.expect("it was said").saturating_add(1).to_string());
+    nvim.cmd(
+        &row.expect("the line is in the transcript")
+            .saturating_add(1)
+            .to_string(),
+    );
     nvim.cmd("normal! zv");
 }
 
@@ -80,7 +84,7 @@ fn lines(nvim: &Nvim) -> Vec<String> {
 #[track_caller]
 fn is_hidden(nvim: &Nvim, text: &str) -> bool {
     let row = transcript(nvim).iter().position(|line| line.contains(text));
-    let line = row.expect("it was said") + 1;
+    let line = row.expect("the line is in the transcript") + 1;
     let first = nvim.lua(
         "local row = ...
         for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -238,8 +242,8 @@ fn ten_megabytes_of_content_are_cut_and_open_in_full_without_a_stall() {
 fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
     let update = |id: &str, fields: Json| {
         let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": id });
-        let all = update.as_object_mut().expect("it is one");
-        all.extend(fields.as_object().expect("it is one").clone());
+        let all = update.as_object_mut().expect("it is an object");
+        all.extend(fields.as_object().expect("it is an object").clone());
         json!({ "update": update })
     };
     let run = |id: &str| {
@@ -265,7 +269,7 @@ fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
     open(&nvim);
     talk::prompt(&nvim, "hi");
     wait_said(&nvim, "two says so");
-    nvim.wait("both are open", || {
+    nvim.wait("both calls to be open", || {
         !is_hidden(&nvim, "one says") && !is_hidden(&nvim, "two says")
     });
     // The user reads in the second call's output.
@@ -273,7 +277,9 @@ fn a_command_is_open_while_it_runs_and_closed_when_it_has_ended() {
     on(&nvim, "two says so");
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "Run three  failed");
-    nvim.wait("the first one is closed", || is_hidden(&nvim, "one says"));
+    nvim.wait("the first call to be closed", || {
+        is_hidden(&nvim, "one says")
+    });
     assert!(!is_hidden(&nvim, "and more"));
     assert!(!is_hidden(&nvim, "three says"));
     nvim.quit();
@@ -305,7 +311,7 @@ fn a_sub_agents_calls_are_folded_inside_its_own() {
     open(&nvim);
     talk::prompt(&nvim, "hi");
     wait_said(&nvim, "text of b");
-    nvim.wait("what runs is open", || {
+    nvim.wait("the running call to be open", || {
         !is_hidden(&nvim, "Read b") && is_hidden(&nvim, "text of b")
     });
     wait_said(&nvim, "Explore  in progress · 2 calls, 1 running");
@@ -315,13 +321,16 @@ fn a_sub_agents_calls_are_folded_inside_its_own() {
     }
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "Explore  completed · 2 calls");
-    nvim.wait("it is closed with its call", || is_hidden(&nvim, "Read b"));
+    nvim.wait("the inner call to be closed", || is_hidden(&nvim, "Read b"));
     go(&nvim, "acp-chat");
     let row = transcript(&nvim)
         .iter()
         .position(|line| line.contains("Explore"));
-    nvim.keys(&format!("{}G<CR>", row.expect("it was said") + 1));
-    nvim.wait("it is open", || !is_hidden(&nvim, "Read b"));
+    nvim.keys(&format!(
+        "{}G<CR>",
+        row.expect("the line is in the transcript") + 1
+    ));
+    nvim.wait("the inner call to be open", || !is_hidden(&nvim, "Read b"));
     assert!(is_hidden(&nvim, "text of b"));
     nvim.quit();
 }

@@ -98,7 +98,7 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
     talk::prompt(&nvim, "one");
     wait_said(&nvim, "first");
     talk::prompt(&nvim, "two");
-    nvim.wait("the prompt that waits", || status(&nvim)["queued"] == 1);
+    nvim.wait("the queued prompt", || status(&nvim)["queued"] == 1);
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "second");
     assert_eq!(ended(&nvim), ["end_turn"]);

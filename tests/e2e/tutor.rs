@@ -180,7 +180,7 @@ fn the_tutor_runs_a_command_in_a_terminal() {
     let nvim = try_it("0");
     ask(&nvim, "terminal", "the last line I see is `line 8 of 8`");
     nvim.cmd("Acp terminal");
-    nvim.wait("its window", || {
+    nvim.wait("the command's output", || {
         let rows = nvim.screen().rows();
         rows.iter().any(|row| row.starts_with("line 8 of 8"))
     });

@@ -42,7 +42,7 @@ fn prompts_and_an_unsent_draft_outlive_neovim() {
     let nvim = Nvim::start(project);
     open(&nvim);
     nvim.keys("i");
-    nvim.wait("the draft of before", || {
+    nvim.wait("the earlier draft", || {
         nvim.keys("<Up>");
         nvim.buf_lines(0) == ["two, but not yet"]
     });

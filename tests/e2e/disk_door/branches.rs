@@ -34,7 +34,7 @@ fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
     let script = Script::new().step(json!({ "shell": "cp -r ../other/. src/" }));
     let nvim = start(project().agent("agent", &script.done()), "own.txt");
     turn(&nvim);
-    nvim.wait("the review of it", || files(&nvim) == COUNT);
+    nvim.wait("the review", || files(&nvim) == COUNT);
     nvim.cmd("Acp review");
     nvim.wait_text("Review · 400 files");
     let lines = nvim.lua("return vim.api.nvim_buf_line_count(0)", ());
@@ -48,7 +48,7 @@ fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
     nvim.keys("y");
     nvim.wait("nothing to review", || files(&nvim) == 0);
     nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
-    nvim.wait("all to be undone", || {
+    nvim.wait("the undo of every file", || {
         (0..COUNT).all(|n| nvim.project.read(&format!("src/{n:03}.txt")) == text(n, "main"))
     });
     nvim.quit();

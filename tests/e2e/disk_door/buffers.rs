@@ -115,7 +115,7 @@ fn neovim_asks_about_a_file_that_changes_after_the_session() {
     nvim.wait("no session", || {
         nvim.lua("return require('acp').status().phase", ()) == "none"
     });
-    nvim.wait("the agent's end", || nvim.children().is_empty());
+    nvim.wait("the agent to end", || nvim.children().is_empty());
     nvim.keys("GAx<Esc>");
     touch(&nvim.project.path("a.txt"), "three\n");
     nvim.input(":checktime<CR>");

@@ -54,7 +54,7 @@ fn a_deleted_file_leaves_the_users_lines_in_the_buffer() {
     let nvim = &door.nvim;
     nvim.keys("omine<Esc>");
     turn(nvim);
-    nvim.wait("the user's line alone", || {
+    nvim.wait("the merge to keep the user's line", || {
         nvim.buf_lines(0).contains(&"mine".to_owned()) && hunks(nvim) != json!([])
     });
     assert_eq!(options(nvim)[0], true);
@@ -141,7 +141,7 @@ fn a_change_from_before_a_move_can_be_rejected_with_it() {
     nvim.cmd("messages clear");
     nvim.cmd("Acp reject file");
     wait_name(&nvim, "a.txt");
-    nvim.wait("the text before", || {
+    nvim.wait("the old text", || {
         let is_saved = nvim.lua("return not vim.bo.modified", ()) == true;
         is_saved && nvim.project.read("a.txt") == "one\ntwo\nthree\n"
     });

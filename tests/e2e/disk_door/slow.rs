@@ -123,9 +123,9 @@ fn a_file_that_is_written_continuously_is_still_followed() {
     let project = Project::new().file("log.txt", "first\n");
     let nvim = start(project.agent("agent", &script.done()), "log.txt");
     turn(&nvim);
-    nvim.wait("its lines", || nvim.buf_lines(0).len() > 1);
+    nvim.wait("the first lines", || nvim.buf_lines(0).len() > 1);
     touch(&nvim.project.root().join("stop"), "");
-    nvim.wait("all of them", || {
+    nvim.wait("all lines", || {
         nvim.buf_lines(0).join("\n") + "\n" == nvim.project.read("log.txt")
     });
     nvim.quit();

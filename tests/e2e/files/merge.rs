@@ -97,7 +97,7 @@ fn no_key_is_lost_while_the_agent_writes() {
     wait_pause(&nvim, "p");
     go_on(&nvim, "p");
     let mut typed = String::new();
-    nvim.wait("the agent to have written all", || {
+    nvim.wait("the agent's last write", || {
         let word = format!("w{} ", typed.len());
         nvim.keys(&word);
         typed.push_str(&word);

@@ -197,7 +197,7 @@ fn a_write_waits_while_the_text_is_locked() {
         (),
     );
     go_on(&nvim, "p");
-    nvim.wait("the client to have tried", || {
+    nvim.wait("the client's first attempt", || {
         nvim.lua("return vim.g.tried", ()) == true
     });
     assert_eq!(nvim.buf_lines(0), ["one", "two", "three"]);

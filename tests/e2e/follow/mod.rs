@@ -60,7 +60,7 @@ fn follow(nvim: &Nvim, mode: &str) {
         "off" => json!(false),
         mode => json!(mode),
     };
-    nvim.wait("the mode to be known", || status(nvim)["follow"] == want);
+    nvim.wait("the new mode", || status(nvim)["follow"] == want);
 }
 
 /// Waits until the agent pauses at `name`, and lets it continue.

@@ -26,7 +26,7 @@ fn the_file_is_opened_at_the_line_in_another_window_and_ctrl_o_goes_back() {
     };
     assert_eq!(listed(), json!([false, false]));
     nvim.cmd("wincmd t");
-    nvim.wait("what the user comes to to be listed", || {
+    nvim.wait("the visited buffer to be listed", || {
         listed() == json!([false, true])
     });
     nvim.keys("<C-o>");
@@ -155,11 +155,13 @@ fn the_configuration_sets_the_first_mode_and_a_toggle_switches_it() {
     let nvim = start(project(Script::new()).config("follow", json!("edits")));
     nvim.wait("the mode", || status(&nvim)["follow"] == "edits");
     nvim.cmd("Acp follow");
-    nvim.wait("it to be off", || status(&nvim)["follow"] == false);
+    nvim.wait("following to be off", || status(&nvim)["follow"] == false);
     nvim.cmd("execute \"normal \\<Plug>(acp-follow)\"");
-    nvim.wait("it to be on", || status(&nvim)["follow"] == "edits");
+    nvim.wait("following to be on", || status(&nvim)["follow"] == "edits");
     nvim.lua("require('acp').follow(true)", ());
-    nvim.wait("all of it", || status(&nvim)["follow"] == true);
+    nvim.wait("following of everything", || {
+        status(&nvim)["follow"] == true
+    });
     nvim.quit();
 }
 
@@ -216,7 +218,7 @@ fn a_file_with_a_swap_file_is_not_opened_and_causes_no_prompt() {
     );
     follow(&nvim, "on");
     files::prompt(&nvim);
-    nvim.wait("a word about it", || {
+    nvim.wait("the message", || {
         nvim.messages()
             .contains("b.txt: the agent is not followed there")
     });

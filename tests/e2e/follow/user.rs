@@ -30,7 +30,7 @@ fn check_mode(before: &str, after: &str, text: &str) {
     pass(&nvim, "named");
     wait_pause(&nvim, "again");
     let start = Instant::now();
-    nvim.wait("a while in which it could move", || {
+    nvim.wait("the time in which a window could follow", || {
         let screen = nvim.screen();
         assert!(!screen.has("b 40") && !screen.has("c 20"), "{before}");
         start.elapsed() > Duration::from_millis(500)

@@ -40,7 +40,7 @@ fn a_window_in_which_the_user_opens_a_file_stops_following() {
     // After the user closes it, no other window is opened.
     nvim.lua("vim.api.nvim_win_close(vim.fn.bufwinid('c.txt'), true)", ());
     pass(&nvim, "two");
-    nvim.wait("following to be over", || {
+    nvim.wait("following to end", || {
         talk::status(&nvim)["follow"] == false
     });
     wait_shown(&nvim, &["d.txt:1"]);

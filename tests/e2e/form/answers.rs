@@ -157,7 +157,7 @@ fn the_focus_is_taken_only_while_the_user_rests() {
     ask(&nvim);
     nvim.keys("DX");
     let since = Instant::now();
-    nvim.wait("twice the time of rest", || {
+    nvim.wait("twice the rest time", || {
         assert_ne!(here(&nvim), "acp-form");
         since.elapsed() > REST * 2
     });
@@ -233,9 +233,9 @@ fn a_window_that_grows_again_shows_all_of_its_lines() {
     nvim.wait("the file", || here(&nvim) == "text");
     let rows = nvim.lua("return vim.o.lines", ());
     nvim.cmd("set lines=8");
-    nvim.wait("less of it", || shown()[0] != 1);
+    nvim.wait("the window to shrink", || shown()[0] != 1);
     nvim.cmd(&format!("set lines={rows}"));
-    nvim.wait("all of it", || shown() == whole);
+    nvim.wait("the whole window", || shown() == whole);
     nvim.cmd("Acp permission");
     wait_ready(&nvim);
     nvim.keys("D");

@@ -35,7 +35,7 @@ fn mistakes_are_shown_below_their_fields_until_corrected() {
     ask(&nvim);
     wait_ready(&nvim);
     nvim.keys("jjiMany<Esc><C-s>");
-    nvim.wait("what is wrong", || {
+    nvim.wait("the mistakes", || {
         let lines = lines(&nvim);
         let at = |line: &str| lines.iter().position(|known| known == line);
         let name = at("Name *").expect("a field");
@@ -47,7 +47,7 @@ fn mistakes_are_shown_below_their_fields_until_corrected() {
     assert_eq!(status(&nvim)["phase"], "waiting");
     // The cursor is on the first mistake, whose text can be edited.
     nvim.keys("ia<CR><C-u>9<CR><C-s>");
-    nvim.wait("what is wrong", || {
+    nvim.wait("the mistakes", || {
         lines(&nvim).contains(&"  ! at most 8".to_owned())
     });
     assert!(!lines(&nvim).contains(&"  ! this is required".to_owned()));

@@ -71,7 +71,7 @@ fn wait_focus(nvim: &Nvim) {
 fn wait_ready(nvim: &Nvim) {
     wait_focus(nvim);
     let since = Instant::now();
-    nvim.wait("the rest to be over", || since.elapsed() > REST);
+    nvim.wait("the window to accept keys", || since.elapsed() > REST);
 }
 
 /// Waits until the turn has ended, which requires the right answer.

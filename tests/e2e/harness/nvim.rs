@@ -257,7 +257,7 @@ impl Nvim {
         let outer = self.deadline.replace(Some(deadline));
         while !condition() {
             if Instant::now() >= deadline {
-                self.fail(&format!("waited {patience:?} in vain for {what}"));
+                self.fail(&format!("timed out after {patience:?} waiting for {what}"));
             }
             self.client.pause(POLL);
         }
@@ -315,7 +315,10 @@ impl Nvim {
         while Instant::now() < deadline && !procs::marked(&self.mark).is_empty() {
             thread::sleep(POLL);
         }
-        assert!(procs::marked(&self.mark).is_empty(), "a process is left");
+        assert!(
+            procs::marked(&self.mark).is_empty(),
+            "a process outlived Neovim"
+        );
     }
 
     /// Kills Neovim's process, as in a crash.
@@ -390,8 +393,10 @@ impl Nvim {
         match self.client.request(method, params, patience) {
             Ok(result) => Ok(result),
             Err(RpcError::Refused(error)) => Err(error),
-            Err(RpcError::Timeout) => self.fail(&format!("{method}: no answer in {patience:?}")),
-            Err(RpcError::Closed) => self.fail(&format!("{method}: Neovim is gone")),
+            Err(RpcError::Timeout) => {
+                self.fail(&format!("{method}: no answer within {patience:?}"))
+            }
+            Err(RpcError::Closed) => self.fail(&format!("{method}: Neovim has exited")),
         }
     }
 

@@ -147,7 +147,8 @@ impl Client {
 
     fn send(&self, message: Vec<Value>) {
         let mut bytes = Vec::new();
-        rmpv::encode::write_value(&mut bytes, &Value::Array(message)).expect("a Vec takes all");
+        rmpv::encode::write_value(&mut bytes, &Value::Array(message))
+            .expect("a Vec accepts every write");
         // If the writer is gone, so is Neovim; the reader reports that.
         let _ = self.outgoing.send(bytes);
     }

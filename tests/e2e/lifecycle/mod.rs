@@ -25,7 +25,7 @@ fn agents(nvim: &Nvim) -> Vec<procs::Process> {
 fn agent(nvim: &Nvim) -> u32 {
     match &agents(nvim)[..] {
         [agent] => agent.pid,
-        agents => panic!("not one agent: {agents:?}"),
+        agents => panic!("expected one agent: {agents:?}"),
     }
 }
 

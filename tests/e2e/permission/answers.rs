@@ -34,7 +34,7 @@ fn several_wait_in_a_queue_and_are_answered_in_any_order() {
     answer(&nvim, 3, "reject_once");
     nvim.wait_text("+1 more");
     answer(&nvim, 1, "allow_always");
-    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
     answer(&nvim, 2, "allow_once");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
@@ -47,13 +47,13 @@ fn a_key_meant_for_one_question_does_not_answer_the_next() {
     ask(&nvim);
     nvim.wait_text("+2 more");
     press(&nvim, "2");
-    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
     // The same key pressed again by mistake.
     nvim.keys("2");
     assert_eq!(list(&nvim).as_array().unwrap().len(), 2);
     assert_eq!(here(&nvim), "acp-permission");
     press(&nvim, "1");
-    nvim.wait("the third", || asked(&nvim)[0].contains("Third"));
+    nvim.wait("the third question", || asked(&nvim)[0].contains("Third"));
     press(&nvim, "3");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
@@ -73,7 +73,7 @@ fn an_agent_can_withdraw_a_question() {
     ask(&nvim);
     nvim.wait_text("+1 more");
     std::fs::write(nvim.project.root().join("back"), "").unwrap();
-    nvim.wait("the second", || asked(&nvim)[0].contains("Second"));
+    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
     press(&nvim, "1");
     nvim.wait_script("scripted");
     nvim.quit();

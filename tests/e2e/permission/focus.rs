@@ -77,7 +77,7 @@ fn a_mapping_that_waits_for_its_next_key_is_left_alone() {
         !nvim.project.report("scripted").is_empty()
     });
     let start = Instant::now();
-    nvim.wait("twice the time of rest", || start.elapsed() > REST * 2);
+    nvim.wait("twice the rest time", || start.elapsed() > REST * 2);
     nvim.keys("1");
     nvim.wait_text("mapped");
     press(&nvim, "1");

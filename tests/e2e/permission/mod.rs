@@ -80,7 +80,7 @@ fn asked(nvim: &Nvim) -> Vec<String> {
 #[track_caller]
 fn check_no_focus(nvim: &Nvim) {
     let start = Instant::now();
-    nvim.wait("twice the time of rest", || {
+    nvim.wait("twice the rest time", || {
         assert_ne!(here(nvim), "acp-permission", "{}", nvim.screen().text());
         start.elapsed() > REST * 2
     });
@@ -91,7 +91,7 @@ fn check_no_focus(nvim: &Nvim) {
 pub fn press(nvim: &Nvim, key: &str) {
     wait_focus(nvim);
     let since = Instant::now();
-    nvim.wait("the rest to be over", || since.elapsed() > REST);
+    nvim.wait("the window to accept keys", || since.elapsed() > REST);
     nvim.keys(key);
 }
 

@@ -169,7 +169,7 @@ fn two_questions_on_one_file_are_answered_oldest_first() {
     to_file(&nvim);
     nvim.wait_text("proposed 1/1 (Edit t)");
     nvim.keys("2G\\r");
-    nvim.wait("the second alone", || {
+    nvim.wait("only the second question", || {
         let screen = nvim.screen();
         screen.has("two proposed 1/1 \\a") && !screen.has("(Edit")
     });

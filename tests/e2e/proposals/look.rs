@@ -53,7 +53,7 @@ fn the_question_makes_room_for_the_file() {
     let nvim = asked_in(Project::new().size(80, 24), script);
     to_file(&nvim);
     nvim.wait_text("proposed 1/1");
-    nvim.wait("the window aside", || !nvim.screen().has("+ TWO"));
+    nvim.wait("the smaller window", || !nvim.screen().has("+ TWO"));
     insta::assert_snapshot!(nvim.screen().rows()[..22].join("\n"));
     // The command shows the full question.
     nvim.cmd("Acp permission");

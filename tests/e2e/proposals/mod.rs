@@ -60,7 +60,9 @@ fn asked_in(project: Project, script: Script) -> Nvim {
 fn to_file(nvim: &Nvim) {
     wait_asked(nvim);
     nvim.keys("q");
-    nvim.wait("the window to be left", || here(nvim) != "acp-permission");
+    nvim.wait("the window to lose the focus", || {
+        here(nvim) != "acp-permission"
+    });
     nvim.cmd("wincmd t");
     wait_shown(nvim);
 }

@@ -191,7 +191,7 @@ fn a_changedtick_without_a_change_prevents_no_write() {
 fn two_windows_on_a_buffer_show_the_same_review() {
     let nvim = reviewed(OLD, NEW);
     nvim.cmd("split");
-    nvim.wait("both windows to show it", || {
+    nvim.wait("both windows to show the review", || {
         nvim.screen().text().matches("1/4").count() == 2
     });
     nvim.quit();

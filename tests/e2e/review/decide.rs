@@ -397,9 +397,13 @@ fn the_api_is_current_when_a_change_is_announced() {
     assert_eq!(seen()[1], json!(["b.txt", 1, 1, 5, 5]));
     wait_shown(&nvim);
     nvim.keys("2G\\a");
-    nvim.wait("the third", || seen()[2] == json!(["a.txt", 3, 3, 4, 4]));
+    nvim.wait("the third event", || {
+        seen()[2] == json!(["a.txt", 3, 3, 4, 4])
+    });
     nvim.cmd("Acp accept all");
-    nvim.wait("the rest", || seen().as_array().map(Vec::len) == Some(5));
+    nvim.wait("the remaining events", || {
+        seen().as_array().map(Vec::len) == Some(5)
+    });
     assert_eq!(seen()[3][1], 0);
     assert_eq!(seen()[4][1], 0);
     let of_buf = "return #require('acp').review.hunks({ buf = 0 })";

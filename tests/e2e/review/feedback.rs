@@ -50,7 +50,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
                 return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '|')
             end
         end";
-    nvim.wait("it to be told", || {
+    nvim.wait("the feedback in the chat", || {
         let said = nvim.lua(said, ());
         let head = "1 rejected hunk in a.txt: told with this prompt|  --- a/a.txt";
         said.as_str().is_some_and(|said| said.contains(head))

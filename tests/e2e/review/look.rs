@@ -159,7 +159,9 @@ fn removed_lines_above_the_first_scroll_back_into_view() {
     nvim.wait_text("gone 1");
     // The user can still scroll past them.
     nvim.keys("<C-e><C-e><C-e>");
-    nvim.wait("them to be scrolled away", || !nvim.screen().has("gone 2"));
+    nvim.wait("the removed lines to scroll out of view", || {
+        !nvim.screen().has("gone 2")
+    });
     nvim.keys("G");
     nvim.cmd("split");
     nvim.keys("gg");

@@ -52,7 +52,7 @@ pub fn wait_shown(nvim: &Nvim) {
 #[track_caller]
 pub fn wait_window_closed(nvim: &Nvim) {
     let log = nvim.project.root().join("state/nvim/acp.log");
-    nvim.wait("the checkpoint behind each turn", || {
+    nvim.wait("the checkpoint after each turn", || {
         let events = nvim.user_events();
         let turns = events.iter().filter(|event| event.name == "AcpTurnEnded");
         let turns = turns.count().max(1);

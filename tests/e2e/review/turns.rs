@@ -113,7 +113,7 @@ fn changes_by_a_shell_command_of_the_turn_are_undone() {
     std::fs::write(project.path("bin.dat"), b"a\0b").expect("the file can be written");
     let nvim = start(project.agent("agent", &script.done()), "own.txt");
     turn(&nvim);
-    nvim.wait("the review of it", || {
+    nvim.wait("the review", || {
         let info = "return require('acp').status().review";
         nvim.lua(info, ())["files"].as_u64() >= Some(4)
     });
@@ -156,7 +156,7 @@ fn files_that_cannot_be_restored_are_listed_first_and_left_alone() {
     std::fs::set_permissions(project.path("fixed.txt"), mode).expect("the mode can be set");
     let nvim = start(project.agent("agent", &script.done()), "own.txt");
     turn(&nvim);
-    nvim.wait("the review of it", || {
+    nvim.wait("the review", || {
         let info = "return require('acp').status().review";
         nvim.lua(info, ())["files"].as_u64() == Some(3)
     });
@@ -167,7 +167,7 @@ fn files_that_cannot_be_restored_are_listed_first_and_left_alone() {
     nvim.wait_text("leave       large.txt  (it was larger than 5 MB: not kept)");
     nvim.keys("y");
     wait_file(&nvim, "a.txt", "a\n");
-    nvim.wait("the rest to be told", || {
+    nvim.wait("the message about the other files", || {
         nvim.messages().contains("Left as they are: fixed.txt")
     });
     wait_file(&nvim, "fixed.txt", "b\n");

@@ -126,14 +126,14 @@ fn closing_the_list_closes_the_preview() {
         nvim.cmd("Acp review");
         nvim.wait_text("3 files");
         nvim.keys(close);
-        nvim.wait("the windows to be as before", || {
+        nvim.wait("the old windows", || {
             nvim.lua("return #vim.api.nvim_list_wins()", ()) == windows
         });
     }
     nvim.cmd("Acp review");
     nvim.keys("pp");
     nvim.keys("p");
-    nvim.wait("one window more", || {
+    nvim.wait("one more window", || {
         nvim.lua("return #vim.api.nvim_list_wins()", ()).as_u64()
             == windows.as_u64().map(|count| count + 1)
     });

@@ -103,7 +103,7 @@ fn closing_the_list_restores_the_sizes_of_the_other_windows() {
         nvim.cmd("Acp review");
         nvim.wait_text("Review · 3 files");
         nvim.keys(close);
-        nvim.wait("the sizes before", || sizes() == before);
+        nvim.wait("the old sizes", || sizes() == before);
     }
     nvim.quit();
 }

@@ -113,7 +113,7 @@ fn a_review_continues_after_quitting() {
 #[test]
 fn a_review_continues_after_a_kill() {
     let nvim = changed();
-    nvim.wait("the review to be kept", || {
+    nvim.wait("the review to be stored", || {
         // Each review is stored a moment after its change.
         kept(&nvim).iter().any(|file| reviews_in(file) == 3)
     });
@@ -126,7 +126,7 @@ fn earlier_decisions_and_edits_made_in_between_are_respected() {
     let before = kept(&nvim);
     nvim.keys("2G\\a");
     wait_review(&nvim, 3, 3);
-    nvim.wait("that to be kept", || {
+    nvim.wait("the decision to be stored", || {
         let now = kept(&nvim);
         !now.is_empty() && now != before
     });

@@ -60,7 +60,7 @@ fn files_shown(nvim: &Nvim) -> Vec<String> {
 fn answer_form(nvim: &Nvim, keys: &str) {
     nvim.wait("the form", || talk::here(nvim) == "acp-form");
     let since = Instant::now();
-    nvim.wait("the rest to be over", || {
+    nvim.wait("the window to accept keys", || {
         since.elapsed() > Duration::from_millis(300)
     });
     nvim.keys(keys);

@@ -15,10 +15,10 @@ const CALL: &str =
 /// Sends `hello` and a few requests to the socket, and returns all output until it closes.
 #[track_caller]
 fn told(socket: &PathBuf, hello: &str) -> String {
-    let mut stream = UnixStream::connect(socket).expect("somebody listens");
+    let mut stream = UnixStream::connect(socket).expect("the socket accepts connections");
     stream
         .set_read_timeout(Some(Duration::from_secs(15)))
-        .expect("a time is given");
+        .expect("the timeout is not zero");
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     let lines = [hello, INITIALIZE, initialized, LIST, CALL].join("\n") + "\n";
     // The socket may be closed before everything is written.
@@ -28,7 +28,7 @@ fn told(socket: &PathBuf, hello: &str) -> String {
         Ok(_) => {}
         // It was closed with unread input.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
-        Err(error) => panic!("it is not closed: {error}"),
+        Err(error) => panic!("the socket is not closed: {error}"),
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -94,16 +94,16 @@ fn a_process_without_the_token_gets_nothing() {
         .expect("grep runs");
     assert_eq!(String::from_utf8_lossy(&logs.stdout), "");
     nvim.quit();
-    assert!(!folder.exists(), "nothing is left");
+    assert!(!folder.exists(), "the folder is removed");
 }
 
 /// Sends `hello` and the requests, and returns the socket's output up to the answer to the call.
 #[track_caller]
 fn told_in(socket: &PathBuf, hello: &str) -> String {
-    let mut stream = UnixStream::connect(socket).expect("somebody listens");
+    let mut stream = UnixStream::connect(socket).expect("the socket accepts connections");
     stream
         .set_read_timeout(Some(Duration::from_secs(15)))
-        .expect("a time is given");
+        .expect("the timeout is not zero");
     let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
     let mut all = String::new();
     let mut line = || {
@@ -111,14 +111,14 @@ fn told_in(socket: &PathBuf, hello: &str) -> String {
         reader.read_line(&mut line).expect("an answer");
         all.push_str(&line);
     };
-    writeln!(stream, "{hello}").expect("it reads");
+    writeln!(stream, "{hello}").expect("the socket accepts input");
     line();
-    writeln!(stream, "{INITIALIZE}").expect("it reads");
+    writeln!(stream, "{INITIALIZE}").expect("the socket accepts input");
     line();
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    writeln!(stream, "{initialized}\n{LIST}").expect("it reads");
+    writeln!(stream, "{initialized}\n{LIST}").expect("the socket accepts input");
     line();
-    writeln!(stream, "{CALL}").expect("it reads");
+    writeln!(stream, "{CALL}").expect("the socket accepts input");
     line();
     all
 }

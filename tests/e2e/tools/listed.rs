@@ -157,7 +157,7 @@ fn call(nvim: &Nvim, client: &Client, name: &str, args: &Json) -> Json {
         }
         answer.is_some()
     });
-    answer.expect("it was waited for")
+    answer.expect("the wait ended with it")
 }
 
 /// Starts Neovim with a file, diagnostics and a language server for the tools, and a client.

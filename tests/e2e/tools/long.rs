@@ -52,7 +52,7 @@ fn a_call_that_takes_a_minute_blocks_nothing_and_can_be_cancelled() {
     nvim.wait("the end of the turn", || {
         ended(&nvim).contains(&"cancelled".to_owned())
     });
-    nvim.wait("the handler to be told", || {
+    nvim.wait("the handler to be cancelled", || {
         nvim.lua("return vim.g.stopped", ()) == true
     });
     wait_said(&nvim, "cancelled");
@@ -71,7 +71,7 @@ fn a_call_beyond_its_time_limit_is_answered_with_an_error() {
     assert!(began.elapsed() >= Duration::from_millis(900));
     assert_eq!(answer["isError"], true, "{answer}");
     assert!(text(&answer).contains("1 s"), "{answer}");
-    nvim.wait("the handler to be told", || {
+    nvim.wait("the handler to be cancelled", || {
         nvim.lua("return vim.g.stopped", ()) == true
     });
     nvim.quit();
@@ -85,7 +85,7 @@ fn a_call_whose_client_is_gone_is_stopped() {
     client.send("call minute {}");
     wait_said(&nvim, "Take a minute");
     client.child.kill().expect("it runs");
-    nvim.wait("the handler to be told", || {
+    nvim.wait("the handler to be cancelled", || {
         nvim.lua("return vim.g.stopped", ()) == true
     });
     wait_said(&nvim, "cancelled");

@@ -112,7 +112,7 @@ fn results(nvim: &Nvim, line: &str) -> Vec<Json> {
 #[track_caller]
 fn result(nvim: &Nvim, line: &str) -> Json {
     let last = results(nvim, line).pop();
-    last.unwrap_or_else(|| nvim.fail(&format!("nothing came of {line:?}")))
+    last.unwrap_or_else(|| nvim.fail(&format!("no result of {line:?}")))
 }
 
 /// Returns Neovim's server as offered with each of the agent's sessions, oldest first, or null.
@@ -255,7 +255,7 @@ impl Client {
             answer = self.next(nvim);
             answer.is_some()
         });
-        answer.expect("it was waited for")
+        answer.expect("the wait ended with it")
     }
 
     /// Returns the next answer, if any; keeps the notifications before it.
@@ -268,7 +268,7 @@ impl Client {
                 }
                 Ok(answer) => return Some(answer),
                 Err(TryRecvError::Empty) => return None,
-                Err(TryRecvError::Disconnected) => nvim.fail("the client is gone"),
+                Err(TryRecvError::Disconnected) => nvim.fail("the client has exited"),
             }
         }
     }
@@ -305,7 +305,7 @@ impl Client {
     #[track_caller]
     fn changes(&self, nvim: &Nvim) -> usize {
         let answer = self.next(nvim);
-        assert_eq!(answer, None, "nothing was asked");
+        assert_eq!(answer, None, "an answer without a request");
         let news = self.news.borrow();
         news.iter().filter(|news| news["changed"] == true).count()
     }
@@ -314,7 +314,7 @@ impl Client {
     #[track_caller]
     fn wait_closed(&self, nvim: &Nvim) {
         nvim.wait("the connection to be closed", || {
-            assert_eq!(self.next(nvim), None, "nothing was asked");
+            assert_eq!(self.next(nvim), None, "an answer without a request");
             self.news.borrow().iter().any(|news| news["closed"] == true)
         });
     }

@@ -26,7 +26,7 @@ fn a_tool_is_added_and_removed_during_a_session_and_the_client_is_notified() {
     let before = client.names(&nvim);
     assert!(!before.contains(&"echo".to_owned()));
     define(&nvim, ECHO);
-    nvim.wait("the news", || client.changes(&nvim) == 1);
+    nvim.wait("the notification", || client.changes(&nvim) == 1);
     let echo = client.ask(&nvim, "tool echo");
     assert_eq!(echo["description"], "Says it again.");
     assert_eq!(echo["inputSchema"]["required"], json!(["text"]));
@@ -37,7 +37,7 @@ fn a_tool_is_added_and_removed_during_a_session_and_the_client_is_notified() {
     assert_eq!(wrong["isError"], true, "{wrong}");
     assert!(text(&wrong).contains("text"), "{wrong}");
     nvim.lua("require('acp').tools.remove('echo')", ());
-    nvim.wait("the news", || client.changes(&nvim) == 2);
+    nvim.wait("the notification", || client.changes(&nvim) == 2);
     assert_eq!(client.names(&nvim), before);
     let gone = client.call(&nvim, "echo", &json!({ "text": "hello" }));
     assert!(
@@ -105,7 +105,7 @@ fn a_disabled_tool_is_removed_from_the_list_and_refused() {
     let client = Client::start(&nvim, &server(&nvim));
     assert!(client.names(&nvim).contains(&"echo".to_owned()));
     nvim.cmd("Acp tools disable echo");
-    nvim.wait("the news", || client.changes(&nvim) == 1);
+    nvim.wait("the notification", || client.changes(&nvim) == 1);
     assert!(!client.names(&nvim).contains(&"echo".to_owned()));
     let refused = client.call(&nvim, "echo", &json!({ "text": "hello" }));
     assert!(
@@ -113,7 +113,7 @@ fn a_disabled_tool_is_removed_from_the_list_and_refused() {
         "{refused}"
     );
     nvim.cmd("Acp tools enable echo");
-    nvim.wait("the news", || client.changes(&nvim) == 2);
+    nvim.wait("the notification", || client.changes(&nvim) == 2);
     let answer = client.call(&nvim, "echo", &json!({ "text": "hello" }));
     assert_eq!(text(&answer), "hello");
     nvim.quit();

@@ -15,7 +15,7 @@ fn ask(nvim: &Nvim) {
     nvim.wait("the focus", || talk::here(nvim) == "acp-form");
     let since = Instant::now();
     // The window ignores keys for a while after it has appeared.
-    nvim.wait("the rest to be over", || {
+    nvim.wait("the window to accept keys", || {
         since.elapsed() > Duration::from_millis(300)
     });
 }
