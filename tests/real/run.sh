@@ -1,14 +1,14 @@
 #!/bin/sh
-# Starts real agents from their presets, unconfigured, in a headless Neovim, and prints what each
-# did as a row of a table. Installs them first, below $1, where that is not done already.
+# Starts real agents from their presets, unconfigured, in a headless Neovim, and prints the outcome
+# of each as a row of a table. Installs missing ones below $1 first.
 #
 #   sh tests/real/run.sh FOLDER NVIM [NAME]...
 #
-# NVIM is absolute. ACP_REAL_CHAT=1 also prints the chat and the end of the log; ACP_REAL_PROMPT=1
-# also sends a prompt, which whoever the agent talks to may see.
+# NVIM is an absolute path. ACP_REAL_CHAT=1 also prints the chat and the end of the log;
+# ACP_REAL_PROMPT=1 also sends a prompt, which may reach the agent's provider.
 #
-# Needs Node.js and npm; Mistral Vibe needs Python 3.12 or newer. Nothing of the user's is seen or
-# changed: each agent has a home of its own, which is thrown away.
+# Needs Node.js and npm; Mistral Vibe needs Python 3.12 or newer. The user's files are neither read
+# nor changed: each agent has a temporary home.
 set -eu
 
 folder=$1 nvim=$2
@@ -17,13 +17,13 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 [ $# -gt 0 ] || set -- auggie claude cline codex copilot gemini kimi opencode qoder qwen vibe
 mkdir -p "$folder"
 
-# Prints what the preset says is to be installed: `npm install -g PACKAGE`, `uv tool install NAME`.
+# Prints what the preset says to install: `npm install -g PACKAGE`, `uv tool install NAME`.
 install_line() {
   "$nvim" --clean --headless --cmd "set rtp^=$root" \
     --cmd "lua io.stdout:write(require('acp.presets')['$1'].install)" --cmd 'qall!' 2>&1
 }
 
-# Prints the folder of an agent's program, which is installed there.
+# Prints the folder of an agent's program, installing it first if it is missing.
 program_of() {
   own=$folder/$1
   line=$(install_line "$1")
@@ -33,7 +33,7 @@ program_of() {
       bin=$own/node_modules/.bin
       [ -d "$bin" ] || {
         mkdir -p "$own"
-        # Some need a newer Node.js than systems have.
+        # Some need a newer Node.js than the system's.
         npm install --prefix "$own" --no-audit --no-fund --silent "$package" node@22 >&2 || return 1
         npm rebuild --prefix "$own" --silent node >&2 || true
       }
@@ -76,6 +76,6 @@ for name in "$@"; do
   if [ -n "${ACP_REAL_CHAT-}" ]; then
     tail -n 40 "$home/.local/state/nvim/acp.log" || true
   fi
-  # Some have daemons that write on for a while.
+  # Some leave daemons that keep writing for a while.
   rm -rf "$home" 2>/dev/null || true
 done
